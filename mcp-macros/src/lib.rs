@@ -1,0 +1,1 @@
+//! The attribute macros of `mcp-runtime`; use them through that crate.

@@ -1,0 +1,45 @@
+//! Injected parameters.
+
+use crate::context::{Context, States};
+use crate::handler::tool_error::ToolError;
+
+/// What a handler can ask for besides its arguments.
+///
+/// ```ignore
+/// struct Tenant(String);
+///
+/// impl FromContext for Tenant {
+///     fn from_context(context: &Context) -> Result<Self, ToolError> { … }
+/// }
+/// ```
+pub trait FromContext: Sized {
+    /// Takes the value for one call.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be had; the call fails with it before the handler runs.
+    fn from_context(context: &Context) -> Result<Self, ToolError>;
+
+    /// At start-up: whether calls will find what they need.
+    ///
+    /// # Errors
+    ///
+    /// What is missing and how to provide it.
+    fn check(states: &States) -> Result<(), String> {
+        let _ = states;
+        Ok(())
+    }
+}
+
+impl FromContext for Context {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.clone())
+    }
+}
+
+/// `None` when the value cannot be had.
+impl<T: FromContext> FromContext for Option<T> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(T::from_context(context).ok())
+    }
+}

@@ -1,0 +1,13 @@
+//! What a handler receives: the context of its call, shared state, the running server.
+
+mod from_context;
+mod handle;
+mod request;
+mod state;
+
+pub use from_context::FromContext;
+pub use handle::ServerHandle;
+pub(crate) use handle::{Change, Control, Edit};
+pub use request::Context;
+pub(crate) use request::{Outbound, RequestContext};
+pub use state::{State, States};

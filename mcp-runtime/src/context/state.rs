@@ -1,0 +1,69 @@
+//! Shared state, by type.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::context::{Context, FromContext};
+use crate::handler::tool_error::ToolError;
+
+/// A value given to [`Server::state`](crate::Server::state), shared by all calls. Cheap to clone; dereferences to `T`.
+pub struct State<T: ?Sized>(pub Arc<T>);
+
+impl<T: ?Sized> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: ?Sized> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Debug + ?Sized> fmt::Debug for State<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("State").field(&&*self.0).finish()
+    }
+}
+
+impl<T: Send + Sync + 'static> FromContext for State<T> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        context.states().get().map(Self).ok_or_else(|| ToolError::opaque(missing::<T>()))
+    }
+
+    fn check(states: &States) -> Result<(), String> {
+        if states.get::<T>().is_some() { Ok(()) } else { Err(missing::<T>()) }
+    }
+}
+
+fn missing<T>() -> String {
+    format!("no state of type `{0}`; add `.state(…)` with a `{0}` to the server", type_name::<T>())
+}
+
+/// The values given to [`Server::state`](crate::Server::state), one per type.
+#[derive(Clone, Default)]
+pub struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl States {
+    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.0.insert(TypeId::of::<T>(), value);
+    }
+
+    /// The value of type `T`.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.get(&TypeId::of::<T>()).and_then(|value| Arc::clone(value).downcast().ok())
+    }
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("States").field("len", &self.0.len()).finish()
+    }
+}

@@ -1,0 +1,1 @@
+//! One message in, one decision out; calls under way; change notices. No I/O.

@@ -1,0 +1,159 @@
+//! One call of a handler: what it is given, how it is started, what it gives back.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::handler::check::Fault;
+use crate::handler::completion::{Candidates, IntoCompletion};
+use crate::handler::decode::Decoder;
+use crate::handler::output::IntoToolResult;
+use crate::handler::prompt::IntoPrompt;
+use crate::handler::resource::IntoResource;
+use crate::handler::tool_error::ToolError;
+use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
+
+/// What a handler came to.
+pub type Output = Result<Success, ToolError>;
+
+/// What a handler gives when all goes well, by kind.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Success {
+    /// From a tool; boxed values keep the enum small.
+    Tool(CallToolResult),
+    /// From a prompt.
+    Prompt(GetPromptResult),
+    /// From a resource or a template.
+    Resource(ReadResourceResult),
+    /// From a completer: candidates, not yet ranked.
+    Completion(Candidates),
+}
+
+/// A handler under way.
+pub type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
+
+/// A handler that will block its thread.
+pub type Blocking = Box<dyn FnOnce() -> Output + Send>;
+
+/// How a handler is started. Each decodes its arguments first; what it returns borrows nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum Run {
+    /// Runs to its end at once.
+    Sync(fn(&mut Call<'_>) -> Result<Output, Refusal>),
+    /// Gives a future.
+    Async(fn(&mut Call<'_>) -> Result<Running, Refusal>),
+    /// Gives work for a thread that may block.
+    Blocking(fn(&mut Call<'_>) -> Result<Blocking, Refusal>),
+}
+
+/// Why a call was not made.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The arguments do not fit; everything that is wrong with them.
+    Arguments(Vec<Fault>),
+    /// An injected value could not be had, or the framework is at fault.
+    Error(ToolError),
+}
+
+impl From<ToolError> for Refusal {
+    fn from(error: ToolError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// One call on its way into a handler.
+pub struct Call<'a> {
+    decoder: &'a Decoder,
+    arguments: &'a str,
+    receiver: Option<&'a Arc<dyn Any + Send + Sync>>,
+    context: &'a dyn Fn() -> Context,
+}
+
+impl std::fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("arguments", &self.arguments).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Call<'a> {
+    /// A call with these arguments, one JSON object (or `{}`), that may ask for a context.
+    pub(crate) fn new(
+        decoder: &'a Decoder,
+        arguments: &'a str,
+        receiver: Option<&'a Arc<dyn Any + Send + Sync>>,
+        context: &'a dyn Fn() -> Context,
+    ) -> Self {
+        Self { decoder, arguments, receiver, context }
+    }
+
+    /// Fills the slots, each an `Option<T>`, one per parameter in order.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the arguments, or the first injected value that could not be had.
+    pub fn decode(&mut self, slots: &mut [&mut dyn Any]) -> Result<(), Refusal> {
+        self.decoder.decode(self.arguments, slots, self.context)
+    }
+
+    /// The value a method is called on.
+    ///
+    /// # Errors
+    ///
+    /// If the framework lost it.
+    pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Refusal> {
+        self.receiver
+            .and_then(|receiver| Arc::clone(receiver).downcast().ok())
+            .ok_or_else(|| ToolError::bug("a method was called without its value").into())
+    }
+
+    /// What to return if a slot stayed empty after [`decode`](Self::decode) went well, which is a fault of the framework.
+    #[must_use]
+    pub fn lost(&self) -> Refusal {
+        ToolError::bug("a decoded argument was lost").into()
+    }
+}
+
+/// Makes the three ways to finish a handler of one kind. The bound stands once in each.
+macro_rules! kind {
+    ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
+        $(#[$doc])*
+        pub mod $name {
+            use super::{Blocking, Future, Output, Running, Success, $bound};
+
+            /// Converts what a synchronous handler returned.
+            pub fn reply<R: $bound>(value: R) -> Output {
+                value.$method().map(Success::$variant)
+            }
+
+            /// Boxes the future of an asynchronous handler.
+            pub fn boxed<R: $bound, F: Future<Output = R> + Send + 'static>(future: F) -> Running {
+                Box::pin(async move { reply(future.await) })
+            }
+
+            /// Boxes the work of a blocking handler.
+            pub fn blocking<R: $bound, F: FnOnce() -> R + Send + 'static>(work: F) -> Blocking {
+                Box::new(move || reply(work()))
+            }
+        }
+    };
+}
+
+kind!(
+    /// Ways to finish a tool.
+    tool, IntoToolResult, into_tool_result, Tool
+);
+kind!(
+    /// Ways to finish a prompt.
+    prompt, IntoPrompt, into_prompt, Prompt
+);
+kind!(
+    /// Ways to finish a resource or a template.
+    resource, IntoResource, into_resource, Resource
+);
+kind!(
+    /// Ways to finish a completer.
+    completer, IntoCompletion, into_completion, Completion
+);

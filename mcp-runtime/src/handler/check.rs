@@ -1,0 +1,11 @@
+//! Checks JSON against a schema and explains everything that is wrong with it.
+
+/// One thing that is wrong with the arguments of a call, in words a model can act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// JSON pointer to the value; empty for the argument object itself.
+    pub pointer: String,
+    /// What was received, what is allowed, and a suggestion.
+    pub message: String,
+}

@@ -1,0 +1,229 @@
+//! What the macros make of an annotated function: one static [`Definition`], handed in through `inventory`.
+
+use std::any::TypeId;
+use std::time::Duration;
+
+use schemars::{Schema, SchemaGenerator};
+
+use crate::handler::call::Run;
+use crate::handler::listing::Lister;
+use crate::handler::parameter::ParameterMeta;
+use crate::types::{CacheScope, Icon, Role};
+
+/// Which attribute a function carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `#[tool]`
+    Tool,
+    /// `#[prompt]`
+    Prompt,
+    /// `#[resource]`
+    Resource,
+    /// `#[resource_template]`
+    ResourceTemplate,
+    /// `#[completer]`
+    Completer,
+}
+
+/// An annotated function, described. Made by the macros only.
+#[derive(Debug)]
+pub struct Definition {
+    /// Which attribute it carries.
+    pub kind: Kind,
+    /// The name on the wire; for a completer, the name of the function.
+    pub name: &'static str,
+    /// The `description` option, or else the doc comment; empty if there is neither.
+    pub description: &'static str,
+    /// The type of the function item, by which it is selected.
+    pub function: TypeId,
+    /// The type of `self`, for a method.
+    pub receiver: Option<TypeId>,
+    /// Where the function stands.
+    pub location: Location,
+    /// Its parameters without the receiver. For a completer, the first one takes the partial text, under the name `""`.
+    pub parameters: &'static [ParameterMeta],
+    /// What the attribute's options say.
+    pub options: Options,
+    /// Calls it.
+    pub run: Run,
+}
+
+/// A place in the source, as `file!()`, `line!()` and `column!()` give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// The file.
+    pub file: &'static str,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What the options of an attribute say. Options that do not apply to a kind stay at their [`Options::NONE`].
+#[derive(Debug)]
+pub struct Options {
+    /// `title`
+    pub title: Option<&'static str>,
+    /// `group`
+    pub group: Option<&'static str>,
+    /// `icons`
+    pub icons: Option<fn() -> Vec<Icon>>,
+    /// `meta`; an object
+    pub meta: Option<fn() -> serde_json::Value>,
+    /// `read_only`
+    pub read_only: Option<bool>,
+    /// `destructive`
+    pub destructive: Option<bool>,
+    /// `idempotent`
+    pub idempotent: Option<bool>,
+    /// `open_world`
+    pub open_world: Option<bool>,
+    /// `timeout`
+    pub timeout: Option<Duration>,
+    /// `requires(…)`
+    pub requires: &'static [ClientFeature],
+    /// `schema = …`
+    pub input_schema: Option<fn() -> Result<Schema, String>>,
+    /// The schema of `structuredContent`, from the return type.
+    pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
+    /// `strict`: arguments are not coerced
+    pub strict: bool,
+    /// The address of a resource, or the template of a family.
+    pub uri: &'static str,
+    /// `mime_type`
+    pub mime_type: Option<&'static str>,
+    /// `size`, in bytes
+    pub size: Option<u64>,
+    /// `audience`
+    pub audience: &'static [Role],
+    /// `priority`
+    pub priority: Option<f64>,
+    /// `last_modified`
+    pub last_modified: Option<&'static str>,
+    /// `ttl`
+    pub ttl: Option<Duration>,
+    /// `cache`
+    pub cache: Option<CacheScope>,
+    /// `list = …`
+    pub list: Option<fn() -> Box<dyn Lister>>,
+    /// `#[completer(prompt = …, argument = …)]`
+    pub completes: Option<Completes>,
+}
+
+impl Options {
+    /// Nothing said.
+    pub const NONE: Self = Self {
+        title: None,
+        group: None,
+        icons: None,
+        meta: None,
+        read_only: None,
+        destructive: None,
+        idempotent: None,
+        open_world: None,
+        timeout: None,
+        requires: &[],
+        input_schema: None,
+        output_schema: None,
+        strict: false,
+        uri: "",
+        mime_type: None,
+        size: None,
+        audience: &[],
+        priority: None,
+        last_modified: None,
+        ttl: None,
+        cache: None,
+        list: None,
+        completes: None,
+    };
+}
+
+/// What a completer says it completes.
+#[derive(Debug)]
+pub struct Completes {
+    /// The type of the prompt's or template's function.
+    pub target: fn() -> TypeId,
+    /// Which argument of it.
+    pub argument: &'static str,
+}
+
+/// Something a client must be able to do before a tool runs: `requires(…)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientFeature {
+    /// `sampling`
+    Sampling,
+    /// `sampling_tools`
+    SamplingTools,
+    /// `elicitation`: with a form
+    Elicitation,
+    /// `elicitation_url`
+    ElicitationUrl,
+    /// `roots`
+    Roots,
+}
+
+/// A definition on its way to the registry.
+#[derive(Debug)]
+pub struct Submitted(pub &'static Definition);
+
+inventory::collect!(Submitted);
+
+/// The type of a function item.
+pub const fn type_id_of<F: 'static>(_: &F) -> TypeId {
+    TypeId::of::<F>()
+}
+
+/// The type and name of a function item that is named as a completer.
+pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
+    (TypeId::of::<F>(), std::any::type_name::<F>())
+}
+
+/// A function chosen by `tool!(path)`, `prompt!(path)` and the like, for [`Server::only`](crate::Server::only).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Selected {
+    /// The type of the function item.
+    pub(crate) function: TypeId,
+    /// Its path, for messages.
+    pub(crate) path: &'static str,
+}
+
+/// Chooses a function item; what `tool!(path)` expands to.
+pub fn selected<F: 'static>(_: &F) -> Selected {
+    Selected { function: TypeId::of::<F>(), path: std::any::type_name::<F>() }
+}
+
+/// Whether these parameters hold an argument of that name; for messages at compile time.
+#[must_use]
+pub const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
+    let mut index = 0;
+    while index < parameters.len() {
+        if !parameters[index].injected && same(parameters[index].name, name) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < a.len() {
+        if a[index] != b[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}

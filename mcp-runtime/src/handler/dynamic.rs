@@ -1,0 +1,1 @@
+//! Definitions known only at run time.

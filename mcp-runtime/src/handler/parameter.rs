@@ -1,0 +1,243 @@
+//! What a parameter of an annotated function may be: an argument from the client, or a value from the context.
+//!
+//! The compiler decides which, through [`Parameter`]; the macros never look at how a type is spelled. Everything about a
+//! parameter is data in a static ([`ParameterMeta`]), whose constructor [`parameter`] is the only place that names the
+//! bound, so that a type which is neither gives one error.
+
+use std::any::{Any, TypeId};
+use std::borrow::Borrow;
+use std::path::{Path, PathBuf};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+
+use crate::context::{Context, FromContext, States};
+use crate::handler::constraint::Constraints;
+use crate::handler::tool_error::ToolError;
+
+/// Marks a parameter that comes from the client.
+#[derive(Debug)]
+pub enum Argument {}
+
+/// Marks a parameter that comes from the [`Context`].
+#[derive(Debug)]
+pub enum Injected {}
+
+/// What may be a parameter of an annotated function.
+///
+/// Implemented for every `Deserialize` + `JsonSchema` type (an argument, part of the input schema) and for every
+/// [`FromContext`] type (injected, invisible to the client). A type must not be both: the compiler could not tell which
+/// is meant. Do not implement it yourself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
+    label = "neither an argument nor injectable",
+    note = "argument: derive `serde::Deserialize` and `schemars::JsonSchema` on the type; shared state: take `State<…>`; anything else: implement `FromContext`"
+)]
+pub trait Parameter<Kind>: Sized {
+    /// Whether it comes from the context.
+    const INJECTED: bool;
+
+    /// The schema of an argument; `None` for an injected value.
+    fn parameter_schema(generator: &mut SchemaGenerator) -> Option<Schema>;
+
+    /// At start-up: whether an injected value will be there.
+    fn check_parameter(states: &States) -> Result<(), String>;
+
+    /// Reads an argument from the start of `text`, which runs on beyond it; also says how many bytes it took.
+    fn read_argument(text: &str) -> serde_json::Result<(Self, usize)>;
+
+    /// Takes an injected value.
+    fn inject(context: &Context) -> Result<Self, ToolError>;
+}
+
+impl<T: DeserializeOwned + JsonSchema> Parameter<Argument> for T {
+    const INJECTED: bool = false;
+
+    fn parameter_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
+        Some(generator.subschema_for::<T>())
+    }
+
+    fn check_parameter(_: &States) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn read_argument(text: &str) -> serde_json::Result<(Self, usize)> {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
+        match values.next() {
+            Some(value) => value.map(|value| (value, values.byte_offset())),
+            None => Err(serde::de::Error::custom("empty")),
+        }
+    }
+
+    fn inject(_: &Context) -> Result<Self, ToolError> {
+        Err(ToolError::bug("an argument was asked of the context"))
+    }
+}
+
+impl<T: FromContext> Parameter<Injected> for T {
+    const INJECTED: bool = true;
+
+    fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
+        None
+    }
+
+    fn check_parameter(states: &States) -> Result<(), String> {
+        T::check(states)
+    }
+
+    fn read_argument(_: &str) -> serde_json::Result<(Self, usize)> {
+        Err(serde::de::Error::custom("an injected value was asked of the client"))
+    }
+
+    fn inject(context: &Context) -> Result<Self, ToolError> {
+        T::from_context(context)
+    }
+}
+
+/// Everything the runtime knows about one parameter, as static data.
+#[derive(Debug)]
+pub struct ParameterMeta {
+    /// The name on the wire.
+    pub name: &'static str,
+    /// The doc comment; empty if there is none.
+    pub doc: &'static str,
+    /// Whether it comes from the context.
+    pub injected: bool,
+    /// Whether it takes the whole argument object rather than one property.
+    pub flatten: bool,
+    /// What `#[arg(…)]` demands.
+    pub constraints: Constraints,
+    /// What it is when left out.
+    pub default: Option<DefaultValue>,
+    /// The completer `#[complete(…)]` names, as the type of its function.
+    pub completer: Option<fn() -> (TypeId, &'static str)>,
+    /// The header that mirrors it, without the `Mcp-Param-` prefix.
+    pub header: Option<&'static str>,
+    /// Its schema; `None` if injected.
+    pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+    /// At start-up: whether an injected value will be there.
+    pub check: fn(&States) -> Result<(), String>,
+    /// Whether this JSON text decodes.
+    pub accepts: fn(&str) -> bool,
+    /// Reads an argument into its slot, an `Option<T>`; says how many bytes it took.
+    pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
+    /// Puts an injected value into its slot, an `Option<T>`.
+    pub inject: fn(&mut dyn Any, &Context) -> Result<(), ToolError>,
+}
+
+/// What a parameter is when the client leaves it out.
+#[derive(Debug)]
+pub enum DefaultValue {
+    /// The JSON a client could have sent.
+    Json(&'static str),
+    /// A Rust expression: its value for the slot (an `Option<T>`), and as JSON for the schema.
+    Rust {
+        /// Puts the value into the slot.
+        fill: fn(&mut dyn Any),
+        /// The value as JSON.
+        json: fn() -> serde_json::Result<serde_json::Value>,
+    },
+}
+
+/// Describes a parameter. The compiler decides `K`: argument or injected.
+#[must_use]
+pub const fn parameter<T: Parameter<K> + 'static, K>(name: &'static str, doc: &'static str) -> ParameterMeta {
+    ParameterMeta {
+        name,
+        doc,
+        injected: T::INJECTED,
+        flatten: false,
+        constraints: Constraints::NONE,
+        default: None,
+        completer: None,
+        header: None,
+        schema: |generator| T::parameter_schema(generator),
+        check: |states| T::check_parameter(states),
+        accepts: |text| T::read_argument(text).is_ok(),
+        read: |slot, text| {
+            let (value, length) = T::read_argument(text)?;
+            if let Some(slot) = slot.downcast_mut::<Option<T>>() {
+                *slot = Some(value);
+            }
+            Ok(length)
+        },
+        inject: |slot, context| {
+            let value = T::inject(context)?;
+            if let Some(slot) = slot.downcast_mut::<Option<T>>() {
+                *slot = Some(value);
+            }
+            Ok(())
+        },
+    }
+}
+
+impl ParameterMeta {
+    /// With what `#[arg(…)]` demands.
+    #[must_use]
+    pub const fn constraints(mut self, constraints: Constraints) -> Self {
+        self.constraints = constraints;
+        self
+    }
+
+    /// With a literal default, as JSON.
+    #[must_use]
+    pub const fn default_json(mut self, json: &'static str) -> Self {
+        self.default = Some(DefaultValue::Json(json));
+        self
+    }
+
+    /// With a default that is a Rust expression.
+    #[must_use]
+    pub const fn default_value(mut self, value: DefaultValue) -> Self {
+        self.default = Some(value);
+        self
+    }
+
+    /// With the completer `#[complete(…)]` names.
+    #[must_use]
+    pub const fn completer(mut self, completer: fn() -> (TypeId, &'static str)) -> Self {
+        self.completer = Some(completer);
+        self
+    }
+
+    /// Mirrored in the header `Mcp-Param-{header}`.
+    #[must_use]
+    pub const fn header(mut self, header: &'static str) -> Self {
+        self.header = Some(header);
+        self
+    }
+
+    /// Takes the whole argument object.
+    #[must_use]
+    pub const fn flatten(mut self) -> Self {
+        self.flatten = true;
+        self
+    }
+}
+
+/// What is decoded so that `&Self` can be lent to a function: `String` for `&str`, `T` itself for `&T`.
+pub trait Lend {
+    /// What is decoded and owned during the call.
+    type Owned: Borrow<Self>;
+}
+
+impl<T> Lend for T {
+    type Owned = T;
+}
+
+impl Lend for str {
+    type Owned = String;
+}
+
+impl<T> Lend for [T] {
+    type Owned = Vec<T>;
+}
+
+impl Lend for Path {
+    type Owned = PathBuf;
+}
+
+/// Lends what was decoded.
+pub fn referent<T: Lend + ?Sized>(owned: &T::Owned) -> &T {
+    owned.borrow()
+}

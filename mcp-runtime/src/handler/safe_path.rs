@@ -1,0 +1,1 @@
+//! A relative path that cannot leave its directory.

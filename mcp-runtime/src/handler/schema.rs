@@ -1,0 +1,1 @@
+//! From Rust types to the schemas that model APIs accept.

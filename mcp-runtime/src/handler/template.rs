@@ -1,0 +1,1 @@
+//! RFC 6570 templates, matched in reverse.

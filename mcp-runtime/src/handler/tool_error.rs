@@ -1,0 +1,142 @@
+//! How a handler fails: with text for the model, with a cause only the log sees, or with a protocol error.
+
+use std::any::Any;
+use std::error::Error as StdError;
+use std::fmt;
+
+use crate::jsonrpc::ErrorObject;
+
+/// The result of a handler. Any error turns into [`ToolError`] with `?`.
+pub type Result<T, E = ToolError> = std::result::Result<T, E>;
+
+/// Why a handler failed.
+///
+/// | made by | the client sees |
+/// |---|---|
+/// | [`bail!`](crate::bail), [`ToolError::shown`], [`ResultExt::shown`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
+/// | `?` on any other error | "internal error" and an id; the cause is in the log under the same id |
+/// | [`ToolError::protocol`] | that JSON-RPC error |
+///
+/// It is not itself a [`std::error::Error`]: that is what lets `?` convert every error type into it.
+pub struct ToolError(pub(crate) Repr);
+
+pub(crate) enum Repr {
+    Shown(String),
+    Opaque(Box<dyn StdError + Send + Sync>),
+    Protocol(ErrorObject),
+    /// The resource does not exist; the code differs by revision.
+    ResourceNotFound,
+}
+
+impl ToolError {
+    /// A failure whose text the model reads. Say what to change.
+    pub fn shown(text: impl fmt::Display) -> Self {
+        Self(Repr::Shown(text.to_string()))
+    }
+
+    /// A failure whose cause only the log sees.
+    pub fn opaque(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self(Repr::Opaque(cause.into()))
+    }
+
+    /// A failure of the request itself, as a JSON-RPC error.
+    #[must_use]
+    pub fn protocol(error: ErrorObject) -> Self {
+        Self(Repr::Protocol(error))
+    }
+
+    /// For resources and templates: there is nothing at this address. Returning `None` does the same.
+    ///
+    /// Wire: -32002 in the legacy era, -32602 from 2026-07-28, both with `data.uri`.
+    #[must_use]
+    pub fn resource_not_found() -> Self {
+        Self(Repr::ResourceNotFound)
+    }
+
+    /// A fault of the framework.
+    pub(crate) fn bug(what: &'static str) -> Self {
+        Self::opaque(format!("{what}; this is a bug in mcp-runtime"))
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Repr::Shown(text) => f.debug_tuple("Shown").field(text).finish(),
+            Repr::Opaque(cause) => f.debug_tuple("Opaque").field(cause).finish(),
+            Repr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
+            Repr::ResourceNotFound => f.write_str("ResourceNotFound"),
+        }
+    }
+}
+
+impl<E> From<E> for ToolError
+where
+    E: Into<Box<dyn StdError + Send + Sync>> + 'static,
+{
+    fn from(error: E) -> Self {
+        let any: &dyn Any = &error;
+        if let Some(text) = any.downcast_ref::<String>() {
+            return Self::shown(text);
+        }
+        if let Some(text) = any.downcast_ref::<&'static str>() {
+            return Self::shown(text);
+        }
+        Self::opaque(error)
+    }
+}
+
+/// What may stand as the error of a handler's `Result`.
+///
+/// Implemented for [`ToolError`] and everything that converts into it: every `Error + Send + Sync + 'static`,
+/// `Box<dyn Error + Send + Sync>`, `anyhow::Error`, `String`, `&'static str`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a handler",
+    label = "not an error type",
+    note = "implement `std::error::Error` for it, or return `mcp_runtime::Result<…>` and convert with `?`, `.shown()?` or `bail!`"
+)]
+pub trait IntoToolError {
+    /// The failure.
+    fn into_tool_error(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> IntoToolError for E {
+    fn into_tool_error(self) -> ToolError {
+        self.into()
+    }
+}
+
+/// Shows an error to the model, on purpose.
+pub trait ResultExt<T> {
+    /// Turns the error into text the model reads.
+    ///
+    /// # Errors
+    ///
+    /// The error of `self`, as its `Display` text.
+    fn shown(self) -> Result<T>;
+}
+
+impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
+    fn shown(self) -> Result<T> {
+        self.map_err(ToolError::shown)
+    }
+}
+
+/// Ends the handler with a failure whose text the model reads.
+///
+/// Takes what `format!` takes.
+///
+/// ```
+/// # use mcp_runtime::{bail, Result};
+/// fn share(cake: u32, guests: u32) -> Result<u32> {
+///     if guests == 0 { bail!("nobody to share {cake} pieces with; name at least one guest"); }
+///     Ok(cake / guests)
+/// }
+/// ```
+#[macro_export]
+macro_rules! bail {
+    ($($message:tt)+) => {
+        return ::core::result::Result::Err($crate::ToolError::shown(::core::format_args!($($message)+)))
+    };
+}

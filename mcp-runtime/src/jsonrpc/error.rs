@@ -1,0 +1,55 @@
+//! The error object of a response.
+
+use serde::{Deserialize, Serialize};
+
+/// The error of a JSON-RPC response.
+///
+/// Codes from -32768 to -32000 belong to JSON-RPC and the protocol; an application uses others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ErrorObject {
+    /// What kind of error it is.
+    pub code: i32,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// Details for the program at the other end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<serde_json::Value>,
+}
+
+impl ErrorObject {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: i32 = -32700;
+    /// It is JSON, but not a message.
+    pub const INVALID_REQUEST: i32 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i32 = -32601;
+    /// The method cannot be called like that.
+    pub const INVALID_PARAMS: i32 = -32602;
+    /// The server is at fault.
+    pub const INTERNAL_ERROR: i32 = -32603;
+
+    /// An error of this code.
+    pub fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// With details.
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<serde_json::Value>) -> Self {
+        self.data = Some(data.into());
+        self
+    }
+
+    pub(crate) fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(Self::INVALID_REQUEST, message)
+    }
+
+    pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(Self::INVALID_PARAMS, message)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(Self::INTERNAL_ERROR, message)
+    }
+}

@@ -1,0 +1,10 @@
+//! JSON-RPC 2.0: messages, ids, errors; bytes to messages and back. Knows nothing of MCP but the names of the members
+//! it keeps on the way through a message, and nothing of async.
+
+mod error;
+mod id;
+mod message;
+
+pub use error::ErrorObject;
+pub(crate) use id::RequestId;
+pub(crate) use message::{Id, Incoming, Member, Message, MetaMember, Params, parse};

@@ -1,0 +1,62 @@
+//! Revisions and eras.
+
+/// A published revision of the protocol, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ProtocolVersion {
+    /// 2024-11-05
+    V2024_11_05,
+    /// 2025-03-26
+    V2025_03_26,
+    /// 2025-06-18
+    V2025_06_18,
+    /// 2025-11-25
+    V2025_11_25,
+    /// 2026-07-28
+    V2026_07_28,
+}
+
+/// A generation of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// Up to 2025-11-25: a handshake, then a session.
+    Legacy,
+    /// From 2026-07-28: every request carries all it needs.
+    Modern,
+}
+
+impl ProtocolVersion {
+    /// Every revision, oldest first.
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// The newest revision a handshake can agree on.
+    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
+
+    /// The date on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The revision of this date, exactly as it is on the wire.
+    #[must_use]
+    pub fn from_wire(date: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.as_str() == date)
+    }
+
+    /// Its era.
+    #[must_use]
+    pub const fn era(self) -> Era {
+        match self {
+            Self::V2026_07_28 => Era::Modern,
+            _ => Era::Legacy,
+        }
+    }
+}

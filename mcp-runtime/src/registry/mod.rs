@@ -1,0 +1,1 @@
+//! Definitions and erased handlers, validated once; a change makes a new snapshot.

@@ -1,0 +1,5 @@
+//! Being written.
+
+/// A server.
+#[derive(Debug)]
+pub struct Server;

@@ -1,0 +1,1 @@
+//! Framing and bytes: stdio, byte streams, memory.
