@@ -11,7 +11,10 @@ use std::time::Duration;
 /// let limits = Limits { line: 1024 * 1024, ..Limits::default() };
 /// ```
 #[derive(Clone, Debug)]
-#[allow(clippy::exhaustive_structs, reason = "struct update is how limits are set; `_private` keeps it open")]
+#[allow(
+    clippy::exhaustive_structs,
+    reason = "struct update is how limits are set; `_private` keeps it open"
+)]
 pub struct Limits {
     /// Longest line of stdio and byte streams, in bytes. Default 16 MiB. A longer one is read away and answered -32600.
     pub line: usize,

@@ -43,6 +43,8 @@ impl Context {
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("version", &self.0.version).finish_non_exhaustive()
+        f.debug_struct("Context")
+            .field("version", &self.0.version)
+            .finish_non_exhaustive()
     }
 }

@@ -34,16 +34,27 @@ impl<T: fmt::Debug + ?Sized> fmt::Debug for State<T> {
 
 impl<T: Send + Sync + 'static> FromContext for State<T> {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
-        context.states().get().map(Self).ok_or_else(|| ToolError::opaque(missing::<T>()))
+        context
+            .states()
+            .get()
+            .map(Self)
+            .ok_or_else(|| ToolError::opaque(missing::<T>()))
     }
 
     fn check(states: &States) -> Result<(), String> {
-        if states.get::<T>().is_some() { Ok(()) } else { Err(missing::<T>()) }
+        if states.get::<T>().is_some() {
+            Ok(())
+        } else {
+            Err(missing::<T>())
+        }
     }
 }
 
 fn missing<T>() -> String {
-    format!("no state of type `{0}`; add `.state(…)` with a `{0}` to the server", type_name::<T>())
+    format!(
+        "no state of type `{0}`; add `.state(…)` with a `{0}` to the server",
+        type_name::<T>()
+    )
 }
 
 /// The values given to [`Server::state`](crate::Server::state), one per type.
@@ -58,12 +69,16 @@ impl States {
     /// The value of type `T`.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.0.get(&TypeId::of::<T>()).and_then(|value| Arc::clone(value).downcast().ok())
+        self.0
+            .get(&TypeId::of::<T>())
+            .and_then(|value| Arc::clone(value).downcast().ok())
     }
 }
 
 impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("States").field("len", &self.0.len()).finish()
+        f.debug_struct("States")
+            .field("len", &self.0.len())
+            .finish()
     }
 }

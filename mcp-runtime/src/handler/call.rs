@@ -74,7 +74,9 @@ pub struct Call<'a> {
 
 impl std::fmt::Debug for Call<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call").field("arguments", &self.arguments).finish_non_exhaustive()
+        f.debug_struct("Call")
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
     }
 }
 
@@ -86,7 +88,12 @@ impl<'a> Call<'a> {
         receiver: Option<&'a Arc<dyn Any + Send + Sync>>,
         context: &'a dyn Fn() -> Context,
     ) -> Self {
-        Self { decoder, arguments, receiver, context }
+        Self {
+            decoder,
+            arguments,
+            receiver,
+            context,
+        }
     }
 
     /// Fills the slots, each an `Option<T>`, one per parameter in order.

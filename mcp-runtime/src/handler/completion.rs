@@ -31,6 +31,7 @@ pub trait IntoCompletion {
 
 impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
     fn into_completion(self) -> Result<Candidates, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?.into_completion()
+        self.map_err(IntoToolError::into_tool_error)?
+            .into_completion()
     }
 }

@@ -197,7 +197,10 @@ pub struct Selected {
 
 /// Chooses a function item; what `tool!(path)` expands to.
 pub fn selected<F: 'static>(_: &F) -> Selected {
-    Selected { function: TypeId::of::<F>(), path: std::any::type_name::<F>() }
+    Selected {
+        function: TypeId::of::<F>(),
+        path: std::any::type_name::<F>(),
+    }
 }
 
 /// Whether these parameters hold an argument of that name; for messages at compile time.

@@ -10,8 +10,11 @@ use crate::types::Resource;
 /// Lists the resources of a template, a page at a time.
 pub trait Lister: Send + Sync + std::fmt::Debug {
     /// The page after `cursor`, or the first one. Decodes nothing from the client but the cursor it gave out itself.
-    fn list(&self, context: Context, cursor: Option<String>)
-    -> Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
+    fn list(
+        &self,
+        context: Context,
+        cursor: Option<String>,
+    ) -> Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
 }
 
 /// A part of a list, and where to go on.

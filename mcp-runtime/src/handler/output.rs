@@ -39,7 +39,8 @@ impl IntoToolResult for String {
 
 impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?.into_tool_result()
+        self.map_err(IntoToolError::into_tool_error)?
+            .into_tool_result()
     }
 
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {

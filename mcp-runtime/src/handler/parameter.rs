@@ -86,7 +86,9 @@ impl<T: FromContext> Parameter<Injected> for T {
     }
 
     fn read_argument(_: &str) -> serde_json::Result<(Self, usize)> {
-        Err(serde::de::Error::custom("an injected value was asked of the client"))
+        Err(serde::de::Error::custom(
+            "an injected value was asked of the client",
+        ))
     }
 
     fn inject(context: &Context) -> Result<Self, ToolError> {
@@ -141,7 +143,10 @@ pub enum DefaultValue {
 
 /// Describes a parameter. The compiler decides `K`: argument or injected.
 #[must_use]
-pub const fn parameter<T: Parameter<K> + 'static, K>(name: &'static str, doc: &'static str) -> ParameterMeta {
+pub const fn parameter<T: Parameter<K> + 'static, K>(
+    name: &'static str,
+    doc: &'static str,
+) -> ParameterMeta {
     ParameterMeta {
         name,
         doc,

@@ -20,6 +20,7 @@ pub trait IntoResource {
 
 impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
     fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?.into_resource()
+        self.map_err(IntoToolError::into_tool_error)?
+            .into_resource()
     }
 }

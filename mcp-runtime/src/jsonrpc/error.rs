@@ -31,7 +31,11 @@ impl ErrorObject {
 
     /// An error of this code.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None }
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
     }
 
     /// With details.

@@ -117,7 +117,10 @@ impl<'a> Params<'a> {
     }
 
     /// A member of `_meta` that must be a string, unescaped.
-    pub(crate) fn meta_string(&self, member: MetaMember) -> Result<Option<Cow<'a, str>>, NotAString> {
+    pub(crate) fn meta_string(
+        &self,
+        member: MetaMember,
+    ) -> Result<Option<Cow<'a, str>>, NotAString> {
         self.meta(member).map(unquote).transpose()
     }
 }
@@ -138,7 +141,10 @@ pub(crate) fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
 ///
 /// The error to answer with: -32700 if the text is not JSON, or not UTF-8, or too deep; -32600 if it is JSON but not a
 /// message, or over another limit. The id, if it could be read, comes with it.
-pub(crate) fn parse<'a>(text: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, (Option<RequestId>, ErrorObject)> {
+pub(crate) fn parse<'a>(
+    text: &'a [u8],
+    limits: &Limits,
+) -> Result<Incoming<'a>, (Option<RequestId>, ErrorObject)> {
     let _ = (text, limits);
     todo!()
 }

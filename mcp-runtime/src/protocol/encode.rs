@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::ProtocolVersion;
 use crate::types::{
-    CacheScope, CallToolResult, Completion, GetPromptResult, Implementation, LoggingLevel, ReadResourceResult,
-    ServerCapabilities,
+    CacheScope, CallToolResult, Completion, GetPromptResult, Implementation, LoggingLevel,
+    ReadResourceResult, ServerCapabilities,
 };
 
 /// How long and by whom a result may be reused. Modern era only.
@@ -55,11 +55,22 @@ pub(crate) fn empty(out: &mut Vec<u8>, reply: Reply<'_>) {
     let _ = (out, reply);
     todo!()
 }
-pub(crate) fn initialize(out: &mut Vec<u8>, reply: Reply<'_>, capabilities: &ServerCapabilities, instructions: Option<&str>) {
+pub(crate) fn initialize(
+    out: &mut Vec<u8>,
+    reply: Reply<'_>,
+    capabilities: &ServerCapabilities,
+    instructions: Option<&str>,
+) {
     let _ = (out, reply, capabilities, instructions);
     todo!()
 }
-pub(crate) fn discover(out: &mut Vec<u8>, reply: Reply<'_>, capabilities: &ServerCapabilities, instructions: Option<&str>, cache: CacheHint) {
+pub(crate) fn discover(
+    out: &mut Vec<u8>,
+    reply: Reply<'_>,
+    capabilities: &ServerCapabilities,
+    instructions: Option<&str>,
+    cache: CacheHint,
+) {
     let _ = (out, reply, capabilities, instructions, cache);
     todo!()
 }
@@ -78,7 +89,12 @@ pub(crate) fn prompt_result(out: &mut Vec<u8>, reply: Reply<'_>, result: GetProm
     let _ = (out, reply, result);
     todo!()
 }
-pub(crate) fn resource_result(out: &mut Vec<u8>, reply: Reply<'_>, result: ReadResourceResult, cache: CacheHint) {
+pub(crate) fn resource_result(
+    out: &mut Vec<u8>,
+    reply: Reply<'_>,
+    result: ReadResourceResult,
+    cache: CacheHint,
+) {
     let _ = (out, reply, result, cache);
     todo!()
 }
@@ -93,7 +109,14 @@ pub(crate) fn listen_result(out: &mut Vec<u8>, reply: Reply<'_>) {
 }
 
 /// `token` is the raw JSON the client sent.
-pub(crate) fn progress(out: &mut Vec<u8>, version: ProtocolVersion, token: &str, progress: f64, total: Option<f64>, message: Option<&str>) {
+pub(crate) fn progress(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    token: &str,
+    progress: f64,
+    total: Option<f64>,
+    message: Option<&str>,
+) {
     let _ = (out, version, token, progress, total, message);
     todo!()
 }

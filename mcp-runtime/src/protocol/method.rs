@@ -43,12 +43,19 @@ impl Method {
 
     /// The method of this name, if the era has it.
     pub(crate) fn from_wire(name: &str, era: Era) -> Option<Self> {
-        Self::ALL.iter().find(|(_, wire)| *wire == name).map(|(method, _)| *method).filter(|method| method.is_in(era))
+        Self::ALL
+            .iter()
+            .find(|(_, wire)| *wire == name)
+            .map(|(method, _)| *method)
+            .filter(|method| method.is_in(era))
     }
 
     fn is_in(self, era: Era) -> bool {
         match self {
-            Self::Initialize | Self::Ping | Self::ResourcesSubscribe | Self::ResourcesUnsubscribe
+            Self::Initialize
+            | Self::Ping
+            | Self::ResourcesSubscribe
+            | Self::ResourcesUnsubscribe
             | Self::LoggingSetLevel => era == Era::Legacy,
             Self::Discover | Self::SubscriptionsListen => era == Era::Modern,
             _ => true,

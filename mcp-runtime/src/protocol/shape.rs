@@ -4,8 +4,8 @@
 
 use crate::protocol::ProtocolVersion;
 use crate::types::{
-    CallToolResult, GetPromptResult, Implementation, Prompt, ReadResourceResult, Resource, ResourceTemplate,
-    ServerCapabilities, Tool,
+    CallToolResult, GetPromptResult, Implementation, Prompt, ReadResourceResult, Resource,
+    ResourceTemplate, ServerCapabilities, Tool,
 };
 
 /// A value that looks different in different revisions.

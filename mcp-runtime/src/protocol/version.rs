@@ -27,8 +27,13 @@ pub enum Era {
 
 impl ProtocolVersion {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 5] =
-        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    pub const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
 
     /// The newest revision a handshake can agree on.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
@@ -48,7 +53,9 @@ impl ProtocolVersion {
     /// The revision of this date, exactly as it is on the wire.
     #[must_use]
     pub fn from_wire(date: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.as_str() == date)
+        Self::ALL
+            .into_iter()
+            .find(|version| version.as_str() == date)
     }
 
     /// Its era.

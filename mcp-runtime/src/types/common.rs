@@ -40,7 +40,11 @@ pub struct Implementation {
 impl Implementation {
     /// A program with this name and version, and nothing else said about it.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self { name: name.into(), version: version.into(), ..Self::default() }
+        Self {
+            name: name.into(),
+            version: version.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -69,7 +73,12 @@ pub struct Icon {
 impl Icon {
     /// An icon of which only the source is known.
     pub fn new(src: impl Into<Cow<'static, str>>) -> Self {
-        Self { src: src.into(), mime_type: None, sizes: Cow::Borrowed(&[]), theme: None }
+        Self {
+            src: src.into(),
+            mime_type: None,
+            sizes: Cow::Borrowed(&[]),
+            theme: None,
+        }
     }
 
     /// With its media type.

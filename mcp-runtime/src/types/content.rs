@@ -69,7 +69,10 @@ pub struct TextContent {
 impl TextContent {
     /// This text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -93,7 +96,11 @@ pub struct ImageContent {
 impl ImageContent {
     /// A picture of the given media type; `bytes` are encoded here.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
-        Self { data: STANDARD.encode(bytes), mime_type: mime_type.into(), ..Self::default() }
+        Self {
+            data: STANDARD.encode(bytes),
+            mime_type: mime_type.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -117,7 +124,11 @@ pub struct AudioContent {
 impl AudioContent {
     /// A sound of the given media type; `bytes` are encoded here.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
-        Self { data: STANDARD.encode(bytes), mime_type: mime_type.into(), ..Self::default() }
+        Self {
+            data: STANDARD.encode(bytes),
+            mime_type: mime_type.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -156,7 +167,11 @@ pub struct ResourceLink {
 impl ResourceLink {
     /// A link to `uri` under this name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { uri: uri.into(), name: name.into(), ..Self::default() }
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            ..Self::default()
+        }
     }
 
     /// With the media type of what it points to.
@@ -192,7 +207,11 @@ impl EmbeddedResource {
     /// These contents.
     #[must_use]
     pub fn new(contents: ResourceContents) -> Self {
-        Self { resource: contents, annotations: None, meta: None }
+        Self {
+            resource: contents,
+            annotations: None,
+            meta: None,
+        }
     }
 }
 
@@ -224,12 +243,20 @@ pub struct ResourceContents {
 impl ResourceContents {
     /// Text found at `uri`.
     pub fn text(uri: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
-        Self { uri: uri.into(), text: Some(text.into()), ..Self::default() }
+        Self {
+            uri: uri.into(),
+            text: Some(text.into()),
+            ..Self::default()
+        }
     }
 
     /// Bytes found at `uri`; they are encoded here.
     pub fn blob(uri: impl Into<Cow<'static, str>>, bytes: impl AsRef<[u8]>) -> Self {
-        Self { uri: uri.into(), blob: Some(STANDARD.encode(bytes)), ..Self::default() }
+        Self {
+            uri: uri.into(),
+            blob: Some(STANDARD.encode(bytes)),
+            ..Self::default()
+        }
     }
 
     /// With the media type of the contents.

@@ -16,13 +16,15 @@ mod resource;
 mod tool;
 
 pub use capabilities::{
-    ClientCapabilities, CompletionsCapability, ElicitationCapability, ListChangedCapability, LoggingCapability,
-    ResourcesCapability, RootsCapability, SamplingCapability, ServerCapabilities,
+    ClientCapabilities, CompletionsCapability, ElicitationCapability, ListChangedCapability,
+    LoggingCapability, ResourcesCapability, RootsCapability, SamplingCapability,
+    ServerCapabilities,
 };
 pub use common::{Annotations, Icon, IconTheme, Implementation, Meta, Role};
 pub use completion::{Completion, CompletionReference};
 pub use content::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink, TextContent,
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
+    TextContent,
 };
 pub use logging::LoggingLevel;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};

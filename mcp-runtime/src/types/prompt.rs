@@ -68,7 +68,10 @@ pub struct GetPromptResult {
 impl GetPromptResult {
     /// These messages.
     pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
-        Self { messages: messages.into(), ..Self::default() }
+        Self {
+            messages: messages.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -85,7 +88,10 @@ pub struct PromptMessage {
 impl PromptMessage {
     /// Said by `role`.
     pub fn new(role: Role, content: impl Into<ContentBlock>) -> Self {
-        Self { role, content: content.into() }
+        Self {
+            role,
+            content: content.into(),
+        }
     }
 
     /// Said by the person.

@@ -41,7 +41,11 @@ pub struct Resource {
 impl Resource {
     /// A resource at `uri` under this name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { uri: uri.into(), name: name.into(), ..Self::default() }
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            ..Self::default()
+        }
     }
 
     /// With a name for people.

@@ -86,23 +86,38 @@ pub struct CallToolResult {
 impl CallToolResult {
     /// A result with this content.
     pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
-        Self { content: content.into(), ..Self::default() }
+        Self {
+            content: content.into(),
+            ..Self::default()
+        }
     }
 
     /// A result that is one text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![ContentBlock::text(text)], ..Self::default() }
+        Self {
+            content: vec![ContentBlock::text(text)],
+            ..Self::default()
+        }
     }
 
     /// A failure the model reads.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::text(text) }
+        Self {
+            is_error: true,
+            ..Self::text(text)
+        }
     }
 
     /// With one more entry of `_meta`. Keys reserved for the protocol are refused when the result is sent.
     #[must_use]
-    pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
-        self.meta.get_or_insert_default().insert(key.into(), value.into());
+    pub fn with_meta(
+        mut self,
+        key: impl Into<String>,
+        value: impl Into<serde_json::Value>,
+    ) -> Self {
+        self.meta
+            .get_or_insert_default()
+            .insert(key.into(), value.into());
         self
     }
 }
