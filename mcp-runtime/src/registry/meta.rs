@@ -1,0 +1,1 @@
+//! Which `_meta` keys a program may use.
