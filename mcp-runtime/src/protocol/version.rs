@@ -38,6 +38,16 @@ impl ProtocolVersion {
     /// The newest revision a handshake can agree on.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
+    /// The newest revision of all.
+    pub const LATEST: Self = Self::V2026_07_28;
+
+    /// The dates of every revision, newest first, as discovery and version errors list them.
+    pub(crate) fn supported() -> [&'static str; 5] {
+        let mut dates = Self::ALL.map(Self::as_str);
+        dates.reverse();
+        dates
+    }
+
     /// The date on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
