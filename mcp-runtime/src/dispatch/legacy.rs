@@ -65,6 +65,9 @@ pub(super) fn answer<'m>(
     session: &mut Session,
     out: &mut Vec<u8>,
 ) -> Result<Answer<'m>, ErrorObject> {
+    if !dispatcher.offers(request.method, &dispatcher.registry.snapshot()) {
+        return Err(errors::method_not_found(request.method.as_str()));
+    }
     match request.method {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
             follow(dispatcher, &request, session)?
@@ -81,13 +84,6 @@ fn follow(
     request: &Request<'_>,
     session: &Session,
 ) -> Result<(), ErrorObject> {
-    if dispatcher
-        .capabilities(&dispatcher.registry.snapshot())
-        .resources
-        .is_none()
-    {
-        return Err(errors::method_not_found(request.method.as_str()));
-    }
     let limits = dispatcher.limits();
     let uri = request.string(Member::Uri, limits.uri)?;
     let Some(legacy) = &session.legacy else {
@@ -109,9 +105,6 @@ fn set_level(
     request: &Request<'_>,
     session: &Session,
 ) -> Result<(), ErrorObject> {
-    if !dispatcher.settings.logging {
-        return Err(errors::method_not_found(request.method.as_str()));
-    }
     let name = request.string(Member::Level, dispatcher.limits().name)?;
     let level = LoggingLevel::from_wire(&name).ok_or_else(|| errors::invalid_level())?;
     if let Some(legacy) = &session.legacy {

@@ -21,7 +21,7 @@ use crate::handler::definition::ClientFeature;
 use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, Member, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
-use crate::protocol::{self, Era, Method, errors};
+use crate::protocol::{self, Capability, Era, Method, errors};
 use crate::registry::{
     self, Completer, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
 };
@@ -133,15 +133,14 @@ impl Dispatcher {
     }
 
     /// Whether the capability a method belongs to is offered.
-    fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
-        match method {
-            Method::ToolsList | Method::ToolsCall => snapshot.has_tools(),
-            Method::PromptsList | Method::PromptsGet => snapshot.has_prompts(),
-            Method::ResourcesList | Method::ResourceTemplatesList | Method::ResourcesRead => {
-                snapshot.has_resources()
-            }
-            Method::CompletionComplete => snapshot.has_completers(),
-            _ => true,
+    pub(super) fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
+        match method.capability() {
+            Some(Capability::Tools) => snapshot.has_tools(),
+            Some(Capability::Prompts) => snapshot.has_prompts(),
+            Some(Capability::Resources | Capability::Subscribe) => snapshot.has_resources(),
+            Some(Capability::Completions) => snapshot.has_completers(),
+            Some(Capability::Logging) => self.settings.logging,
+            None => true,
         }
     }
 

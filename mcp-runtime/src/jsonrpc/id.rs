@@ -20,6 +20,12 @@ impl RequestId {
         &self.raw
     }
 
+    /// From any JSON value; `None` if it cannot be an id.
+    pub(crate) fn parse(json: &str) -> Option<Self> {
+        let valid = json.starts_with('"') || json.parse::<i64>().is_ok();
+        valid.then(|| Self::from_valid(json))
+    }
+
     /// From JSON text that is known to be a valid id.
     pub(crate) fn from_valid(json: &str) -> Self {
         Self {

@@ -74,6 +74,30 @@ pub(crate) enum Member {
 }
 
 impl Member {
+    /// Its name on the wire.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Uri => "uri",
+            Self::Cursor => "cursor",
+            Self::Arguments => "arguments",
+            Self::Ref => "ref",
+            Self::Argument => "argument",
+            Self::Context => "context",
+            Self::Level => "level",
+            Self::RequestId => "requestId",
+            Self::ProtocolVersion => "protocolVersion",
+            Self::Capabilities => "capabilities",
+            Self::ClientInfo => "clientInfo",
+            Self::Notifications => "notifications",
+            Self::InputResponses => "inputResponses",
+            Self::RequestState => "requestState",
+            Self::Meta => "_meta",
+        }
+    }
+}
+
+impl Member {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "name" => Self::Name,

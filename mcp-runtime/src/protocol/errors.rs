@@ -2,6 +2,8 @@
 //!
 //! HTTP status codes are not decided here.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::jsonrpc::{ErrorObject, MetaMember};
@@ -15,6 +17,8 @@ pub(crate) const HEADER_MISMATCH: i32 = -32020;
 pub(crate) const MISSING_CAPABILITY: i32 = -32021;
 /// The claimed revision is not served. Modern era only.
 pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+/// The client asks for more than it may at once.
+pub(crate) const TOO_MANY: i32 = 429;
 
 pub(crate) fn method_not_found(name: &str) -> ErrorObject {
     ErrorObject::new(
@@ -108,6 +112,13 @@ pub(crate) fn invalid_cursor() -> ErrorObject {
 pub(crate) fn invalid_level() -> ErrorObject {
     let levels = crate::types::LoggingLevel::ALL.map(crate::types::LoggingLevel::as_str);
     ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
+}
+
+/// The client asks for more than it may at once. The code is ours, outside of what JSON-RPC and the protocol reserve.
+pub(crate) fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
+    let retry = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX);
+    ErrorObject::new(TOO_MANY, format!("too many {what} at once"))
+        .with_data(json!({ "retryAfterMs": retry }))
 }
 
 /// What a peer sent, short enough to be sent back.

@@ -68,6 +68,16 @@ impl ProtocolVersion {
             .find(|version| version.as_str() == date)
     }
 
+    /// Whether messages may come in arrays.
+    pub(crate) const fn has_batches(self) -> bool {
+        matches!(self, Self::V2025_03_26)
+    }
+
+    /// Whether its text says that arguments which do not fit are a tool result, rather than leaving it open.
+    pub(crate) fn reports_argument_faults_as_results(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
     /// Its era.
     #[must_use]
     pub const fn era(self) -> Era {
