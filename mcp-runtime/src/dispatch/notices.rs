@@ -176,3 +176,88 @@ impl std::fmt::Debug for Mailbox {
         f.debug_struct("Mailbox").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn listening(notices: &Notices, filter: Filter) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
+        let woken = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&woken);
+        let wake: Wake = Arc::new(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        (notices.listen(filter, wake), woken)
+    }
+
+    fn told(mailbox: &Mailbox) -> Vec<String> {
+        let mut out = Vec::new();
+        assert!(mailbox.drain(&mut out, usize::MAX, None));
+        let lines = String::from_utf8(out).unwrap();
+        lines.lines().map(str::to_owned).collect()
+    }
+
+    fn uris(uris: &[&str]) -> Filter {
+        Filter { uris: uris.iter().map(|uri| (*uri).into()).collect(), ..Filter::default() }
+    }
+
+    #[test]
+    fn many_changes_between_two_readings_are_one_notice() {
+        let notices = Notices::default();
+        let (mailbox, woken) = listening(&notices, Filter { tools: true, ..Filter::default() });
+        for _ in 0..1_000 {
+            notices.post(&Change::List(ListKind::Tools));
+        }
+        assert_eq!(woken.load(Ordering::Relaxed), 1);
+        assert_eq!(told(&mailbox).len(), 1);
+        assert_eq!(told(&mailbox).len(), 0);
+        notices.post(&Change::List(ListKind::Tools));
+        assert_eq!(told(&mailbox).len(), 1);
+    }
+
+    #[test]
+    fn nobody_hears_of_what_they_did_not_ask_for() {
+        let notices = Notices::default();
+        let (mailbox, woken) = listening(&notices, uris(&["a://a"]));
+        notices.post(&Change::List(ListKind::Tools));
+        notices.post(&Change::Resource("a://b".to_owned()));
+        assert_eq!(woken.load(Ordering::Relaxed), 0);
+        assert!(told(&mailbox).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_later() {
+        let notices = Notices::default();
+        let (mailbox, _) = listening(&notices, uris(&["a://a", "a://b", "a://c"]));
+        for uri in ["a://a", "a://b", "a://c"] {
+            notices.post(&Change::Resource(uri.to_owned()));
+        }
+        let mut out = Vec::new();
+        assert!(!mailbox.drain(&mut out, 1, None));
+        assert_eq!(told(&mailbox).len(), 2);
+    }
+
+    #[test]
+    fn following_is_bounded_and_can_be_ended() {
+        let notices = Notices::default();
+        let (mailbox, _) = listening(&notices, Filter::default());
+        assert!(mailbox.follow("a://a", 1));
+        assert!(mailbox.follow("a://a", 1));
+        assert!(!mailbox.follow("a://b", 1));
+        notices.post(&Change::Resource("a://a".to_owned()));
+        mailbox.unfollow("a://a");
+        assert!(told(&mailbox).is_empty());
+        assert!(mailbox.follow("a://b", 1));
+    }
+
+    #[test]
+    fn listeners_that_are_gone_are_forgotten() {
+        let notices = Notices::default();
+        for _ in 0..100 {
+            drop(listening(&notices, Filter::default()));
+        }
+        assert!(notices.mailboxes.lock().unwrap().len() <= 1);
+    }
+}
