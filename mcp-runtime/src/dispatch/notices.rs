@@ -200,13 +200,22 @@ mod tests {
     }
 
     fn uris(uris: &[&str]) -> Filter {
-        Filter { uris: uris.iter().map(|uri| (*uri).into()).collect(), ..Filter::default() }
+        Filter {
+            uris: uris.iter().map(|uri| (*uri).into()).collect(),
+            ..Filter::default()
+        }
     }
 
     #[test]
     fn many_changes_between_two_readings_are_one_notice() {
         let notices = Notices::default();
-        let (mailbox, woken) = listening(&notices, Filter { tools: true, ..Filter::default() });
+        let (mailbox, woken) = listening(
+            &notices,
+            Filter {
+                tools: true,
+                ..Filter::default()
+            },
+        );
         for _ in 0..1_000 {
             notices.post(&Change::List(ListKind::Tools));
         }
