@@ -7,6 +7,8 @@
 mod build;
 mod complete;
 mod cursor;
+mod declared;
+mod dynamic;
 mod edit;
 mod entry;
 mod handler;
