@@ -1,5 +1,6 @@
 //! What a handler receives: the context of its call, shared state, the running server.
 
+pub(crate) mod current;
 mod from_context;
 mod handle;
 mod request;
@@ -8,6 +9,6 @@ mod state;
 pub use from_context::FromContext;
 pub use handle::{Batch, Editor, List, Notifier, ServerHandle};
 pub(crate) use handle::{Change, Control, Edit, Step};
-pub use request::Context;
+pub use request::{Amount, Context, Progress};
 pub(crate) use request::{Outbound, RequestContext};
 pub use state::{State, States};

@@ -24,3 +24,8 @@ impl Validator {
         todo!()
     }
 }
+
+pub(crate) fn describe(faults: &[Fault]) -> String {
+    let _ = faults;
+    todo!()
+}
