@@ -187,3 +187,136 @@ fn edit<E: Entry>(
     }
     Ok(changed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handler::dynamic::ItemKind;
+    use crate::registry::fixture::{change, page, prompt, prompts};
+
+    #[test]
+    fn inserted_prompts_come_in_the_order_of_their_names() {
+        let registry = prompts(&["b", "c"], 10);
+        assert!(change(
+            &registry,
+            List::Prompts,
+            vec![Step::Insert(prompt("a").into_item())]
+        ));
+        assert_eq!(registry.snapshot().names(List::Prompts), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn what_is_disabled_is_neither_listed_nor_found() {
+        let registry = prompts(&["a", "b"], 10);
+        assert!(change(
+            &registry,
+            List::Prompts,
+            vec![Step::Disable("a".into())]
+        ));
+        let snapshot = registry.snapshot();
+        assert!(snapshot.prompt("a").is_none());
+        assert_eq!(page(&snapshot, List::Prompts, None).0, ["b"]);
+        assert!(snapshot.has_prompts());
+        assert!(change(
+            &registry,
+            List::Prompts,
+            vec![Step::Enable("a".into())]
+        ));
+        assert!(registry.snapshot().prompt("a").is_some());
+        assert_eq!(
+            page(&registry.snapshot(), List::Prompts, None).0,
+            ["a", "b"]
+        );
+    }
+
+    #[test]
+    fn an_edit_that_changes_nothing_says_so() {
+        let registry = prompts(&["a"], 10);
+        for step in [
+            Step::Enable("a".into()),
+            Step::Enable("x".into()),
+            Step::Disable("x".into()),
+            Step::Remove("x".into()),
+        ] {
+            assert!(!change(&registry, List::Prompts, vec![step]));
+        }
+    }
+
+    #[test]
+    fn a_taken_name_undoes_the_whole_edit() {
+        let registry = prompts(&["a"], 10);
+        let error = registry
+            .edit(Edit {
+                list: List::Prompts,
+                steps: vec![
+                    Step::Insert(prompt("b").into_item()),
+                    Step::Insert(prompt("a").into_item()),
+                ],
+            })
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Duplicate);
+        assert_eq!(error.to_string(), "the prompt name `a` is taken");
+        assert_eq!(registry.snapshot().names(List::Prompts), ["a"]);
+    }
+
+    #[test]
+    fn replacing_keeps_the_place_and_enables() {
+        let registry = prompts(&["a", "b"], 10);
+        change(
+            &registry,
+            List::Prompts,
+            vec![
+                Step::Disable("a".into()),
+                Step::Replace(prompt("a").title("new").into_item()),
+            ],
+        );
+        let snapshot = registry.snapshot();
+        assert_eq!(snapshot.names(List::Prompts), ["a", "b"]);
+        let title = &snapshot.prompt("a").unwrap().prompt.title;
+        assert_eq!(title.as_deref(), Some("new"));
+    }
+
+    #[test]
+    fn a_name_can_be_removed_and_inserted_again_in_one_edit() {
+        let registry = prompts(&["a", "b"], 10);
+        change(
+            &registry,
+            List::Prompts,
+            vec![
+                Step::Remove("a".into()),
+                Step::Insert(prompt("a").into_item()),
+                Step::Remove("b".into()),
+            ],
+        );
+        assert_eq!(registry.snapshot().names(List::Prompts), ["a"]);
+    }
+
+    #[test]
+    fn a_call_keeps_the_snapshot_it_started_with() {
+        let registry = prompts(&["a"], 10);
+        let before = registry.snapshot();
+        change(&registry, List::Prompts, vec![Step::Remove("a".into())]);
+        assert!(before.prompt("a").is_some());
+        assert!(registry.snapshot().prompt("a").is_none());
+    }
+
+    #[test]
+    fn everything_wrong_with_a_definition_is_said() {
+        let registry = prompts(&[], 10);
+        let error = registry
+            .edit(Edit {
+                list: List::Prompts,
+                steps: vec![Step::Insert(
+                    prompt("p")
+                        .required("x", "")
+                        .required("x", "")
+                        .candidates("y", ["1"])
+                        .meta("dev.mcp/x", 1)
+                        .into_item(),
+                )],
+            })
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`; argument `x` is there twice; candidates for `y`, which is no argument"].assert_eq(&error.to_string());
+    }
+}

@@ -11,6 +11,8 @@ mod declared;
 mod dynamic;
 mod edit;
 mod entry;
+#[cfg(test)]
+mod fixture;
 mod handler;
 mod meta;
 mod page;
