@@ -143,3 +143,84 @@ fn tag(list: List) -> u8 {
 fn checksum(bytes: &[u8]) -> u64 {
     crate::registry::table::fnv(SALT.iter().chain(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursors() -> Vec<Cursor> {
+        let long = "é".repeat(5_000);
+        let marks = [
+            Mark::new(&Key::Declared(7), "add"),
+            Mark::new(&Key::Inserted("add".into()), "add"),
+            Mark::new(&Key::Inserted(long.as_str().into()), &long),
+        ];
+        let mut cursors = Vec::new();
+        for mark in marks {
+            for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+                let place = Place::After(mark.clone());
+                cursors.push(Cursor { list, place });
+            }
+            for inner in [None, Some(String::new()), Some("x".repeat(INNER))] {
+                cursors.push(Cursor {
+                    list: List::Resources,
+                    place: Place::Within(mark.clone(), inner),
+                });
+            }
+        }
+        cursors
+    }
+
+    #[test]
+    fn a_cursor_reads_back_and_fits() {
+        for cursor in cursors() {
+            let text = cursor.encode();
+            assert!(text.len() <= 1_024, "{}", text.len());
+            assert_eq!(Cursor::decode(cursor.list, &text), Ok(cursor));
+        }
+    }
+
+    #[test]
+    fn a_cursor_of_another_list_is_invalid() {
+        for cursor in cursors() {
+            let text = cursor.encode();
+            for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+                assert_eq!(
+                    Cursor::decode(list, &text).is_ok(),
+                    list == cursor.list,
+                    "{list:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_changed_or_cut_cursor_is_invalid() {
+        for cursor in cursors() {
+            let text = cursor.encode();
+            for end in 0..text.len() {
+                let cut = text.get(..end).unwrap();
+                assert_eq!(Cursor::decode(cursor.list, cut), Err(InvalidCursor));
+            }
+            for at in 0..text.len() {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+                let changed = String::from_utf8(bytes).unwrap();
+                assert_eq!(Cursor::decode(cursor.list, &changed), Err(InvalidCursor));
+            }
+            let padded = format!("{text}=");
+            assert_eq!(Cursor::decode(cursor.list, &padded), Err(InvalidCursor));
+        }
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_invalid() {
+        for text in ["", "0", "invalid-cursor", "AAAA", "\u{0}", "é", "eyJ9"] {
+            assert_eq!(
+                Cursor::decode(List::Tools, text),
+                Err(InvalidCursor),
+                "{text}"
+            );
+        }
+    }
+}

@@ -195,3 +195,36 @@ entry!(ToolEntry, tool: Tool, name, "tools", "tool name");
 entry!(PromptEntry, prompt: Prompt, name, "prompts", "prompt name");
 entry!(ResourceEntry, resource: Resource, uri, "resources", "resource address");
 entry!(TemplateEntry, template: ResourceTemplate, uri_template, "resourceTemplates", "resource template");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_slow_first_poll_32_calls_are_spawned_first() {
+        let pace = Pace::default();
+        assert!(!pace.spawn_first());
+        pace.observed(Duration::from_micros(200));
+        assert!(!pace.spawn_first());
+        pace.observed(Duration::from_micros(201));
+        for _ in 0..32 {
+            assert!(pace.spawn_first());
+        }
+        assert!(!pace.spawn_first());
+    }
+
+    #[test]
+    fn a_definition_overrides_the_cache_hint_of_the_server() {
+        let server = CacheHint {
+            ttl: Duration::from_secs(1),
+            scope: CacheScope::Public,
+        };
+        assert_eq!(CacheOptions::default().or(server), server);
+        let own = CacheOptions {
+            ttl: Some(Duration::from_secs(9)),
+            scope: Some(CacheScope::Private),
+        };
+        assert_eq!(own.or(server).ttl, Duration::from_secs(9));
+        assert_eq!(own.or(server).scope, CacheScope::Private);
+    }
+}

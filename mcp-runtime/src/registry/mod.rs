@@ -7,8 +7,12 @@
 mod build;
 mod complete;
 mod cursor;
+mod declared;
+mod dynamic;
 mod edit;
 mod entry;
+#[cfg(test)]
+mod fixture;
 mod handler;
 mod meta;
 mod page;

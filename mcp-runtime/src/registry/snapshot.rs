@@ -363,3 +363,183 @@ impl Readable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::Step;
+    use crate::handler::dynamic::ItemKind as _;
+    use crate::registry::fixture::{MODERN, change, page, prompt, prompts, resource};
+    use crate::registry::{Registry, Sources};
+
+    /// Walks a list to its end.
+    fn walk(snapshot: &Snapshot, list: List) -> Vec<Vec<String>> {
+        let mut pages = Vec::new();
+        let mut cursor = None;
+        loop {
+            let (items, next) = page(snapshot, list, cursor.as_deref());
+            pages.push(items);
+            cursor = next;
+            if cursor.is_none() {
+                return pages;
+            }
+        }
+    }
+
+    #[test]
+    fn pages_cover_a_list_once() {
+        for (names, size, pages) in [
+            (&[][..], 2, vec![vec![]]),
+            (&["a"][..], 2, vec![vec!["a"]]),
+            (&["a", "b"][..], 2, vec![vec!["a", "b"]]),
+            (&["a", "b", "c"][..], 2, vec![vec!["a", "b"], vec!["c"]]),
+        ] {
+            let registry = prompts(names, size);
+            assert_eq!(walk(&registry.snapshot(), List::Prompts), pages);
+        }
+    }
+
+    #[test]
+    fn a_walk_survives_changes() {
+        let names = ["a", "b", "c", "d", "e"];
+        for (step, rest) in [
+            (Step::Remove("b".into()), vec!["c", "d"]),
+            (Step::Disable("b".into()), vec!["c", "d"]),
+            (Step::Remove("a".into()), vec!["c", "d"]),
+            (Step::Remove("c".into()), vec!["d", "e"]),
+            (Step::Insert(prompt("aa").into_item()), vec!["c", "d"]),
+            (Step::Insert(prompt("bb").into_item()), vec!["bb", "c"]),
+        ] {
+            let registry = prompts(&names, 2);
+            let (_, next) = page(&registry.snapshot(), List::Prompts, None);
+            change(&registry, List::Prompts, vec![step]);
+            let (items, _) = page(&registry.snapshot(), List::Prompts, next.as_deref());
+            assert_eq!(items, rest);
+        }
+    }
+
+    #[test]
+    fn every_instance_reads_the_cursors_of_the_others() {
+        let (one, other) = (prompts(&["a", "b"], 1), prompts(&["a", "b"], 1));
+        let (_, next) = page(&one.snapshot(), List::Prompts, None);
+        let (items, _) = page(&other.snapshot(), List::Prompts, next.as_deref());
+        assert_eq!(items, ["b"]);
+    }
+
+    #[test]
+    fn an_invalid_cursor_is_refused_in_every_list() {
+        let registry = prompts(&["a"], 1);
+        let snapshot = registry.snapshot();
+        for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+            for cursor in ["", "nonsense"] {
+                assert!(
+                    snapshot.page(list, MODERN, Some(cursor)).is_err(),
+                    "{list:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
+        let registry = prompts(&["a", "b"], 1);
+        let snapshot = registry.snapshot();
+        let ready = |version| match snapshot.page(List::Prompts, version, None) {
+            Ok(Page::Ready(text)) => text,
+            _ => panic!("prompts have no listers"),
+        };
+        let first = ready(MODERN);
+        for version in ProtocolVersion::ALL {
+            assert!(Arc::ptr_eq(&first, &ready(version)), "{version:?}");
+        }
+        let registry = prompts(&[], 1);
+        change(
+            &registry,
+            List::Prompts,
+            vec![Step::Insert(prompt("a").title("A").into_item())],
+        );
+        let snapshot = registry.snapshot();
+        let text = |version| match snapshot.page(List::Prompts, version, None) {
+            Ok(Page::Ready(text)) => text.to_string(),
+            _ => panic!("prompts have no listers"),
+        };
+        assert_eq!(text(MODERN), r#""prompts":[{"name":"a","title":"A"}]"#);
+        assert_eq!(
+            text(ProtocolVersion::V2025_03_26),
+            r#""prompts":[{"name":"a"}]"#
+        );
+    }
+
+    #[test]
+    fn the_lists_of_an_empty_server_are_empty() {
+        let registry = Registry::build(Sources {
+            only: Some(Vec::new()),
+            ..Sources::default()
+        })
+        .unwrap();
+        let snapshot = registry.snapshot();
+        for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+            assert_eq!(page(&snapshot, list, None), (vec![], None), "{list:?}");
+        }
+        assert!(!snapshot.has_tools() && !snapshot.has_prompts());
+        assert!(!snapshot.has_resources() && !snapshot.has_completers());
+    }
+
+    #[test]
+    fn a_resource_is_found_by_its_address() {
+        let registry = prompts(&[], 1);
+        change(
+            &registry,
+            List::Resources,
+            vec![Step::Insert(
+                resource("notes:///a").mime_type("text/plain").into_item(),
+            )],
+        );
+        let snapshot = registry.snapshot();
+        assert!(snapshot.has_resources());
+        let readable = snapshot.read("notes:///a").unwrap();
+        assert_eq!(readable.mime_type(), Some("text/plain"));
+        assert_eq!(readable.arguments(), "{}");
+        assert!(snapshot.read("notes:///b").is_none());
+    }
+
+    #[test]
+    fn completion_names_what_is_unknown() {
+        let registry = prompts(&[], 1);
+        change(
+            &registry,
+            List::Prompts,
+            vec![Step::Insert(
+                prompt("review")
+                    .required("code", "")
+                    .optional("language", "")
+                    .candidates("language", ["go", "rust"])
+                    .into_item(),
+            )],
+        );
+        let snapshot = registry.snapshot();
+        assert!(snapshot.has_completers());
+        let ask = |name: &str, argument| {
+            let name = name.to_owned();
+            snapshot.completer(&CompletionReference::Prompt { name }, argument)
+        };
+        assert!(matches!(ask("review", "code"), Ok(Completer::Nothing)));
+        match ask("review", "language") {
+            Ok(Completer::Fixed(candidates)) => assert_eq!(*candidates, ["go", "rust"]),
+            other => panic!("{other:?}"),
+        }
+        for (name, argument, message) in [
+            ("x", "code", "unknown prompt `x`"),
+            (
+                "review",
+                "lang",
+                "prompt `review` has no argument `lang`; it has `code`, `language`",
+            ),
+        ] {
+            let error = ask(name, argument).unwrap_err();
+            assert_eq!((error.code, &*error.message), (-32602, message));
+        }
+    }
+}
