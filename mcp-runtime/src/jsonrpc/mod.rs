@@ -11,3 +11,6 @@ pub use error::ErrorObject;
 pub(crate) use id::RequestId;
 pub(crate) use message::{Id, Incoming, Member, Message, MetaMember, NotAString, Params, parse};
 pub(crate) use text::{unquote, write_string};
+
+#[cfg(test)]
+mod tests;

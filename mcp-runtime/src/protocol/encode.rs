@@ -473,3 +473,6 @@ fn block(out: &mut Vec<u8>, block: &ContentBlock) {
         block => json(out, block),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,6 +33,13 @@ pub(crate) fn missing(
             entry.insert(detail.to_owned(), Value::Object(Map::new()));
         }
     }
+    // To declare elicitation and nothing more is to declare forms.
+    if capabilities.elicitation.is_none()
+        && let Some(Value::Object(entry)) = required.get_mut("elicitation")
+        && entry.len() == 1
+    {
+        entry.shift_remove("form");
+    }
     (!required.is_empty()).then_some(Value::Object(required))
 }
 
@@ -116,6 +123,18 @@ mod tests {
                 &[Elicitation],
                 V::V2025_03_26,
                 Some(json!({"elicitation": {}})),
+            ),
+            (
+                json!({}),
+                &[Elicitation],
+                V::V2026_07_28,
+                Some(json!({"elicitation": {}})),
+            ),
+            (
+                json!({}),
+                &[ElicitationUrl],
+                V::V2026_07_28,
+                Some(json!({"elicitation": {"url": {}}})),
             ),
             (
                 json!({"elicitation": {"url": {}}}),

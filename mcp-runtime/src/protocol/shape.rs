@@ -9,7 +9,7 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::ProtocolVersion::{
     V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
 };
-use crate::protocol::schema::{has_object_root, without_booleans};
+use crate::protocol::schema::{has_object_root, on_one_line, without_booleans};
 use crate::types::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Implementation,
     Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
@@ -35,9 +35,12 @@ impl Shape for CallToolResult {
     /// Structured content that the revision cannot take is left as text, unless there is text already.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
-        let Some(json) = &self.structured_content else {
+        let Some(json) = &mut self.structured_content else {
             return;
         };
+        if let Some(line) = on_one_line(json) {
+            *json = line;
+        }
         if lacks_text(&self.content) {
             self.content.push(ContentBlock::text(json.get()));
         }
@@ -53,7 +56,7 @@ impl Shape for CallToolResult {
 }
 
 /// Whether no block is text, so that structured content has to be said again as text.
-pub(super) fn lacks_text(content: &[ContentBlock]) -> bool {
+fn lacks_text(content: &[ContentBlock]) -> bool {
     !content
         .iter()
         .any(|block| matches!(block, ContentBlock::Text(_)))
@@ -86,6 +89,14 @@ impl Shape for Tool {
         since!(version, V2025_03_26 => self.annotations);
         since!(version, V2025_06_18 => self.title, self.output_schema, self.meta);
         since!(version, V2025_11_25 => self.icons);
+        for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            if let Some(line) = on_one_line(schema) {
+                *schema = line;
+            }
+        }
         if version >= V2026_07_28 {
             return;
         }
@@ -223,3 +234,6 @@ fn describe(link: &ResourceLink) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

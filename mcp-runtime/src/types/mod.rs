@@ -30,3 +30,6 @@ pub use logging::LoggingLevel;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{CacheScope, ReadResourceResult, Resource, ResourceTemplate};
 pub use tool::{CallToolResult, Tool, ToolAnnotations};
+
+#[cfg(test)]
+mod tests;
