@@ -1,0 +1,256 @@
+//! A small protocol: `{"id": …, "method": …}`; methods are ways for a handler to behave.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream,
+    ReadBuf, ReadHalf, WriteHalf,
+};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::dispatch::Sink;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::limits::Limits;
+use crate::transport::duplex;
+use crate::transport::peer::{Begun, Parsed, Peer, Verdict, Wake};
+use crate::transport::watchdog::Watchdog;
+
+pub(super) fn call(id: i64, method: &str) -> String {
+    format!("{{\"id\":{id},\"method\":\"{method}\"}}")
+}
+
+pub(super) fn cancel(id: i64) -> String {
+    format!("{{\"method\":\"cancel\",\"request\":{id}}}")
+}
+
+pub(super) fn ids(answers: &[Value]) -> Vec<i64> {
+    answers.iter().filter_map(|answer| answer["id"].as_i64()).collect()
+}
+
+/// The server's side of the test.
+pub(super) struct Fake {
+    limits: Limits,
+    gate: Arc<Semaphore>,
+    blocked: Arc<(Mutex<bool>, Condvar)>,
+    under_way: Arc<AtomicUsize>,
+    taken: Arc<AtomicBool>,
+    wake: Mutex<Option<Wake>>,
+    changed: Arc<AtomicBool>,
+    idle: Arc<Notify>,
+}
+
+#[derive(Default)]
+pub(super) struct Session {
+    batch: bool,
+}
+
+#[derive(Clone)]
+pub(super) struct Request<'m> {
+    id: Option<&'m str>,
+    method: String,
+    request: Option<String>,
+    claim: bool,
+}
+
+pub(super) struct Call<'m> {
+    fake: Arc<Fake>,
+    request: Request<'m>,
+}
+
+/// Counts calls that are not dropped.
+struct UnderWay(Arc<AtomicUsize>, Arc<Notify>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+        self.1.notify_one();
+    }
+}
+
+fn answer(id: &str, method: &str) -> String {
+    format!("{{\"id\":{id},\"result\":\"{method}\"}}")
+}
+
+impl Peer for Fake {
+    type Session = Session;
+    type Message<'m> = Request<'m>;
+    type Call<'m> = Call<'m>;
+    type Running = Pin<Box<dyn Future<Output = String> + Send>>;
+    type Finished = String;
+    type Pace = ();
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn open(self: &Arc<Self>, wake: Wake) -> Session {
+        *self.wake.lock().unwrap() = Some(wake);
+        Session::default()
+    }
+
+    fn parse<'m>(&self, text: &'m [u8]) -> Result<Parsed<'m, Request<'m>>, (Option<RequestId>, ErrorObject)> {
+        #[derive(serde::Deserialize)]
+        struct Wire<'a> {
+            #[serde(borrow)]
+            id: Option<&'a serde_json::value::RawValue>,
+            method: String,
+            request: Option<Value>,
+            claim: Option<u8>,
+        }
+        let text = std::str::from_utf8(text).unwrap();
+        if text.starts_with('[') {
+            let elements: Vec<&serde_json::value::RawValue> = serde_json::from_str(text).unwrap();
+            return Ok(Parsed::Batch(elements.into_iter().map(|element| element.get()).collect()));
+        }
+        let wire: Wire<'m> =
+            serde_json::from_str(text).map_err(|error| (None, ErrorObject::new(-32700, error.to_string())))?;
+        Ok(Parsed::One(Request {
+            id: wire.id.map(serde_json::value::RawValue::get),
+            method: wire.method,
+            request: wire.request.map(|id| id.to_string()),
+            claim: wire.claim.is_some(),
+        }))
+    }
+
+    fn request_id<'m>(message: &Request<'m>) -> Option<&'m str> {
+        message.id
+    }
+
+    fn has_claim(message: &Request<'_>) -> bool {
+        message.claim
+    }
+
+    fn decide<'m>(
+        self: &Arc<Self>,
+        message: Request<'m>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Verdict<Call<'m>> {
+        match (message.id, message.method.as_str()) {
+            (None, "cancel") => Verdict::Cancel(RequestId::from_valid(&message.request.unwrap())),
+            (None, _) => Verdict::Silent,
+            (Some(id), "ping" | "allow_batch") => {
+                session.batch |= message.method == "allow_batch";
+                out.extend_from_slice(answer(id, "pong").as_bytes());
+                Verdict::Answered
+            }
+            (Some(_), _) => {
+                Verdict::Call(Call { fake: Arc::clone(self), request: message })
+            }
+        }
+    }
+
+    fn error(&self, out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
+        let id = id.map_or("null", RequestId::as_json);
+        let error = serde_json::to_string(error).unwrap();
+        out.extend_from_slice(format!("{{\"id\":{id},\"error\":{error}}}").as_bytes());
+    }
+
+    fn spawn_first(call: &Call<'_>) -> bool {
+        call.request.method == "slow"
+    }
+
+    fn pace(_: &Call<'_>) {}
+
+    fn observed(_pace: &(), _: Duration) {}
+
+    fn start(call: Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Begun<Self::Running, String> {
+        let Call { fake, request } = call;
+        let id = request.id.unwrap().to_owned();
+        let done = answer(&id, &request.method);
+        fake.under_way.fetch_add(1, SeqCst);
+        let under_way = UnderWay(Arc::clone(&fake.under_way), Arc::clone(&fake.idle));
+        let running: Self::Running = match request.method.as_str() {
+            "echo" => return Begun::Done(done),
+            "panic" => panic!("on purpose"),
+            "block" => {
+                let (unblocked, condition) = &*fake.blocked;
+                let guard = condition.wait_while(unblocked.lock().unwrap(), |unblocked| !*unblocked);
+                drop(guard);
+                return Begun::Done(done);
+            }
+            "panic_in_poll" => Box::pin(async { panic!("on purpose") }),
+            "panic_later" => Box::pin(async {
+                tokio::task::yield_now().await;
+                panic!("on purpose")
+            }),
+            "yield" | "slow" => Box::pin(async move {
+                let _under_way = under_way;
+                tokio::task::yield_now().await;
+                done
+            }),
+            "sleep" | "sleep_short" => {
+                let time = if request.method == "sleep" { 1_000 } else { 1 };
+                Box::pin(async move {
+                    let _under_way = under_way;
+                    tokio::time::sleep(Duration::from_millis(time)).await;
+                    done
+                })
+            }
+            "gate" => {
+                let gate = Arc::clone(&fake.gate);
+                Box::pin(async move {
+                    let _under_way = under_way;
+                    drop(gate.acquire().await.unwrap());
+                    done
+                })
+            }
+            "pending" => Box::pin(async move {
+                let _under_way = under_way;
+                std::future::pending().await
+            }),
+            "progress" => {
+                let sink = sink();
+                Box::pin(async move {
+                    let _under_way = under_way;
+                    assert!(sink.send(b"{\"progress\":1}"));
+                    done
+                })
+            }
+            "progress_after" => {
+                let sink = sink();
+                assert!(sink.send(b"{\"progress\":1}"));
+                let taken = Arc::clone(&fake.taken);
+                taken.store(true, SeqCst);
+                tokio::spawn(async move {
+                    for _ in 0..10 {
+                        tokio::task::yield_now().await;
+                    }
+                    taken.store(sink.send(b"{\"progress\":2}"), SeqCst);
+                });
+                return Begun::Done(done);
+            }
+            other => panic!("no method {other}"),
+        };
+        Begun::Running(running)
+    }
+
+    fn encode(finished: String, out: &mut Vec<u8>) {
+        out.extend_from_slice(finished.as_bytes());
+    }
+
+    fn allows_batch(session: &Session) -> bool {
+        session.batch
+    }
+
+    fn drain(_: &mut Session, _: &mut Vec<u8>, _: usize) -> bool {
+        unreachable!("see `Noticing`")
+    }
+
+    fn cancel(_: &mut Session, _: &RequestId) -> bool {
+        false
+    }
+
+    fn end(_: &mut Session, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"end\":true}\n");
+    }
+}
