@@ -179,7 +179,11 @@ impl Waking {
                 drop(runtime.spawn(async {}));
             }
             let count = self.count();
-            silent = if inside || count != last { 0 } else { silent + 1 };
+            silent = if inside || count != last {
+                0
+            } else {
+                silent + 1
+            };
             last = count;
             if silent >= SILENT {
                 self.asleep.store(true, SeqCst);

@@ -287,8 +287,38 @@ impl<P: Peer> Channel<P> {
         self.own(id, serial, &task.abort_handle());
     }
 
+    /// Starts a call that waited.
+    pub(super) fn start_job(self: &Arc<Self>, me: u64, job: Job, scratch: &mut Vec<u8>) {
+        let parsed = self.peer.parse(&job.text);
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        if let (None, Ok(Parsed::One(message))) = (state.in_flight.batch_of(&job.id), parsed) {
+            let mark = state.out.mark();
+            let out = state.out.buffer();
+            let verdict = self.peer.decide(message, &mut state.session, out);
+            state.out.end_line(&mark);
+            match verdict {
+                Verdict::Call(call) if !P::spawn_first(&call) => {
+                    state.in_flight.finish(&job.id, job.serial);
+                    let serial = state.in_flight.enter(&job.id);
+                    drop(guard);
+                    self.poll_in_place(me, call, &job.id, serial, scratch);
+                    return;
+                }
+                Verdict::Call(_) => {}
+                // Things changed while it waited.
+                Verdict::Silent | Verdict::Answered | Verdict::Cancel(_) => {
+                    state.in_flight.finish(&job.id, job.serial);
+                    return;
+                }
+            }
+        }
+        drop(guard);
+        self.spawn_job(job);
+    }
+
     /// Runs a call in a task from its start.
-    pub(super) fn spawn_job(self: &Arc<Self>, job: Job) {
+    fn spawn_job(self: &Arc<Self>, job: Job) {
         let permit = self.permit(&mut self.lock());
         let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
         let task = self.runtime.spawn(async move {

@@ -133,6 +133,11 @@ impl InFlight {
         }
     }
 
+    /// The batch a call belongs to.
+    pub(super) fn batch_of(&self, id: &str) -> Option<u64> {
+        self.calls.get(id)?.batch
+    }
+
     /// Takes out a call that has its answer.
     pub(super) fn finish(&mut self, id: &str, serial: u64) -> Option<Removed> {
         if self.calls.get(id)?.serial != serial {

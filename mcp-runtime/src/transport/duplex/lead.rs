@@ -41,7 +41,7 @@ pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
                     let error = ErrorObject::invalid_request(text);
                     channel.answer_error(None, None, &error);
                 }
-                Step::Job(job) => channel.spawn_job(job),
+                Step::Job(job) => channel.start_job(me, job, &mut scratch),
                 Step::Wait => return Poll::Pending,
                 Step::Over => return Poll::Ready(()),
             }
