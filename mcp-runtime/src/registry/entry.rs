@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn after_a_slow_first_poll_32_calls_are_spawned_first() {
-        let pace = Arc::default();
+        let pace = Pace::default();
         assert!(!pace.spawn_first());
         pace.observed(Duration::from_micros(200));
         assert!(!pace.spawn_first());
