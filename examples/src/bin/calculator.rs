@@ -38,7 +38,9 @@ impl Calculator {
 
 impl Calculator {
     fn lock(&self) -> std::sync::MutexGuard<'_, f64> {
-        self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.memory
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

@@ -9,7 +9,8 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::schemars::JsonSchema;
 use mcp_runtime::serde::{Deserialize, Serialize};
 use mcp_runtime::types::{
-    ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents, ResourceLink,
+    ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
+    ResourceLink,
 };
 use tokio::time::sleep;
 
@@ -61,7 +62,9 @@ fn mixed() -> Vec<ContentBlock> {
         ContentBlock::text("a text"),
         ContentBlock::image(PIXEL, "image/png"),
         ResourceLink::new("counter://value", "counter").into(),
-        ContentBlock::resource(ResourceContents::text("memo://1", "embedded").with_mime_type("text/plain")),
+        ContentBlock::resource(
+            ResourceContents::text("memo://1", "embedded").with_mime_type("text/plain"),
+        ),
     ]
 }
 
@@ -96,7 +99,11 @@ fn weather(
     #[arg(default = "clear")] sky: Sky,
 ) -> Json<Weather> {
     let temperature = if city.len() > 5 { 21.5 } else { 3.0 };
-    Json(Weather { temperature, sky, wind: None })
+    Json(Weather {
+        temperature,
+        sky,
+        wind: None,
+    })
 }
 
 /// Fails so that the model can read why.
@@ -133,7 +140,11 @@ async fn count(
     #[arg(range(0..=1000), default = 0)] pause_ms: u64,
 ) -> String {
     for step in 1..=steps {
-        ctx.progress(f64::from(step), Some(f64::from(steps)), Some(&format!("step {step}")));
+        ctx.progress(
+            f64::from(step),
+            Some(f64::from(steps)),
+            Some(&format!("step {step}")),
+        );
         sleep(Duration::from_millis(pause_ms)).await;
     }
     format!("counted to {steps}")
@@ -180,7 +191,11 @@ async fn raise(shared: &State<Shared>, ctx: &Context) -> u32 {
 #[tool]
 async fn switch_extra(ctx: &Context, on: bool) -> Result<bool> {
     let tools = ctx.server().tools();
-    Ok(if on { tools.enable("extra") } else { tools.disable("extra") }?)
+    Ok(if on {
+        tools.enable("extra")
+    } else {
+        tools.disable("extra")
+    }?)
 }
 
 /// Comes and goes.
@@ -198,7 +213,11 @@ fn counter(shared: &State<Shared>) -> String {
 /// Settings in effect.
 #[resource("config://app", mime_type = "application/json")]
 fn config() -> Json<Weather> {
-    Json(Weather { temperature: 20.0, sky: Sky::Clear, wind: None })
+    Json(Weather {
+        temperature: 20.0,
+        sky: Sky::Clear,
+        wind: None,
+    })
 }
 
 /// One pixel.
@@ -220,7 +239,9 @@ fn memo(#[complete(memo_ids)] id: u32) -> Option<String> {
 }
 
 async fn memos() -> Vec<Resource> {
-    (0..10).map(|id| Resource::new(format!("memo:///{id}"), format!("memo {id}"))).collect()
+    (0..10)
+        .map(|id| Resource::new(format!("memo:///{id}"), format!("memo {id}")))
+        .collect()
 }
 
 #[completer]
@@ -255,7 +276,9 @@ fn review(
     #[complete(frameworks)]
     framework: Option<String>,
 ) -> Vec<PromptMessage> {
-    let framework = framework.map(|name| format!(" using {name}")).unwrap_or_default();
+    let framework = framework
+        .map(|name| format!(" using {name}"))
+        .unwrap_or_default();
     vec![
         PromptMessage::user(format!("Review this {language:?} code{framework}.")),
         PromptMessage::user(code),
@@ -265,7 +288,10 @@ fn review(
 /// Shows a picture to the model.
 #[prompt]
 fn describe() -> GetPromptResult {
-    GetPromptResult::new(vec![PromptMessage::user(ContentBlock::image(PIXEL, "image/png"))])
+    GetPromptResult::new(vec![PromptMessage::user(ContentBlock::image(
+        PIXEL,
+        "image/png",
+    ))])
 }
 
 /// Frameworks for the language chosen so far.

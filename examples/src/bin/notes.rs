@@ -1,42 +1,33 @@
 //! A tool, a prompt, a template and shared state.
 use mcp_runtime::prelude::*;
-
-struct Notes(Vec<&'static str>);
-
-/// Searches the notes.
-#[tool(read_only)]
-fn search(
+type Notes = std::sync::Mutex<Vec<String>>;
+/// Adds a note.
+#[tool]
+fn add(
     notes: &State<Notes>,
-    /// Words to look for
-    query: &str,
-    /// Most results to return
-    #[arg(range(1..=100), default = 10)]
-    limit: usize,
-    /// First note to look at
-    from: Option<usize>,
-) -> String {
-    let hits = notes.0.iter().skip(from.unwrap_or(0)).filter(|note| note.contains(query));
-    hits.take(limit).copied().collect::<Vec<_>>().join("\n")
+    #[arg(description = "What to remember")] text: &str,
+    #[arg(description = "How urgent it is", range(1..=5), default = 3)] urgency: u8,
+    #[arg(description = "Who should see to it")] owner: Option<&str>,
+) {
+    notes.lock().unwrap().push(format!(
+        "{text} ({urgency}, {})",
+        owner.unwrap_or("anybody")
+    ));
 }
-
-/// Asks for a summary.
+/// Asks for a summary of the notes.
 #[prompt]
 fn summary(#[complete(styles)] style: &str) -> String {
-    format!("Summarise the notes in {style} style.")
+    format!("Summarise the notes in {style} words.")
 }
-
 #[completer]
-fn styles(_partial: &str) -> Vec<&'static str> {
-    vec!["formal", "friendly"]
+fn styles(_partial: &str) -> [&'static str; 2] {
+    ["formal", "friendly"]
 }
-
-/// One note.
-#[resource_template("notes:///{id}")]
-fn note(notes: &State<Notes>, id: usize) -> Option<String> {
-    notes.0.get(id).map(ToString::to_string)
+#[resource_template("notes:///{index}")]
+fn note(notes: &State<Notes>, index: usize) -> Option<String> {
+    notes.lock().unwrap().get(index).cloned()
 }
-
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    server!().state(Notes(vec!["buy milk", "call mum"])).run().await
+    server!().state(Notes::default()).run().await
 }
