@@ -140,11 +140,7 @@ async fn count(
     #[arg(range(0..=1000), default = 0)] pause_ms: u64,
 ) -> String {
     for step in 1..=steps {
-        ctx.progress(
-            f64::from(step),
-            Some(f64::from(steps)),
-            Some(&format!("step {step}")),
-        );
+        ctx.progress((step, steps, format!("step {step}")));
         sleep(Duration::from_millis(pause_ms)).await;
     }
     format!("counted to {steps}")
@@ -189,13 +185,13 @@ async fn raise(shared: &State<Shared>, ctx: &Context) -> u32 {
 
 /// Takes the tool `extra` off the list, or puts it back.
 #[tool]
-async fn switch_extra(ctx: &Context, on: bool) -> Result<bool> {
+async fn switch_extra(ctx: &Context, on: bool) -> bool {
     let tools = ctx.server().tools();
-    Ok(if on {
+    if on {
         tools.enable("extra")
     } else {
         tools.disable("extra")
-    }?)
+    }
 }
 
 /// Comes and goes.

@@ -7,12 +7,9 @@ fn add(
     notes: &State<Notes>,
     #[arg(description = "What to remember")] text: &str,
     #[arg(description = "How urgent it is", range(1..=5), default = 3)] urgency: u8,
-    #[arg(description = "Who should see to it")] owner: Option<&str>,
+    #[arg(description = "Who should see to it")] owner: Option<String>,
 ) {
-    notes.lock().unwrap().push(format!(
-        "{text} ({urgency}, {})",
-        owner.unwrap_or("anybody")
-    ));
+    notes.lock().unwrap().push(format!("{urgency} {text} {owner:?}"));
 }
 /// Asks for a summary of the notes.
 #[prompt]
