@@ -1,5 +1,6 @@
 //! Whatever a peer can send: a clear error with the right code, and the next message is still served.
 
+use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
 use tests::{Client, Revision};
 
@@ -200,9 +201,9 @@ async fn a_message_may_come_byte_by_byte_and_many_at_once() {
 // Covers: STDIO-03, SEC-05
 #[tokio::test]
 async fn a_hundred_thousand_requests_at_once_are_all_answered() {
-    let (mine, theirs) = tokio::io::duplex(1 << 16);
-    let server = tokio::spawn(fixture::server().serve(mcp_runtime::transport::Stream::new(theirs)));
-    let (reader, mut writer) = tokio::io::split(mine);
+    let (transport, stream) = memory();
+    let server = tokio::spawn(fixture::server().serve(transport));
+    let (reader, mut writer) = tokio::io::split(stream);
     let sending = tokio::spawn(async move {
         use tokio::io::AsyncWriteExt as _;
         for block in 0..100 {

@@ -1,5 +1,6 @@
 //! Connects the raw client to a server in this process. The only file that names a transport.
 
+use mcp_runtime::transport::memory;
 use mcp_runtime::{Limits, Server};
 use tests::{Client, Revision};
 
@@ -29,8 +30,8 @@ pub(crate) async fn connect(server: Server, revision: Revision) -> Client {
 
 /// A client of this server that has said nothing yet.
 pub(crate) fn raw(server: Server, revision: Revision) -> Client {
-    let (mine, theirs) = tokio::io::duplex(1 << 16);
-    tokio::spawn(server.serve(mcp_runtime::transport::Stream::new(theirs)));
-    let (reader, writer) = tokio::io::split(mine);
+    let (transport, stream) = memory();
+    tokio::spawn(async move { server.serve(transport).await.expect("the server starts and ends well") });
+    let (reader, writer) = tokio::io::split(stream);
     Client::new(reader, writer, revision)
 }
