@@ -35,3 +35,8 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
             .into_completion()
     }
 }
+
+pub(crate) fn rank(partial: &str, candidates: Candidates) -> crate::types::Completion {
+    let _ = (partial, candidates);
+    todo!()
+}
