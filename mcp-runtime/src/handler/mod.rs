@@ -16,5 +16,6 @@ pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod safe_path;
 pub(crate) mod schema;
+pub(crate) mod suggest;
 pub(crate) mod template;
 pub(crate) mod tool_error;
