@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::scan::{Fail, Quoted, Scan, rescue_id};
+use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Quoted, Scan, rescue_id};
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::limits::Limits;
 
@@ -233,7 +233,7 @@ fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorO
             (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
         }
         Fail::Deep => {
-            let message = format!("nested deeper than {} levels", limits.depth);
+            let message = format!("nested deeper than {} levels", limits.depth.min(MOST_DEPTH));
             (
                 rescued(),
                 ErrorObject::new(ErrorObject::PARSE_ERROR, message),

@@ -7,7 +7,7 @@ use crate::jsonrpc::text::{hex4, plain};
 use crate::limits::Limits;
 
 /// Open brackets are kept in the bits of one number.
-const MOST_DEPTH: usize = u128::BITS as usize;
+pub(super) const MOST_DEPTH: usize = u128::BITS as usize;
 
 /// Why a text was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +272,10 @@ impl<'a> Scan<'a> {
 
     fn digits(&mut self) -> Result<(), Fail> {
         let start = self.at;
-        while self.follows(b"0123456789") {}
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
         if self.at == start {
             return Err(self.syntax());
         }
@@ -317,13 +320,14 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The text of the member `id` of an object that is too deep or too long to be read in full.
+/// The text of the member `id` of a request that is too deep or too long to be read in full.
 ///
-/// Values are skipped by their brackets alone, so whatever is found here is only good for saying what is wrong.
+/// Values are skipped by their brackets alone, so what is found here is only good for saying what is wrong. Nothing is found
+/// in a response, or where there is more than one id.
 pub(super) fn rescue_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
-    let mut depth = 0_usize;
-    let mut at = 0;
+    let (mut depth, mut at) = (0_usize, 0_usize);
+    let (mut id, mut requests) = (None, false);
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'{' | b'[' => depth += 1,
@@ -339,17 +343,14 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
                         _ => return None,
                     }
                 }
-                let string = bytes.get(start..=at)?;
-                if depth == 1 && string == b"\"id\"" {
-                    let rest = text.get(at + 1..)?.trim_ascii_start();
-                    if let Some(value) = rest.strip_prefix(':') {
-                        let mut scan = Scan {
-                            text: value,
-                            at: 0,
-                            nodes: 1,
-                            depth: 0,
-                        };
-                        return scan.value(0).ok();
+                let rest = text.get(at + 1..)?.trim_ascii_start();
+                if let (1, Some(value)) = (depth, rest.strip_prefix(':')) {
+                    match text.get(start..=at)? {
+                        "\"method\"" => requests = true,
+                        "\"result\"" | "\"error\"" => return None,
+                        "\"id\"" if id.is_some() => return None,
+                        "\"id\"" => id = Some(value),
+                        _ => {}
                     }
                 }
             }
@@ -357,5 +358,11 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
         }
         at += 1;
     }
-    None
+    let mut scan = Scan {
+        text: id.filter(|_| requests && depth == 0)?,
+        at: 0,
+        nodes: 1,
+        depth: 0,
+    };
+    scan.value(0).ok()
 }
