@@ -305,7 +305,7 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fa
     let name = method.map(unquote).transpose();
     let problem = if repeated {
         "a member is there twice"
-    } else if version.map(unquote) != Some(Ok(Cow::Borrowed("2.0"))) {
+    } else if !version.is_some_and(is_2_0) {
         "`jsonrpc` must be \"2.0\""
     } else if name.is_err() {
         "`method` must be a string"
@@ -365,6 +365,10 @@ fn read_params<'a>(
     })?;
     params.raw = Some(scan.since(start));
     Ok(())
+}
+
+fn is_2_0(json: &str) -> bool {
+    json == "\"2.0\"" || unquote(json).is_ok_and(|text| text == "2.0")
 }
 
 /// A key may be written with escapes, and is the same key.

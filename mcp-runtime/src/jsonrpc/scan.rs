@@ -48,7 +48,18 @@ impl<'a> Scan<'a> {
     }
 
     /// The next byte that is no white space, which stays unread.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
+        // Between the tokens of a message there is hardly ever any.
+        let byte = *self.text.as_bytes().get(self.at)?;
+        if byte > b' ' {
+            return Some(byte);
+        }
+        self.peek_past_space()
+    }
+
+    #[cold]
+    fn peek_past_space(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -81,10 +92,10 @@ impl<'a> Scan<'a> {
         loop {
             let key = self.key()?;
             each(self, key)?;
-            if self.take(b'}') {
-                return Ok(());
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b'}'),
             }
-            self.expect(b',')?;
         }
     }
 
@@ -101,16 +112,20 @@ impl<'a> Scan<'a> {
         }
         loop {
             each(self.value(depth.saturating_add(1))?);
-            if self.take(b']') {
-                return Ok(());
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b']'),
             }
-            self.expect(b',')?;
         }
     }
 
     /// Reads any value, inside `depth` open brackets, and gives its text without white space around it.
     pub(super) fn value(&mut self, depth: usize) -> Result<&'a str, Fail> {
-        self.peek();
+        // Most values are strings: these need no stack.
+        if self.peek() == Some(b'"') {
+            self.node()?;
+            return self.string().map(|quoted| quoted.json);
+        }
         let start = self.at;
         self.skip(depth)?;
         Ok(self.since(start))
@@ -184,6 +199,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    #[inline]
     fn node(&mut self) -> Result<(), Fail> {
         self.nodes = self.nodes.checked_sub(1).ok_or(Fail::Long)?;
         Ok(())
@@ -201,14 +217,16 @@ impl<'a> Scan<'a> {
     fn string(&mut self) -> Result<Quoted<'a>, Fail> {
         let start = self.at;
         let bytes = self.text.as_bytes();
-        if bytes.get(self.at) != Some(&b'"') {
+        if bytes.get(start) != Some(&b'"') {
             return Err(self.syntax());
         }
         self.at += 1;
         let mut escaped = false;
         loop {
-            self.at += plain(bytes.get(self.at..).unwrap_or_default());
-            match bytes.get(self.at) {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let plain = plain(rest);
+            self.at += plain;
+            match rest.get(plain) {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(Quoted {
@@ -301,12 +319,14 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    #[inline]
     fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Result<(), Fail> {
         if self.take(byte) {
             Ok(())
