@@ -10,7 +10,7 @@ mod limits;
 mod protocol;
 mod registry;
 mod server;
-mod transport;
+pub mod transport;
 pub mod types;
 
 #[doc(hidden)]

@@ -22,18 +22,14 @@ pub(crate) enum Decision<'m> {
     Call(Prepared<'m>),
     /// The client takes back the request of this id.
     Cancel(RequestId),
-    /// Send what was written; the request of this id stays open and is answered through [`Session::drain`].
-    Listen(RequestId),
 }
 
 /// What answering a request came to, before it is written.
 pub(super) enum Answer<'m> {
-    /// The answer is written.
+    /// What is to be sent now is written: the answer, or the first message of a request that stays open.
     Written,
     /// User code has to run.
     Call(Prepared<'m>),
-    /// The request stays open; its first message is written.
-    Open,
 }
 
 impl Dispatcher {
@@ -72,7 +68,6 @@ impl Dispatcher {
         match self.answer(&method, &id, message.params, session, out) {
             Ok(Answer::Written) => Decision::Answered,
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
-            Ok(Answer::Open) => Decision::Listen(id),
             Err(error) => {
                 encode::error(out, Some(&id), &error);
                 Decision::Answered

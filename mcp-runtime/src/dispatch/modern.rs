@@ -106,5 +106,5 @@ fn listen<'m>(
         id: request.id.clone(),
         mailbox,
     });
-    Ok(Answer::Open)
+    Ok(Answer::Written)
 }

@@ -279,7 +279,7 @@ impl Prepared<'_> {
     }
 
     /// Whether the first poll should not be made by whoever leads a connection, because earlier ones took long.
-    pub(crate) fn pace(&self) -> Option<&Pace> {
+    pub(crate) fn pace(&self) -> Option<&Arc<Pace>> {
         match &self.work {
             Work::Tool { entry, .. } => Some(&entry.pace),
             Work::Prompt { entry, .. } => Some(&entry.pace),

@@ -80,7 +80,7 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
         requires: options.requires.into(),
-        pace: Pace::default(),
+        pace: Arc::default(),
     })
 }
 
@@ -115,7 +115,7 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
         requires: options.requires.into(),
-        pace: Pace::default(),
+        pace: Arc::default(),
         completions,
     })
 }
@@ -144,7 +144,7 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
         requires: options.requires.into(),
-        pace: Pace::default(),
+        pace: Arc::default(),
         cache: cache(definition),
     })
 }
@@ -179,7 +179,7 @@ pub(super) fn template(
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
         requires: options.requires.into(),
-        pace: Pace::default(),
+        pace: Arc::default(),
         cache: cache(definition),
         lister: options.list.map(|list| Arc::from(list())),
         completions,

@@ -62,7 +62,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
         },
         timeout: definition.timeout,
         requires: definition.requires.into(),
-        pace: Pace::default(),
+        pace: Arc::default(),
     })
 }
 
@@ -97,7 +97,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
         },
         timeout: definition.timeout,
         requires: Box::default(),
-        pace: Pace::default(),
+        pace: Arc::default(),
         completions,
     })
 }
@@ -116,7 +116,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
         },
         timeout: definition.timeout,
         requires: Box::default(),
-        pace: Pace::default(),
+        pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
             scope: definition.cache,
@@ -153,7 +153,7 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
         },
         timeout: definition.timeout,
         requires: Box::default(),
-        pace: Pace::default(),
+        pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
             scope: definition.cache,

@@ -26,7 +26,7 @@ pub(crate) struct ToolEntry {
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) requires: Box<[ClientFeature]>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: Arc<Pace>,
 }
 
 /// A prompt.
@@ -36,7 +36,7 @@ pub(crate) struct PromptEntry {
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) requires: Box<[ClientFeature]>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: Arc<Pace>,
     pub(crate) completions: Completions,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ResourceEntry {
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) requires: Box<[ClientFeature]>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: Arc<Pace>,
     pub(crate) cache: CacheOptions,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct TemplateEntry {
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) requires: Box<[ClientFeature]>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: Arc<Pace>,
     pub(crate) cache: CacheOptions,
     pub(crate) lister: Option<Arc<dyn Lister>>,
     pub(crate) completions: Completions,

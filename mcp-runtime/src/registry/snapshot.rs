@@ -356,7 +356,7 @@ impl Readable {
     }
 
     /// Whether its first polls are slow.
-    pub(crate) fn pace(&self) -> &Pace {
+    pub(crate) fn pace(&self) -> &Arc<Pace> {
         match &self.source {
             Source::Resource(entry) => &entry.pace,
             Source::Template(entry) => &entry.pace,
