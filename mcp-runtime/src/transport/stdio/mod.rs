@@ -36,7 +36,7 @@ impl Stdio {
     /// # Errors
     ///
     /// If they were taken before, or one of them is closed.
-    pub fn take() -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         if TAKEN.swap(true, Ordering::SeqCst) {
             let text = "standard input and output are taken already";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
