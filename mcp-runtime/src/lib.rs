@@ -12,7 +12,7 @@ pub mod prelude;
 mod protocol;
 mod registry;
 mod server;
-mod transport;
+pub mod transport;
 pub mod types;
 
 #[doc(hidden)]

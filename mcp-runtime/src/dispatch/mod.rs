@@ -1,1 +1,25 @@
 //! One message in, one decision out; calls under way; change notices. No I/O.
+//!
+//! [`Dispatcher::decide`] never runs user code: it answers what it can answer at once, and hands back a [`Prepared`] call
+//! for the rest. Whoever drives a channel starts calls, polls them, and writes what they come to. User code runs inside
+//! [`Prepared::start`] and inside polls of [`RunningCall`], which contain its panics.
+
+mod call;
+mod decide;
+mod dispatcher;
+mod finish;
+mod legacy;
+mod modern;
+mod notices;
+mod prepared;
+mod rate;
+mod request;
+mod session;
+mod stream;
+
+pub(crate) use call::{Finished, RunningCall, Started};
+pub(crate) use decide::Decision;
+pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
+pub(crate) use prepared::Prepared;
+pub(crate) use session::Session;
+pub(crate) use stream::Sink;

@@ -8,6 +8,7 @@ use schemars::{Schema, SchemaGenerator};
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
+pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
 /// Which attribute a function carries.
@@ -152,22 +153,6 @@ pub struct Completes {
     pub target: fn() -> TypeId,
     /// Which argument of it.
     pub argument: &'static str,
-}
-
-/// Something a client must be able to do before a tool runs: `requires(…)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ClientFeature {
-    /// `sampling`
-    Sampling,
-    /// `sampling_tools`
-    SamplingTools,
-    /// `elicitation`: with a form
-    Elicitation,
-    /// `elicitation_url`
-    ElicitationUrl,
-    /// `roots`
-    Roots,
 }
 
 /// A definition on its way to the registry.

@@ -17,5 +17,6 @@ pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod schema;
+pub(crate) mod suggest;
 pub(crate) mod template;
 pub(crate) mod tool_error;

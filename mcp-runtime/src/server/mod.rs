@@ -1,5 +1,10 @@
-//! Being written.
+//! The server: built from definitions and settings, then run.
 
-/// A server.
-#[derive(Debug)]
-pub struct Server;
+mod builder;
+mod run;
+mod selection;
+mod tracing_layer;
+
+pub use builder::Server;
+pub use selection::Select;
+pub use tracing_layer::{ClientLogs, client_logs};

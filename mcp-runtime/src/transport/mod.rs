@@ -1,1 +1,100 @@
-//! Framing and bytes: stdio, byte streams, memory.
+//! Framing and bytes: any stream of bytes, memory, sockets, standard input and output.
+//!
+//! A [`Transport`] yields [`Connection`]s. Each is a channel of newline-delimited messages, driven by `duplex`; what a
+//! message means is the dispatcher's business. Specification: basic/transports, "stdio" and "Custom transports".
+
+mod dispatched;
+mod duplex;
+mod memory;
+mod peer;
+mod serve;
+mod watchdog;
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use memory::{Memory, memory};
+pub(crate) use serve::serve;
+
+/// Where clients come from.
+///
+/// **Open**: implement it for whatever carries bytes both ways, reliably and in order. Messages are lines: one JSON-RPC
+/// message (or, in revision 2025-03-26, one array of them) and a line feed. Each connection is one client: what it agreed
+/// on in a handshake, its request ids, and what it listens to are its own. A client cancels a call with
+/// `notifications/cancelled`; when its connection ends, calls under way may finish within
+/// [`Limits::drain`](crate::Limits::drain), and are dropped after that.
+///
+/// ```
+/// use std::io;
+///
+/// use mcp_runtime::transport::{Connection, Transport};
+/// use tokio::net::TcpListener;
+///
+/// /// One client after another, from this machine only.
+/// struct Local(TcpListener);
+///
+/// impl Transport for Local {
+///     async fn accept(&mut self) -> Option<io::Result<Connection>> {
+///         let accepted = self.0.accept().await;
+///         Some(accepted.map(|(stream, _)| Connection::from_stream(stream)))
+///     }
+/// }
+/// ```
+pub trait Transport: Send + 'static {
+    /// The next client; `None` when there will be no more, which ends the server once all clients are served.
+    ///
+    /// May be dropped and called again at any time. An error ends the server, except those that concern one client
+    /// only: aborted or reset connections, and being out of descriptors or memory, which is tried again.
+    fn accept(&mut self) -> impl Future<Output = Option<io::Result<Connection>>> + Send;
+
+    /// How many clients there may be at once. Default 1,024. While there are as many, nobody is accepted.
+    fn most_connections(&self) -> usize {
+        1_024
+    }
+}
+
+/// Bytes from and to one client.
+pub struct Connection {
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+}
+
+impl Connection {
+    /// From both directions. Neither may block: they are polled by the task that serves the connection.
+    pub fn new(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        Self {
+            reader: Box::new(reader),
+            writer: Box::new(writer),
+        }
+    }
+
+    /// From a stream that is both.
+    pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
+        let (reader, writer) = tokio::io::split(stream);
+        Self::new(reader, writer)
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").finish_non_exhaustive()
+    }
+}
+
+/// A connection is a transport of one client.
+impl Transport for Option<Connection> {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        self.take().map(Ok)
+    }
+}
+
+/// Standard input and output.
+pub struct Stdio;
+impl Stdio { pub fn open() -> io::Result<Self> { todo!() } }
+impl Transport for Stdio { async fn accept(&mut self) -> Option<io::Result<Connection>> { None } }

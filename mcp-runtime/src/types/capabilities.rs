@@ -74,6 +74,22 @@ impl ElicitationCapability {
     }
 }
 
+/// Something a client must be able to do before a tool runs: `requires(…)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientFeature {
+    /// `sampling`
+    Sampling,
+    /// `sampling_tools`
+    SamplingTools,
+    /// `elicitation`: with a form
+    Elicitation,
+    /// `elicitation_url`
+    ElicitationUrl,
+    /// `roots`
+    Roots,
+}
+
 /// What the server offers; derived from what is registered.
 ///
 /// Source: revision 2026-07-28, schema `ServerCapabilities`.

@@ -1,0 +1,113 @@
+//! The dispatcher as the protocol of a channel.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::dispatch::{
+    Decision, Dispatcher, Finished, Prepared, RunningCall, Session, Sink, Started,
+};
+use crate::jsonrpc::{self, ErrorObject, Id, Incoming, Message, MetaMember, RequestId};
+use crate::limits::Limits;
+use crate::protocol::encode;
+use crate::registry::Pace;
+use crate::transport::peer::{Begun, Parsed, Peer, Verdict, Wake};
+
+impl Peer for Dispatcher {
+    type Session = Session;
+    type Message<'m> = Message<'m>;
+    type Call<'m> = Prepared<'m>;
+    type Running = RunningCall;
+    type Finished = Finished;
+    type Pace = Option<Arc<Pace>>;
+
+    fn limits(&self) -> &Limits {
+        Dispatcher::limits(self)
+    }
+
+    fn open(self: &Arc<Self>, wake: Wake) -> Session {
+        Session::new(self, wake)
+    }
+
+    fn parse<'m>(
+        &self,
+        text: &'m [u8],
+    ) -> Result<Parsed<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)> {
+        Ok(match jsonrpc::parse(text, Dispatcher::limits(self))? {
+            Incoming::Message(message) => Parsed::One(message),
+            Incoming::Batch(elements) => Parsed::Batch(elements),
+        })
+    }
+
+    fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str> {
+        match (&message.method, &message.id) {
+            (Some(_), Id::Valid(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn has_claim(message: &Self::Message<'_>) -> bool {
+        message.params.meta(MetaMember::ProtocolVersion).is_some()
+    }
+
+    fn decide<'m>(
+        self: &Arc<Self>,
+        message: Self::Message<'m>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Verdict<Self::Call<'m>> {
+        match Dispatcher::decide(self, message, session, out) {
+            Decision::Silent => Verdict::Silent,
+            Decision::Answered => Verdict::Answered,
+            Decision::Call(call) => Verdict::Call(call),
+            Decision::Cancel(id) => Verdict::Cancel(id),
+        }
+    }
+
+    fn error(&self, out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
+        encode::error(out, id, error);
+    }
+
+    fn spawn_first(call: &Self::Call<'_>) -> bool {
+        call.pace().is_some_and(|pace| pace.spawn_first())
+    }
+
+    fn pace(call: &Self::Call<'_>) -> Self::Pace {
+        call.pace().cloned()
+    }
+
+    fn observed(pace: &Self::Pace, first_poll: Duration) {
+        if let Some(pace) = pace {
+            pace.observed(first_poll);
+        }
+    }
+
+    fn start(
+        call: Self::Call<'_>,
+        sink: &dyn Fn() -> Arc<dyn Sink>,
+    ) -> Begun<RunningCall, Finished> {
+        match call.start(sink) {
+            Started::Done(finished) => Begun::Done(finished),
+            Started::Running(running) => Begun::Running(running),
+        }
+    }
+
+    fn encode(finished: Finished, out: &mut Vec<u8>) {
+        finished.encode(out);
+    }
+
+    fn allows_batch(session: &Session) -> bool {
+        session.allows_batch()
+    }
+
+    fn drain(session: &mut Session, out: &mut Vec<u8>, room: usize) -> bool {
+        session.drain(out, room)
+    }
+
+    fn cancel(session: &mut Session, id: &RequestId) -> bool {
+        session.cancel(id)
+    }
+
+    fn end(session: &mut Session, out: &mut Vec<u8>) {
+        session.end(out);
+    }
+}

@@ -1,0 +1,261 @@
+//! The calls of one channel: which run, which wait, which belong together.
+//!
+//! Removal from the table decides every race: a call whose entry is gone answers nothing and sends nothing.
+
+use std::collections::{HashMap, VecDeque};
+
+use tokio::task::AbortHandle;
+
+/// A call that waits for its turn, as the text it came in.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) id: Box<str>,
+    pub(super) serial: u64,
+    pub(super) text: Box<[u8]>,
+}
+
+/// A call under way or waiting.
+#[derive(Debug)]
+struct Entry {
+    serial: u64,
+    batch: Option<u64>,
+    /// Its task, once there is one.
+    task: Option<AbortHandle>,
+}
+
+/// A call inside its first poll. Nobody can take it back then, unless the lead was taken over.
+#[derive(Debug)]
+struct Polling {
+    id: String,
+    serial: u64,
+    cancelled: bool,
+}
+
+/// The answers of an array of requests.
+#[derive(Debug)]
+struct Batch {
+    /// Requests without an answer, and one for whoever still adds some.
+    open: usize,
+    answers: Vec<u8>,
+}
+
+/// The calls of one channel.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    serials: u64,
+    calls: HashMap<Box<str>, Entry>,
+    polling: Vec<Polling>,
+    /// Kept to be used again.
+    spare: String,
+    queue: VecDeque<Job>,
+    queued_bytes: usize,
+    batches: HashMap<u64, Batch>,
+    /// Tasks whose futures are not dropped yet, cancelled ones included.
+    pub(super) running: usize,
+}
+
+/// What became of a call that was taken out.
+#[derive(Debug)]
+pub(super) struct Removed {
+    pub(super) task: Option<AbortHandle>,
+    pub(super) batch: Option<u64>,
+}
+
+impl InFlight {
+    /// Whether a request of this id has no answer yet.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        self.calls.contains_key(id) || self.polling.iter().any(|p| p.id == id && !p.cancelled)
+    }
+
+    /// Whether this very call may still send something.
+    pub(super) fn is_live(&self, id: &str, serial: u64) -> bool {
+        self.calls.get(id).is_some_and(|call| call.serial == serial)
+            || self
+                .polling
+                .iter()
+                .any(|p| p.serial == serial && !p.cancelled)
+    }
+
+    /// No call is without an answer.
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.polling.iter().all(|p| p.cancelled) && self.batches.is_empty()
+    }
+
+    /// Notes a call that is polled in place.
+    pub(super) fn enter(&mut self, id: &str) -> u64 {
+        let serial = self.serial();
+        let mut text = std::mem::take(&mut self.spare);
+        text.clear();
+        text.push_str(id);
+        self.polling.push(Polling {
+            id: text,
+            serial,
+            cancelled: false,
+        });
+        serial
+    }
+
+    /// The poll in place is over; `false` if the call was taken back meanwhile.
+    pub(super) fn leave(&mut self, serial: u64) -> bool {
+        let Some(position) = self.polling.iter().position(|p| p.serial == serial) else {
+            return false;
+        };
+        let polling = self.polling.swap_remove(position);
+        self.spare = polling.id;
+        !polling.cancelled
+    }
+
+    /// Notes a call that will have a task.
+    pub(super) fn admit(&mut self, id: &str, batch: Option<u64>) -> u64 {
+        let serial = self.serial();
+        self.admit_as(id, serial, batch);
+        serial
+    }
+
+    pub(super) fn admit_as(&mut self, id: &str, serial: u64, batch: Option<u64>) {
+        let entry = Entry {
+            serial,
+            batch,
+            task: None,
+        };
+        self.calls.insert(id.into(), entry);
+    }
+
+    /// Notes the task of a call; `false` if the call is over or was taken back.
+    #[must_use]
+    pub(super) fn owns(&mut self, id: &str, serial: u64, task: AbortHandle) -> bool {
+        match self.calls.get_mut(id) {
+            Some(call) if call.serial == serial => {
+                call.task = Some(task);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The batch a call belongs to.
+    pub(super) fn batch_of(&self, id: &str) -> Option<u64> {
+        self.calls.get(id)?.batch
+    }
+
+    /// Takes out a call that has its answer.
+    pub(super) fn finish(&mut self, id: &str, serial: u64) -> Option<Removed> {
+        if self.calls.get(id)?.serial != serial {
+            return None;
+        }
+        let Entry { task, batch, .. } = self.calls.remove(id)?;
+        Some(Removed { task, batch })
+    }
+
+    /// Takes out a call that the client takes back, wherever it is.
+    pub(super) fn cancel(&mut self, id: &str) -> Option<Removed> {
+        if let Some(Entry {
+            serial,
+            batch,
+            task,
+        }) = self.calls.remove(id)
+        {
+            self.unqueue(serial);
+            return Some(Removed { task, batch });
+        }
+        let polling = self
+            .polling
+            .iter_mut()
+            .find(|p| p.id == id && !p.cancelled)?;
+        polling.cancelled = true;
+        Some(Removed {
+            task: None,
+            batch: None,
+        })
+    }
+
+    /// Takes out everything.
+    pub(super) fn cancel_all(&mut self) -> Vec<(Box<str>, Removed)> {
+        self.queue.clear();
+        self.queued_bytes = 0;
+        let polling = self.polling.iter_mut().filter(|p| !p.cancelled).map(|p| {
+            p.cancelled = true;
+            let removed = Removed {
+                task: None,
+                batch: None,
+            };
+            (p.id.as_str().into(), removed)
+        });
+        let calls = self.calls.drain().map(|(id, call)| {
+            let removed = Removed {
+                task: call.task,
+                batch: call.batch,
+            };
+            (id, removed)
+        });
+        polling.chain(calls).collect()
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.queued_bytes
+    }
+
+    pub(super) fn enqueue(&mut self, job: Job) {
+        self.queued_bytes = self.queued_bytes.saturating_add(job.text.len());
+        self.queue.push_back(job);
+    }
+
+    pub(super) fn dequeue(&mut self) -> Option<Job> {
+        let job = self.queue.pop_front()?;
+        self.queued_bytes = self.queued_bytes.saturating_sub(job.text.len());
+        Some(job)
+    }
+
+    fn unqueue(&mut self, serial: u64) {
+        if let Some(position) = self.queue.iter().position(|job| job.serial == serial)
+            && let Some(job) = self.queue.remove(position)
+        {
+            self.queued_bytes = self.queued_bytes.saturating_sub(job.text.len());
+        }
+    }
+
+    /// Begins an array; [`close`](Self::close) it once all its requests are noted.
+    pub(super) fn open_batch(&mut self) -> u64 {
+        let batch = self.serial();
+        let answers = Vec::new();
+        self.batches.insert(batch, Batch { open: 1, answers });
+        batch
+    }
+
+    /// One more request of the array.
+    pub(super) fn join(&mut self, batch: u64) {
+        if let Some(batch) = self.batches.get_mut(&batch) {
+            batch.open = batch.open.saturating_add(1);
+        }
+    }
+
+    /// One request of the array is over, with an answer or an empty one. The last one yields the line to send, if any.
+    pub(super) fn close(&mut self, id: u64, answer: &[u8]) -> Option<Vec<u8>> {
+        let batch = self.batches.get_mut(&id)?;
+        if !answer.is_empty() {
+            batch
+                .answers
+                .push(if batch.answers.is_empty() { b'[' } else { b',' });
+            batch.answers.extend_from_slice(answer);
+        }
+        batch.open = batch.open.saturating_sub(1);
+        if batch.open > 0 {
+            return None;
+        }
+        let mut line = self.batches.remove(&id)?.answers;
+        if line.is_empty() {
+            return None;
+        }
+        line.push(b']');
+        Some(line)
+    }
+
+    fn serial(&mut self) -> u64 {
+        self.serials = self.serials.wrapping_add(1);
+        self.serials
+    }
+}

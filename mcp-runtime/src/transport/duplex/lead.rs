@@ -1,0 +1,179 @@
+//! The leader's step: what is done next on a channel, and in which order.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::task::{Context, Poll};
+
+use crate::jsonrpc::ErrorObject;
+use crate::transport::duplex::in_flight::Job;
+use crate::transport::duplex::lines::Line;
+use crate::transport::duplex::{Channel, Phase, State};
+use crate::transport::peer::Peer;
+
+/// After how many lines the leader lets others run: on a current-thread runtime a busy client would starve them.
+const TURN: u32 = 64;
+
+/// What the leader does next.
+enum Step {
+    /// Handles the line that was taken.
+    Line(Line),
+    /// Starts a call that waited.
+    Job(Job),
+    /// Waits.
+    Wait,
+    /// Somebody else leads, or the channel is closed.
+    Over,
+}
+
+/// Leads the channel until it is closed, or somebody else leads.
+pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
+    let mut line = Vec::new();
+    let mut scratch = Vec::new();
+    poll_fn(|cx| {
+        for _ in 0..TURN {
+            match channel.step(me, &mut line, cx) {
+                Step::Line(Line::Text) => channel.handle(me, &line, &mut scratch),
+                Step::Line(Line::TooLong) => {
+                    let limit = channel.peer.limits().line;
+                    let text = format!("a message is longer than {limit} bytes");
+                    let error = ErrorObject::invalid_request(text);
+                    channel.answer_error(None, None, &error);
+                }
+                Step::Job(job) => channel.start_job(me, job, &mut scratch),
+                Step::Wait => return Poll::Pending,
+                Step::Over => return Poll::Ready(()),
+            }
+            shrink(&mut line);
+            shrink(&mut scratch);
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Gives a large buffer back.
+fn shrink(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > 64 << 10 {
+        *buffer = Vec::new();
+    }
+}
+
+impl<P: Peer> Channel<P> {
+    fn step(&self, me: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> Step {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        loop {
+            if state.leader != me || state.phase == Phase::Closed {
+                return Step::Over;
+            }
+            state.idle = false;
+            if self.may_run(state)
+                && let Some(job) = state.in_flight.dequeue()
+            {
+                return Step::Job(job);
+            }
+            let reads = state.phase == Phase::Open && self.may_read(state);
+            if reads {
+                if let Some(kind) = state.lines.next(line) {
+                    return Step::Line(kind);
+                }
+                if state.lines.is_ended() {
+                    self.begin_drain(state);
+                    continue;
+                }
+            }
+            self.tell(state);
+            let written = state.write(cx, &self.attention);
+            if state.phase == Phase::Closed {
+                continue;
+            }
+            if written && self.is_over(state) {
+                state.phase = Phase::Closed;
+                self.attention.notify_one();
+                continue;
+            }
+            // Writing may have made room for what had to wait.
+            if (self.may_run(state) && state.in_flight.queued() > 0)
+                || (!reads && state.phase == Phase::Open && self.may_read(state))
+            {
+                continue;
+            }
+            if reads && Self::read(state, cx).is_ready() {
+                continue;
+            }
+            if !state.waker.will_wake(cx.waker()) {
+                state.waker.clone_from(cx.waker());
+            }
+            state.idle = true;
+            self.leader.register(cx.waker());
+            // A notice that came before it could wake us.
+            if self.notices.load(SeqCst) && self.may_tell(state) {
+                continue;
+            }
+            return Step::Wait;
+        }
+    }
+
+    /// Reads once. Ready if there is something to look at.
+    fn read(state: &mut State<P>, cx: &mut Context<'_>) -> Poll<()> {
+        let Some((reader, _)) = &mut state.streams else {
+            return Poll::Pending;
+        };
+        match state.lines.poll_read(reader, cx) {
+            Poll::Ready(Ok(())) => Poll::Ready(()),
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
+                Poll::Ready(())
+            }
+            Poll::Ready(Err(error)) => {
+                if error.kind() != io::ErrorKind::ConnectionReset {
+                    state.failure = Some(error);
+                }
+                state.lines.end();
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Whether one more call may run now.
+    pub(super) fn may_run(&self, state: &State<P>) -> bool {
+        let limits = self.peer.limits();
+        state.in_flight.running < limits.running && state.out.len() < limits.outgoing / 2
+    }
+
+    /// Whether one more line may be handled. Slow calls never stop reading; a client that does not read does.
+    fn may_read(&self, state: &State<P>) -> bool {
+        let limits = self.peer.limits();
+        let is_slow = state.out.len() >= limits.outgoing / 2;
+        let is_full = state.in_flight.queued() >= limits.queued
+            || state.in_flight.queued_bytes() >= limits.line;
+        state.out.len() < limits.outgoing && !(is_slow && is_full)
+    }
+
+    fn may_tell(&self, state: &State<P>) -> bool {
+        state.phase == Phase::Open && state.out.len() < self.peer.limits().outgoing / 2
+    }
+
+    /// Queues notices as far as there is room.
+    fn tell(&self, state: &mut State<P>) {
+        if self.may_tell(state) && self.notices.swap(false, SeqCst) {
+            let room = self.peer.limits().outgoing / 2;
+            let all_told = P::drain(&mut state.session, state.out.buffer(), room);
+            if !all_told {
+                self.notices.store(true, SeqCst);
+            }
+        }
+    }
+
+    /// Whether nothing is left to be done.
+    fn is_over(&self, state: &State<P>) -> bool {
+        match state.phase {
+            Phase::Open => false,
+            Phase::Draining(_) => state.in_flight.is_empty(),
+            Phase::Flushing(_) | Phase::Closed => true,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Lines out of a stream of bytes: bounded, tolerant of `\r\n` and of blank lines.
+//!
+//! The buffer starts small, grows with the longest line, and shrinks back. What a line means is not decided here.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Size of the buffer of a channel at rest.
+const SMALL: usize = 8 << 10;
+/// A buffer above this is given back once it is empty.
+const LARGE: usize = 64 << 10;
+
+/// What was taken out of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A line, without its end.
+    Text,
+    /// A line over the limit, thrown away.
+    TooLong,
+}
+
+/// Cuts a stream into lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    buffer: Vec<u8>,
+    /// Where the next line begins.
+    start: usize,
+    /// Up to where no line end was found.
+    searched: usize,
+    limit: usize,
+    /// Inside a line that is over the limit.
+    discarding: bool,
+    ended: bool,
+}
+
+impl Lines {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            buffer: Vec::with_capacity(SMALL),
+            start: 0,
+            searched: 0,
+            limit,
+            discarding: false,
+            ended: false,
+        }
+    }
+
+    /// Puts the next line into `line`, if a whole one was read. At the end of input the rest counts as one.
+    pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Option<Line> {
+        loop {
+            let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
+            let Some(length) = memchr::memchr(b'\n', unsearched) else {
+                self.searched = self.buffer.len();
+                return self.rest(line);
+            };
+            let end = self.searched.saturating_add(length);
+            let text = self.buffer.get(self.start..end).unwrap_or_default();
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let too_long = std::mem::take(&mut self.discarding) || text.len() > self.limit;
+            let blank = text.trim_ascii().is_empty();
+            line.clear();
+            if !too_long && !blank {
+                line.extend_from_slice(text);
+            }
+            self.start = end.saturating_add(1);
+            self.searched = self.start;
+            if too_long {
+                return Some(Line::TooLong);
+            }
+            if !blank {
+                return Some(Line::Text);
+            }
+        }
+    }
+
+    /// No line end is left in the buffer: makes room, and at the end of input takes what there is.
+    fn rest(&mut self, line: &mut Vec<u8>) -> Option<Line> {
+        self.buffer.drain(..self.start.min(self.buffer.len()));
+        self.start = 0;
+        // One more for a `\r` that belongs to the line's end.
+        if self.buffer.len() > self.limit.saturating_add(1) {
+            self.discarding = true;
+        }
+        let found = if self.ended && self.discarding {
+            Some(Line::TooLong)
+        } else if self.ended && !self.buffer.trim_ascii().is_empty() {
+            line.clear();
+            line.extend_from_slice(&self.buffer);
+            Some(Line::Text)
+        } else {
+            None
+        };
+        if self.ended || self.discarding {
+            self.buffer.clear();
+        }
+        self.discarding &= !self.ended;
+        if self.buffer.is_empty() && self.buffer.capacity() > LARGE {
+            self.buffer = Vec::with_capacity(SMALL);
+        }
+        self.searched = self.buffer.len();
+        found
+    }
+
+    /// Reads once. Call it when [`next`](Self::next) has nothing more.
+    pub(super) fn poll_read<R: AsyncRead + Unpin>(
+        &mut self,
+        reader: &mut R,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.ended {
+            return Poll::Ready(Ok(()));
+        }
+        if self.buffer.len() == self.buffer.capacity() {
+            self.buffer.reserve(SMALL.max(self.buffer.len()));
+        }
+        let read = pin!(reader.read_buf(&mut self.buffer)).poll(cx)?;
+        read.map(|count| {
+            self.ended |= count == 0;
+            Ok(())
+        })
+    }
+
+    /// No more input will come, or be wanted.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether the input is over. [`next`](Self::next) may still have lines.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<String> {
+        let mut lines = Lines::new(limit);
+        let mut line = Vec::new();
+        let mut found = Vec::new();
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        for chunk in chunks.iter().copied().chain([&b""[..]]) {
+            let mut reader = chunk;
+            while let Poll::Ready(Ok(())) = lines.poll_read(&mut reader, &mut cx) {
+                while let Some(kind) = lines.next(&mut line) {
+                    found.push(match kind {
+                        Line::Text => String::from_utf8_lossy(&line).into_owned(),
+                        Line::TooLong => "!".into(),
+                    });
+                }
+                // An empty slice reads as the end of input; only the last one is meant.
+                if lines.ended && !chunk.is_empty() {
+                    lines.ended = false;
+                    break;
+                }
+                if lines.ended {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn lines_end_with_lf_or_crlf_and_blank_ones_do_not_count() {
+        assert_eq!(lines(10, &[b"a\nb\r\n\n\r\n \t\nc\n"]), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_thrown_away_once() {
+        let at = |length: usize, end: &str| {
+            lines(10, &[format!("{}{end}ok\n", "x".repeat(length)).as_bytes()])
+        };
+        assert_eq!(at(9, "\n"), ["xxxxxxxxx", "ok"]);
+        assert_eq!(at(10, "\n"), ["xxxxxxxxxx", "ok"]);
+        assert_eq!(at(10, "\r\n"), ["xxxxxxxxxx", "ok"]);
+        assert_eq!(at(11, "\n"), ["!", "ok"]);
+        assert_eq!(at(100_000, "\n"), ["!", "ok"]);
+    }
+
+    #[test]
+    fn a_last_line_needs_no_end() {
+        assert_eq!(lines(10, &[b"a\nb"]), ["a", "b"]);
+    }
+}

@@ -1,0 +1,358 @@
+//! One multiplexed channel: newline-delimited messages both ways, any number of calls at once.
+//!
+//! A channel is a state machine behind one lock, which is never held while user code runs. A *leader* task steps it
+//! (`lead`): takes a line, decides, polls a call once in place, writes, reads. A call that is not done after its first
+//! poll gets a task of its own, owned by the table of calls (`in_flight`). Whoever has something to write appends it to
+//! the one queue (`outgoing`) under the lock. This file opens a channel, watches its clocks, and ends it.
+
+mod calls;
+mod in_flight;
+mod lead;
+mod lines;
+mod outgoing;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::task::AtomicWaker;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::transport::peer::Peer;
+use crate::transport::watchdog::{Beat, Waking, Watched};
+use in_flight::{InFlight, Removed};
+use lines::Lines;
+use outgoing::Outgoing;
+
+/// How long the last bytes may take once all work was dropped.
+const LAST_BYTES: Duration = Duration::from_millis(500);
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// A channel.
+struct Channel<P: Peer> {
+    peer: Arc<P>,
+    state: Mutex<State<P>>,
+    runtime: Handle,
+    watchdog: Arc<Waking>,
+    beat: Beat,
+    /// The session has notices.
+    notices: Arc<AtomicBool>,
+    /// Wakes the leader.
+    leader: Arc<AtomicWaker>,
+    /// Something changed that the clocks depend on.
+    attention: Notify,
+}
+
+struct State<P: Peer> {
+    phase: Phase,
+    /// Which leader leads.
+    leader: u64,
+    /// The tasks of all leaders that may still be inside a handler.
+    leaders: Vec<AbortHandle>,
+    /// The leader waits; its waker is in `waker`.
+    idle: bool,
+    waker: Waker,
+    session: P::Session,
+    lines: Lines,
+    in_flight: InFlight,
+    out: Outgoing,
+    streams: Option<(Reader, Writer)>,
+    failure: Option<io::Error>,
+}
+
+/// How far a channel is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    Open,
+    /// Nothing is read any more; work may go on until then.
+    Draining(Instant),
+    /// All work is done or dropped; bytes may leave until then.
+    Flushing(Instant),
+    Closed,
+}
+
+/// Serves one channel until its input ends, the client stops reading, or `shutdown`; then finishes what is under way.
+///
+/// Dropping the future drops all calls of the channel.
+///
+/// # Errors
+///
+/// If reading or writing fails other than by the client going away, or if the client stops reading for too long.
+pub(super) async fn serve<P: Peer>(
+    peer: Arc<P>,
+    streams: (Reader, Writer),
+    watchdog: Arc<Waking>,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let channel = Channel::open(peer, streams, watchdog);
+    let ends = End(Arc::clone(&channel));
+    channel.watchdog.watch(Arc::downgrade(&channel) as _);
+    channel.spawn_leader(0);
+    let mut stopping = false;
+    loop {
+        let deadline = match channel.look_at_clocks() {
+            Clocks::Closed => break,
+            Clocks::Next(deadline) => deadline,
+        };
+        tokio::select! {
+            () = channel.attention.notified() => {}
+            () = shutdown.cancelled(), if !stopping => {
+                stopping = true;
+                channel.drain();
+            }
+            () = tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {}
+        }
+    }
+    let failure = channel.lock().failure.take();
+    drop(ends);
+    failure.map_or(Ok(()), Err)
+}
+
+/// What the clocks say.
+enum Clocks {
+    Closed,
+    /// Look again then, or when something changed.
+    Next(Option<Instant>),
+}
+
+/// Ends a channel when dropped.
+struct End<P: Peer>(Arc<Channel<P>>);
+
+impl<P: Peer> Drop for End<P> {
+    fn drop(&mut self) {
+        let (calls, leaders, streams) = {
+            let mut state = self.0.lock();
+            state.phase = Phase::Closed;
+            (
+                state.in_flight.cancel_all(),
+                std::mem::take(&mut state.leaders),
+                state.streams.take(),
+            )
+        };
+        for task in calls.iter().filter_map(|(_, call)| call.task.as_ref()) {
+            task.abort();
+        }
+        for leader in leaders {
+            leader.abort();
+        }
+        drop(streams);
+    }
+}
+
+impl<P: Peer> Channel<P> {
+    fn open(peer: Arc<P>, streams: (Reader, Writer), watchdog: Arc<Waking>) -> Arc<Self> {
+        let notices = Arc::new(AtomicBool::new(false));
+        let leader = Arc::new(AtomicWaker::new());
+        let session = peer.open({
+            let (notices, leader) = (Arc::clone(&notices), Arc::clone(&leader));
+            Arc::new(move || {
+                notices.store(true, std::sync::atomic::Ordering::SeqCst);
+                leader.wake();
+            })
+        });
+        let state = State {
+            phase: Phase::Open,
+            leader: 0,
+            leaders: Vec::new(),
+            idle: false,
+            waker: Waker::noop().clone(),
+            session,
+            lines: Lines::new(peer.limits().line),
+            in_flight: InFlight::default(),
+            out: Outgoing::default(),
+            streams: Some(streams),
+            failure: None,
+        };
+        Arc::new(Self {
+            peer,
+            state: Mutex::new(state),
+            runtime: Handle::current(),
+            watchdog,
+            beat: Beat::default(),
+            notices,
+            leader,
+            attention: Notify::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<P>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spawn_leader(self: &Arc<Self>, me: u64) {
+        let channel = Arc::clone(self);
+        let task = self.runtime.spawn(async move {
+            let leading = AssertUnwindSafe(lead::lead(&channel, me)).catch_unwind();
+            if leading.await.is_err() {
+                channel
+                    .lock()
+                    .fail(io::Error::other("the channel's leader panicked"));
+                channel.attention.notify_one();
+            }
+        });
+        let mut state = self.lock();
+        state.leaders.retain(|leader| !leader.is_finished());
+        state.leaders.push(task.abort_handle());
+    }
+
+    /// Acts on what is overdue.
+    fn look_at_clocks(&self) -> Clocks {
+        let now = Instant::now();
+        let stalled = self.peer.limits().stalled;
+        let mut dropped = Vec::new();
+        let clocks = {
+            let mut state = self.lock();
+            if let Phase::Draining(deadline) = state.phase
+                && deadline <= now
+            {
+                dropped = self.refuse_all(&mut state);
+                state.phase = Phase::Flushing(now + LAST_BYTES);
+                self.leader.wake();
+            }
+            let blocked = state.out.blocked_since().map(|since| since + stalled);
+            if blocked.is_some_and(|deadline| deadline <= now) {
+                let text = "the client does not read what it is sent";
+                state.fail(io::Error::new(io::ErrorKind::TimedOut, text));
+            }
+            match state.phase {
+                Phase::Flushing(deadline) if deadline <= now => {
+                    state.phase = Phase::Closed;
+                    Clocks::Closed
+                }
+                Phase::Closed => Clocks::Closed,
+                Phase::Open => Clocks::Next(blocked),
+                Phase::Draining(deadline) | Phase::Flushing(deadline) => {
+                    Clocks::Next(Some(blocked.map_or(deadline, |other| deadline.min(other))))
+                }
+            }
+        };
+        for removed in dropped {
+            abort(&removed);
+        }
+        clocks
+    }
+
+    /// Takes no more input; what is under way may finish.
+    fn drain(&self) {
+        let mut state = self.lock();
+        if state.phase == Phase::Open {
+            self.begin_drain(&mut state);
+        }
+        drop(state);
+        self.leader.wake();
+    }
+
+    fn begin_drain(&self, state: &mut State<P>) {
+        state.phase = Phase::Draining(Instant::now() + self.peer.limits().drain);
+        P::end(&mut state.session, state.out.buffer());
+        self.attention.notify_one();
+    }
+
+    /// Answers everything that is under way with an error.
+    fn refuse_all(&self, state: &mut State<P>) -> Vec<Removed> {
+        let calls = state.in_flight.cancel_all();
+        let error = ErrorObject::internal("the server is shutting down");
+        let mut message = Vec::new();
+        for (id, removed) in &calls {
+            message.clear();
+            let id = RequestId::from_valid(id);
+            self.peer.error(&mut message, Some(&id), &error);
+            state.deliver(removed.batch, &message);
+        }
+        calls.into_iter().map(|(_, removed)| removed).collect()
+    }
+}
+
+impl<P: Peer> State<P> {
+    /// Queues an answer, on its own or as part of its batch. An empty one says that there will be none.
+    fn deliver(&mut self, batch: Option<u64>, answer: &[u8]) {
+        match batch {
+            None if answer.is_empty() => {}
+            None => self.out.push(answer),
+            Some(batch) => {
+                if let Some(line) = self.in_flight.close(batch, answer) {
+                    self.out.push(&line);
+                }
+            }
+        }
+    }
+
+    /// Ends the channel. A client that went away is no failure.
+    fn fail(&mut self, error: io::Error) {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero};
+        let gone = [BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero];
+        if self.phase != Phase::Closed && !gone.contains(&error.kind()) {
+            self.failure = Some(error);
+        }
+        self.phase = Phase::Closed;
+    }
+
+    /// Writes at once if the leader is not about to.
+    fn write_if_idle(&mut self, attention: &Notify) {
+        if self.idle {
+            let waker = self.waker.clone();
+            self.write(&mut std::task::Context::from_waker(&waker), attention);
+        }
+    }
+
+    /// Writes what the client takes. Whether all is written.
+    fn write(&mut self, cx: &mut std::task::Context<'_>, attention: &Notify) -> bool {
+        let Some((_, writer)) = &mut self.streams else {
+            return false;
+        };
+        let was_blocked = self.out.blocked_since();
+        match self.out.poll_write(writer, cx) {
+            std::task::Poll::Ready(Ok(())) => true,
+            std::task::Poll::Ready(Err(error)) => {
+                self.fail(error);
+                attention.notify_one();
+                false
+            }
+            std::task::Poll::Pending => {
+                if was_blocked != self.out.blocked_since() {
+                    attention.notify_one();
+                }
+                false
+            }
+        }
+    }
+}
+
+impl<P: Peer> Watched for Channel<P> {
+    fn beat(&self) -> &Beat {
+        &self.beat
+    }
+
+    fn take_over(self: Arc<Self>, seen: u64) {
+        let me = {
+            let mut state = self.lock();
+            if self.beat.leader() != seen || state.phase == Phase::Closed {
+                return;
+            }
+            self.beat.replace_leader();
+            state.leader = state.leader.wrapping_add(1);
+            state.leader
+        };
+        self.spawn_leader(me);
+    }
+}
+
+fn abort(removed: &Removed) {
+    if let Some(task) = &removed.task {
+        task.abort();
+    }
+}

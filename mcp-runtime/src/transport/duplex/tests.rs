@@ -1,0 +1,387 @@
+//! The engine with a protocol made for tests: lines in, lines out.
+
+mod fake;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::limits::Limits;
+use fake::{Client, call, cancel, ids};
+
+const SHORT: Duration = Duration::from_millis(50);
+
+#[tokio::test]
+async fn a_call_is_answered() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "echo")).await;
+    assert_eq!(client.receive().await, json!({"id": 1, "result": "echo"}));
+    client.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn lines_that_are_not_messages_are_answered_and_the_channel_goes_on() {
+    let limits = Limits {
+        line: 100,
+        ..Limits::default()
+    };
+    let mut client = Client::new(limits);
+    client.send("nonsense").await;
+    client.send(&"x".repeat(101)).await;
+    client.send("\r").await;
+    client.send(&call(1, "echo")).await;
+    assert_eq!(client.receive().await["error"]["code"], -32700);
+    assert_eq!(client.receive().await["error"]["code"], -32600);
+    assert_eq!(client.receive().await["id"], 1);
+}
+
+#[tokio::test]
+async fn a_second_request_of_an_open_id_is_refused_and_the_first_untouched() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "gate")).await;
+    client.send(&call(1, "echo")).await;
+    assert_eq!(client.receive().await["error"]["code"], -32600);
+    client.open_gate();
+    assert_eq!(client.receive().await, json!({"id": 1, "result": "gate"}));
+    client.send(&call(1, "echo")).await;
+    assert_eq!(client.receive().await, json!({"id": 1, "result": "echo"}));
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_dropped_and_not_answered() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "pending")).await;
+    client.send(&call(2, "echo")).await;
+    assert_eq!(client.receive().await["id"], 2);
+    assert_eq!(client.under_way(), 1);
+    client.send(&cancel(1)).await;
+    client.send(&cancel(1)).await;
+    client.send(&call(3, "echo")).await;
+    assert_eq!(client.receive().await["id"], 3);
+    client.until_idle().await;
+    client.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn ids_are_compared_with_their_type() {
+    let mut client = Client::new(Limits::default());
+    client.send(r#"{"id":"1","method":"gate"}"#).await;
+    client.send(&cancel(1)).await;
+    client.send(&call(1, "echo")).await;
+    assert_eq!(client.receive().await["id"], 1);
+    client.open_gate();
+    assert_eq!(client.receive().await["id"], "1");
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_wherever_it_happens() {
+    let mut client = Client::new(Limits::default());
+    for (id, method) in [(1, "panic"), (2, "panic_in_poll"), (3, "panic_later")] {
+        client.send(&call(id, method)).await;
+        let answer = client.receive().await;
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!(id), &json!(-32603))
+        );
+    }
+    client.send(&call(4, "echo")).await;
+    assert_eq!(client.receive().await["id"], 4);
+    client.until_idle().await;
+}
+
+#[tokio::test]
+async fn calls_over_the_limits_wait_and_then_are_refused() {
+    let limits = Limits {
+        running: 2,
+        queued: 3,
+        ..Limits::default()
+    };
+    let mut client = Client::new(limits);
+    for id in 1..=6 {
+        client.send(&call(id, "gate")).await;
+    }
+    let refused = client.receive().await;
+    assert_eq!(refused["id"], 6);
+    assert_eq!(refused["error"]["code"], 429);
+    assert_eq!(refused["error"]["data"]["retryAfterMs"], 1_000);
+    // One that waits can be taken back.
+    client.send(&cancel(4)).await;
+    client.send(&call(7, "gate")).await;
+    client.send("{\"id\":8,\"method\":\"ping\"}").await;
+    assert_eq!(client.receive().await["id"], 8);
+    client.open_gate();
+    assert_eq!(client.receive_ids(5).await, [1, 2, 3, 5, 7]);
+    client.until_idle().await;
+}
+
+#[tokio::test]
+async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "progress")).await;
+    assert_eq!(client.receive().await["progress"], 1);
+    assert_eq!(client.receive().await["id"], 1);
+    // It goes on sending after its answer, and is not heard.
+    client.send(&call(2, "progress_after")).await;
+    assert_eq!(client.receive().await["progress"], 1);
+    assert_eq!(client.receive().await["id"], 2);
+    client.send(&call(3, "echo")).await;
+    assert_eq!(client.receive().await["id"], 3);
+    while client.last_send_was_taken() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn notices_are_sent_when_the_session_wakes() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "echo")).await;
+    client.receive().await;
+    client.notify();
+    assert_eq!(client.receive().await["notice"], 1);
+}
+
+#[tokio::test]
+async fn everything_is_answered_and_written_before_the_end() {
+    let mut client = Client::with_buffer(Limits::default(), 64);
+    let lines: Vec<_> = (0..500)
+        .map(|id| call(id, if id % 3 == 0 { "yield" } else { "echo" }))
+        .collect();
+    let all = client.send_all_and_end(&lines).await;
+    let mut found = ids(&all);
+    found.sort_unstable();
+    assert_eq!(found, (0..500).collect::<Vec<_>>());
+    client.ended().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_last_message_needs_no_line_end_and_half_of_one_is_an_error() {
+    let mut client = Client::new(Limits::default());
+    let all = client.send_raw_and_end(call(1, "yield").as_bytes()).await;
+    assert_eq!(ids(&all), [1]);
+    let mut client = Client::new(Limits::default());
+    let all = client.send_raw_and_end(b"{\"id\":1,\"meth").await;
+    assert_eq!(all[0]["error"]["code"], -32700);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_outlasts_the_drain_is_refused() {
+    let mut client = Client::new(Limits::default());
+    let started = tokio::time::Instant::now();
+    let all = client
+        .send_all_and_end(&[call(1, "pending"), call(2, "sleep")])
+        .await;
+    assert_eq!(all[0], json!({"id": 2, "result": "sleep"}));
+    assert_eq!(all[1]["id"], 1);
+    assert_eq!(all[1]["error"]["code"], -32603);
+    client.ended().await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 5);
+    client.until_idle().await;
+}
+
+#[tokio::test]
+async fn shutting_down_finishes_what_is_under_way() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "gate")).await;
+    client.send(&call(2, "echo")).await;
+    assert_eq!(client.receive().await["id"], 2);
+    client.shut_down();
+    assert_eq!(client.receive().await["end"], true);
+    client.open_gate();
+    assert_eq!(client.receive().await["id"], 1);
+    client.ended().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_reads_stops_the_reader_and_is_let_go() {
+    let limits = Limits {
+        outgoing: 4_096,
+        queued: 8,
+        ..Limits::default()
+    };
+    let mut client = Client::with_buffer(limits, 256);
+    let line = call(1, "echo");
+    let mut sent = 0_u32;
+    while tokio::time::timeout(Duration::from_secs(1), client.send(&line))
+        .await
+        .is_ok()
+    {
+        sent += 1;
+    }
+    assert!((20..1_000).contains(&sent), "{sent}");
+    let error = client.ended().await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+}
+
+#[tokio::test]
+async fn a_client_that_reads_late_gets_every_answer() {
+    let limits = Limits {
+        outgoing: 4_096,
+        queued: 8,
+        ..Limits::default()
+    };
+    let client = Client::with_buffer(limits, 256);
+    let (mut reader, mut writer) = client.split();
+    let sending = tokio::spawn(async move {
+        for id in 0..2_000 {
+            writer.send(&call(id, "echo")).await;
+        }
+        writer
+    });
+    tokio::time::sleep(SHORT).await;
+    let mut found = Vec::new();
+    for _ in 0..2_000 {
+        found.push(reader.receive().await["id"].as_i64().unwrap());
+    }
+    found.sort_unstable();
+    assert_eq!(found, (0..2_000).collect::<Vec<_>>());
+    sending.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_pipelined_requests_are_answered_in_order() {
+    let client = Client::with_buffer(Limits::default(), 64 << 10);
+    let (mut reader, mut writer) = client.split();
+    let sending = tokio::spawn(async move {
+        for thousand in 0..100 {
+            let ids = thousand * 1_000..(thousand + 1) * 1_000;
+            let text: String = ids.map(|id| call(id, "echo") + "\n").collect();
+            writer.send_raw(text.as_bytes()).await;
+        }
+        writer
+    });
+    for id in 0..100_000 {
+        assert_eq!(reader.receive().await["id"], id);
+    }
+    sending.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_ping_behind_handlers_that_block_their_threads_is_answered() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "block")).await;
+    client.send(&call(2, "block")).await;
+    let began = std::time::Instant::now();
+    client.send(&call(3, "echo")).await;
+    assert_eq!(client.receive().await["id"], 3);
+    assert!(began.elapsed() < SHORT, "{:?}", began.elapsed());
+    // One of the blocked ones is taken back: it is not answered when it returns.
+    client.send(&cancel(1)).await;
+    client.send(&call(4, "echo")).await;
+    assert_eq!(client.receive().await["id"], 4);
+    client.unblock();
+    assert_eq!(client.receive().await["id"], 2);
+    client.send(&call(1, "echo")).await;
+    assert_eq!(client.receive().await["result"], "echo");
+    client.finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_are_cancelled_at_random_are_answered_at_most_once_and_others_always() {
+    let client = Client::new(Limits::default());
+    let (mut reader, mut writer) = client.split();
+    let sending = tokio::spawn(async move {
+        let mut random = 1_u32;
+        for id in 0..3_000 {
+            let method = ["echo", "yield", "sleep_short", "pending", "slow"][id % 5];
+            writer.send(&call(id as i64, method)).await;
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let behind = (random >> 16) as usize % 4;
+            if id >= behind && (random >> 24) % 2 == 0 {
+                writer.send(&cancel((id - behind) as i64)).await;
+                writer.cancelled.push((id - behind) as i64);
+            }
+            if method == "pending" {
+                writer.send(&cancel(id as i64)).await;
+                writer.cancelled.push(id as i64);
+            }
+        }
+        writer.send(&call(-1, "echo")).await;
+        writer.end().await;
+        writer.cancelled
+    });
+    let mut seen = std::collections::HashSet::new();
+    while let Some(answer) = reader.try_receive().await {
+        if let Some(id) = answer["id"].as_i64() {
+            assert!(seen.insert(id), "{id} was answered twice");
+        }
+    }
+    let cancelled = sending.await.unwrap();
+    for id in (-1..3_000).filter(|id| !cancelled.contains(id)) {
+        assert!(seen.contains(&id), "{id} was not answered");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_is_one_line_of_answers() {
+    let mut client = Client::new(Limits::default());
+    client.send("[1]").await;
+    assert_eq!(client.receive().await["error"]["code"], -32600);
+    client.send("{\"id\":0,\"method\":\"allow_batch\"}").await;
+    client.receive().await;
+
+    let list = |lines: &[String]| format!("[{}]", lines.join(","));
+    client
+        .send(&list(&[
+            call(1, "gate"),
+            call(2, "echo"),
+            "5".into(),
+            "{\"method\":\"x\"}".into(),
+        ]))
+        .await;
+    client.send(&call(3, "echo")).await;
+    assert_eq!(client.receive().await["id"], 3);
+    client.open_gate();
+    let answers = client.receive().await;
+    let answers = answers.as_array().unwrap();
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    assert!(answers.iter().any(|answer| answer["id"] == 1));
+
+    // Notifications and cancelled calls have no answer; a batch of only these has none at all.
+    client.send("[{\"method\":\"x\"}]").await;
+    client
+        .send(&list(&[call(4, "pending"), call(5, "pending")]))
+        .await;
+    client.send(&list(&[cancel(4), cancel(5)])).await;
+    client
+        .send(&list(&[call(6, "pending"), call(7, "echo")]))
+        .await;
+    client.send(&cancel(6)).await;
+    assert_eq!(client.receive().await, json!([{"id": 7, "result": "echo"}]));
+
+    client
+        .send(&list(&[call(8, "echo"), call(8, "echo")]))
+        .await;
+    assert_eq!(client.receive().await.as_array().unwrap().len(), 2);
+    client.send(&list(&vec![call(9, "echo"); 101])).await;
+    assert_eq!(client.receive().await["error"]["code"], -32600);
+    client
+        .send(&list(
+            &["{\"claim\":1,\"id\":1,\"method\":\"echo\"}".into()],
+        ))
+        .await;
+    assert_eq!(client.receive().await["error"]["code"], -32600);
+    client.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn short_and_pending_reads_and_writes_change_nothing() {
+    for step in 1..40 {
+        let lines: String = (0..5)
+            .map(|id| call(id, if id % 2 == 0 { "yield" } else { "echo" }) + "\r\n")
+            .collect();
+        let all = fake::through_faulty_streams(lines.as_bytes(), step).await;
+        let mut found = ids(&all);
+        found.sort_unstable();
+        assert_eq!(found, [0, 1, 2, 3, 4], "every {step}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_server_drops_its_calls() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "pending")).await;
+    client.send(&call(2, "echo")).await;
+    client.receive().await;
+    client.abort();
+    client.until_idle().await;
+}

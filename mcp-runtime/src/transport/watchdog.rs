@@ -1,0 +1,233 @@
+//! Keeps channels going while a handler blocks the thread that runs it.
+//!
+//! Calls are polled once by the task that leads their channel. If that poll does not come back, nobody reads the channel
+//! any more: the watchdog notices after a few milliseconds and has somebody else take the lead. It also keeps tokio's I/O
+//! driver served: on the multi-thread runtime the worker that took an event from the driver may be the one that is
+//! blocked, and then all others sleep on a condition variable and no socket, pipe or timer of the process makes
+//! progress until one of them wakes. Spawning an empty task wakes one.
+//!
+//! Limits: a current-thread runtime has no second thread to lead, and a runtime of N workers survives N - 1 blocked ones.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+/// How often it looks while calls come.
+const TICK: Duration = Duration::from_millis(5);
+/// After how many ticks without a call it sleeps until the next one.
+const SILENT: u32 = 20;
+
+/// User code of one channel, going in and coming out.
+#[derive(Debug, Default)]
+pub(super) struct Beat {
+    /// Odd while the leader is inside user code.
+    leader: AtomicU64,
+    /// How many polls of tasks are going on.
+    inside: AtomicUsize,
+    /// How many polls there were.
+    entered: AtomicU64,
+}
+
+impl Beat {
+    /// The leader goes into user code. It must call [`led`](Self::led) or, if it was replaced, [`came_late`](Self::came_late)
+    /// afterwards.
+    pub(super) fn lead(&self, watchdog: &Waking) {
+        self.leader.fetch_add(1, SeqCst);
+        watchdog.wake();
+    }
+
+    /// The leader came back, and still leads.
+    pub(super) fn led(&self) {
+        self.leader.fetch_add(1, SeqCst);
+    }
+
+    /// Somebody else leads from now on; the old leader is still inside.
+    pub(super) fn replace_leader(&self) {
+        self.inside.fetch_add(1, SeqCst);
+        self.leader.fetch_add(1, SeqCst);
+    }
+
+    /// The old leader came back.
+    pub(super) fn came_late(&self) {
+        self.inside.fetch_sub(1, SeqCst);
+    }
+
+    /// Runs user code in a task.
+    pub(super) fn run<T>(&self, watchdog: &Waking, run: impl FnOnce() -> T) -> T {
+        self.inside.fetch_add(1, SeqCst);
+        self.entered.fetch_add(1, SeqCst);
+        watchdog.wake();
+        let came_to = run();
+        self.inside.fetch_sub(1, SeqCst);
+        came_to
+    }
+
+    pub(super) fn leader(&self) -> u64 {
+        self.leader.load(SeqCst)
+    }
+
+    fn is_inside(&self) -> bool {
+        self.leader() % 2 == 1 || self.inside.load(SeqCst) > 0
+    }
+
+    fn count(&self) -> u64 {
+        self.leader().wrapping_add(self.entered.load(SeqCst))
+    }
+}
+
+/// A channel that is looked after.
+pub(super) trait Watched: Send + Sync {
+    fn beat(&self) -> &Beat;
+    /// The leader is inside the same user code since the last look, when the beat was `seen`.
+    fn take_over(self: Arc<Self>, seen: u64);
+}
+
+/// The thread that looks after all channels of one server. Ends when dropped.
+#[derive(Debug)]
+pub(super) struct Watchdog {
+    waking: Arc<Waking>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Wakes the watchdog.
+pub(super) struct Waking {
+    asleep: AtomicBool,
+    stop: AtomicBool,
+    thread: Mutex<Option<Thread>>,
+    channels: Mutex<Vec<Channel>>,
+}
+
+struct Channel {
+    watched: Weak<dyn Watched>,
+    last: u64,
+}
+
+impl std::fmt::Debug for Waking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waking").finish_non_exhaustive()
+    }
+}
+
+impl Watchdog {
+    /// Looks after channels whose tasks run on this runtime.
+    ///
+    /// # Errors
+    ///
+    /// If there can be no further thread.
+    pub(super) fn start(runtime: Handle) -> io::Result<Self> {
+        let waking = Arc::new(Waking {
+            asleep: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            thread: Mutex::new(None),
+            channels: Mutex::new(Vec::new()),
+        });
+        let shared = Arc::clone(&waking);
+        let thread = thread::Builder::new()
+            .name("mcp-watchdog".into())
+            .spawn(move || shared.look(&runtime))?;
+        *lock(&waking.thread) = Some(thread.thread().clone());
+        Ok(Self {
+            waking,
+            thread: Some(thread),
+        })
+    }
+
+    pub(super) fn waking(&self) -> &Arc<Waking> {
+        &self.waking
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.waking.stop.store(true, SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It takes no lock for long and runs no user code.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Waking {
+    /// Looks after this channel as long as it lives.
+    pub(super) fn watch(&self, watched: Weak<dyn Watched>) {
+        let mut channels = lock(&self.channels);
+        channels.retain(|channel| channel.watched.strong_count() > 0);
+        channels.push(Channel { watched, last: 0 });
+    }
+
+    fn wake(&self) {
+        if self.asleep.load(SeqCst)
+            && self.asleep.swap(false, SeqCst)
+            && let Some(thread) = &*lock(&self.thread)
+        {
+            thread.unpark();
+        }
+    }
+
+    fn look(&self, runtime: &Handle) {
+        let mut silent = 0;
+        let mut last = self.count();
+        while !self.stop.load(SeqCst) {
+            thread::park_timeout(TICK);
+            let inside = self.tick();
+            if inside {
+                drop(runtime.spawn(async {}));
+            }
+            let count = self.count();
+            silent = if inside || count != last {
+                0
+            } else {
+                silent + 1
+            };
+            last = count;
+            if silent >= SILENT {
+                self.asleep.store(true, SeqCst);
+                // A call that came before it could see us asleep.
+                if self.count() == last {
+                    while self.asleep.load(SeqCst) && !self.stop.load(SeqCst) {
+                        thread::park();
+                    }
+                }
+                self.asleep.store(false, SeqCst);
+                silent = 0;
+            }
+        }
+    }
+
+    /// Looks once. Says whether user code is going on anywhere.
+    fn tick(&self) -> bool {
+        let mut stuck = Vec::new();
+        let mut inside = false;
+        for channel in lock(&self.channels).iter_mut() {
+            let Some(watched) = channel.watched.upgrade() else {
+                continue;
+            };
+            inside |= watched.beat().is_inside();
+            let beat = watched.beat().leader();
+            if beat % 2 == 1 && beat == channel.last {
+                stuck.push((watched, beat));
+            }
+            channel.last = beat;
+        }
+        for (watched, beat) in stuck {
+            watched.take_over(beat);
+        }
+        inside
+    }
+
+    fn count(&self) -> u64 {
+        lock(&self.channels)
+            .iter()
+            .filter_map(|channel| channel.watched.upgrade())
+            .fold(0, |sum, watched| sum.wrapping_add(watched.beat().count()))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
