@@ -69,5 +69,5 @@ fn divide(dividend: f64, divisor: f64) -> Result<f64> {
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    server!().handlers(Calculator::default()).run().await
+    new_server!().handlers(Calculator::default()).run().await
 }

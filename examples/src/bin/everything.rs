@@ -302,7 +302,7 @@ async fn frameworks(_partial: &str, language: Option<Language>) -> Vec<&'static 
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    server!()
+    new_server!()
         .title("Everything")
         .instructions("Call anything.")
         .state(Shared::default())

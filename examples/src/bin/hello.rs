@@ -9,5 +9,5 @@ fn hello(name: &str) -> String {
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    server!().run().await
+    new_server!().run().await
 }

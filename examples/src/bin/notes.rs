@@ -26,5 +26,5 @@ fn note(notes: &State<Notes>, index: usize) -> Option<String> {
 }
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    server!().state(Notes::default()).run().await
+    new_server!().state(Notes::default()).run().await
 }

@@ -51,10 +51,10 @@ pub struct Server {
 /// A server named after the package that says it: `Server::new` with the name and version of its `Cargo.toml`.
 ///
 /// ```
-/// let server = mcp_runtime::server!();
+/// let server = mcp_runtime::new_server!();
 /// ```
 #[macro_export]
-macro_rules! server {
+macro_rules! new_server {
     () => {
         $crate::Server::new(
             ::core::env!("CARGO_PKG_NAME"),
@@ -84,7 +84,7 @@ pub enum Cacheable {
 impl Server {
     /// A server that introduces itself by this name and version.
     ///
-    /// [`server!()`](crate::server!) takes both from your package.
+    /// [`new_server!()`](crate::new_server!) takes both from your package.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             identity: Implementation::new(name, version),
