@@ -14,6 +14,7 @@ pub(crate) mod output;
 pub(crate) mod parameter;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod schema;
 pub(crate) mod suggest;
