@@ -278,7 +278,7 @@ impl Expression {
     }
 
     /// Whether a character can belong to what this expression wrote.
-    fn holds(&self, byte: u8) -> bool {
+    fn holds(&self, byte: u8, last: bool) -> bool {
         if byte.is_ascii_alphanumeric()
             || matches!(byte, b'-' | b'_' | b'~' | b'.' | b'%')
             || !byte.is_ascii()
@@ -288,7 +288,8 @@ impl Expression {
         let (_, separator) = self.operator.marks();
         if self.operator.keeps_reserved() {
             return match byte {
-                b'?' | b'#' => self.operator == Operator::Fragment,
+                // Nothing after it can begin with these.
+                b'?' | b'#' => last || self.operator == Operator::Fragment,
                 _ => byte.is_ascii_graphic(),
             };
         }
@@ -321,7 +322,7 @@ impl Expression {
         let body = rest.get(start..)?;
         let mut length = body
             .bytes()
-            .position(|byte| !self.holds(byte))
+            .position(|byte| !self.holds(byte, next.is_none()))
             .unwrap_or(body.len());
         if matches!(self.operator, Operator::Path | Operator::Label) {
             // One separator per variable, unless one of them takes any number.

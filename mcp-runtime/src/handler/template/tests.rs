@@ -61,6 +61,8 @@ fn addresses_give_their_values() {
             Some(&[("path", "a/info/b")]),
         ),
         ("a:x{#f}", "a:x#f/1?", Some(&[("f", "f/1?")])),
+        ("a:{+url}", "a:http://x/?y#z", Some(&[("url", "http://x/?y#z")])),
+        ("a:{+x}{?q}", "a:b/c?q=1", Some(&[("x", "b/c"), ("q", "1")])),
         ("a:x{#f}", "a:x", Some(&[])),
         ("a:x{.e}", "a:x.md", Some(&[("e", "md")])),
         ("a:{/x,y}", "a:/1/2", Some(&[("x", "1"), ("y", "2")])),
