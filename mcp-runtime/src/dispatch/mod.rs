@@ -39,7 +39,6 @@ pub(crate) enum Decision<'m> {
     Answered,
     Call(Prepared<'m>),
     Cancel(RequestId),
-    Listen(RequestId),
 }
 
 impl Dispatcher {

@@ -57,7 +57,7 @@ impl Peer for Dispatcher {
     ) -> Verdict<Self::Call<'m>> {
         match Dispatcher::decide(self, message, session, out) {
             Decision::Silent => Verdict::Silent,
-            Decision::Answered | Decision::Listen(_) => Verdict::Answered,
+            Decision::Answered => Verdict::Answered,
             Decision::Call(call) => Verdict::Call(call),
             Decision::Cancel(id) => Verdict::Cancel(id),
         }
