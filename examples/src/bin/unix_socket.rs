@@ -31,7 +31,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
     let path = path.as_deref().unwrap_or("mcp.sock");
     // What a former run left behind.
     let _ = std::fs::remove_file(path);
-    server!().serve(Unix(UnixListener::bind(path)?)).await
+    new_server!().serve(Unix(UnixListener::bind(path)?)).await
 }
 
 #[cfg(not(unix))]
