@@ -10,7 +10,7 @@ pub use crate::handler::definition::{
     ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Submitted, named,
     type_id_of,
 };
-pub use crate::handler::listing::Lister;
+pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
     DefaultValue, Lend, ParameterMeta, fill, parameter, referent, to_json,

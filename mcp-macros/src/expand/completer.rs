@@ -47,6 +47,6 @@ fn check_target(target: &Target) -> TokenStream {
     };
     assert_verdict(
         argument.span(),
-        &quote!(__mcp::rules::has_argument(#kind, #name, #reference(), #argument)),
+        &quote!(__mcp::rules::completed_argument(#kind, #name, #reference(), #argument)),
     )
 }

@@ -1465,3 +1465,6 @@ fn canonical(value: &Value, out: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

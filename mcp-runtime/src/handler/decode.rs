@@ -1310,3 +1310,6 @@ fn take(text: &str) -> Result<(&str, usize), ScanError> {
     let length = skip(text)?;
     Ok((text.get(..length).unwrap_or(""), length))
 }
+
+#[cfg(test)]
+mod tests;

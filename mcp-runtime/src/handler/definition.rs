@@ -8,6 +8,7 @@ use schemars::{Schema, SchemaGenerator};
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
+use crate::handler::rules::same;
 pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
@@ -178,6 +179,19 @@ pub struct Selected {
     pub(crate) function: TypeId,
     /// Its path, for messages.
     pub(crate) path: &'static str,
+}
+
+/// Whether these parameters hold an argument of that name.
+#[must_use]
+pub const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
+    let mut index = 0;
+    while index < parameters.len() {
+        if !parameters[index].injected && same(parameters[index].name, name) {
+            return true;
+        }
+        index += 1;
+    }
+    false
 }
 
 /// Chooses a function item.

@@ -5,6 +5,7 @@
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
+use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
 /// Longest name of a tool.
@@ -543,7 +544,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
     let mut variables = Variables::new(template);
     while let Some(variable) = variables.next() {
         let name = variable.name(template);
-        if !has_parameter(parameters, name) {
+        if !has_argument(parameters, name) {
             return Verdict::wrong(&[
                 "URI template variable `",
                 name,
@@ -605,13 +606,13 @@ pub const fn partial_text(parameter: &ParameterMeta) -> Verdict {
 
 /// A prompt or template has an argument of that name.
 #[must_use]
-pub const fn has_argument(
+pub const fn completed_argument(
     kind: &str,
     function: &str,
     parameters: &[ParameterMeta],
     name: &str,
 ) -> Verdict {
-    if has_parameter(parameters, name) {
+    if has_argument(parameters, name) {
         return Verdict::HOLDS;
     }
     Verdict::wrong(&[
@@ -648,18 +649,7 @@ impl Verdict {
     }
 }
 
-const fn has_parameter(parameters: &[ParameterMeta], name: &str) -> bool {
-    let mut index = 0;
-    while index < parameters.len() {
-        if !parameters[index].injected && same(parameters[index].name, name) {
-            return true;
-        }
-        index += 1;
-    }
-    false
-}
-
-const fn same(a: &str, b: &str) -> bool {
+pub(crate) const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
         return false;

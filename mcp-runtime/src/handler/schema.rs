@@ -561,3 +561,6 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -300,7 +300,9 @@ impl Expression {
             // Clients write these as they are in places where RFC 6570 would encode them.
             b'@' | b':' | b'!' | b'$' | b'\'' | b'(' | b')' | b'*' | b'+' => true,
             b',' => self.operator != Operator::Simple || several,
-            _ => several && char::from(byte) == separator,
+            // A query may hold what would end a path, and parameters that nobody asked for.
+            b'/' if matches!(self.operator, Operator::Query | Operator::Continuation) => true,
+            _ => (several || self.operator.is_named()) && char::from(byte) == separator,
         }
     }
 
@@ -500,3 +502,6 @@ fn encode(text: &str, keep_reserved: bool, out: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -326,19 +326,19 @@ impl Build {
     fn insert(&mut self, item: Item) {
         match edit::make(item) {
             Ok(Made::Tool(entry)) => {
-                self.claim(Kind::Tool, entry.name(), None);
+                self.claim(Kind::Tool, entry.found_by(), None);
                 self.tools.push(inserted(entry));
             }
             Ok(Made::Prompt(entry)) => {
-                self.claim(Kind::Prompt, entry.name(), None);
+                self.claim(Kind::Prompt, entry.found_by(), None);
                 self.prompts.push(inserted(entry));
             }
             Ok(Made::Resource(entry)) => {
-                self.claim(Kind::Resource, entry.name(), None);
+                self.claim(Kind::Resource, entry.found_by(), None);
                 self.resources.push(inserted(entry));
             }
             Ok(Made::Template(entry)) => {
-                self.claim(Kind::ResourceTemplate, entry.name(), None);
+                self.claim(Kind::ResourceTemplate, entry.found_by(), None);
                 self.templates.push(inserted(entry));
             }
             Err(problem) => self.problems.push(problem),
@@ -446,13 +446,12 @@ impl Build {
                 lacking.join(" and ")
             ));
         }
-        let made = match self.made.get(&completer.function) {
-            Some(made) => made.clone(),
-            None => {
-                let made = self.complete(completer);
-                self.made.insert(completer.function, made.clone());
-                made
-            }
+        let made = if let Some(made) = self.made.get(&completer.function) {
+            made.clone()
+        } else {
+            let made = self.complete(completer);
+            self.made.insert(completer.function, made.clone());
+            made
         };
         Ok(made.map_or(Completer::Nothing, Completer::Function))
     }
@@ -547,7 +546,7 @@ fn slot<E>(key: Key, entry: E) -> Slot<E> {
 
 fn inserted<E: ListEntry>(entry: Arc<E>) -> Slot<E> {
     Slot {
-        key: Key::Inserted(entry.name().into()),
+        key: Key::Inserted(entry.found_by().into()),
         entry,
         enabled: true,
     }
@@ -642,7 +641,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn fails(registry: Result<Registry, Error>, message: Expect) {
+    fn fails(registry: Result<Registry, Error>, message: &Expect) {
         let error = registry.err().expect("it should not start");
         assert_eq!(error.kind(), ErrorKind::Configuration);
         message.assert_eq(&error.to_string());
@@ -709,10 +708,10 @@ mod tests {
         };
         fails(
             with(sources, vec![grouped]),
-            expect![[r#"
+            &expect![[r"
             the server cannot start:
               `app::chosen` is not registered: is it annotated?
-              no definition has the group `admn`; groups are `admin`"#]],
+              no definition has the group `admn`; groups are `admin`"]],
         );
     }
 
@@ -734,9 +733,9 @@ mod tests {
         );
         fails(
             all(vec![method()]),
-            expect![[r#"
+            &expect![[r"
             the server cannot start:
-              nothing is served: every annotated function is a method, such as tool `delete` at src/a.rs:2:1, and no value to call them on was given; add `.handlers(…)`"#]],
+              nothing is served: every annotated function is a method, such as tool `delete` at src/a.rs:2:1, and no value to call them on was given; add `.handlers(…)`"]],
         );
         let sources = Sources {
             only: Some(vec![selected::<2>()]),
@@ -744,9 +743,9 @@ mod tests {
         };
         fails(
             with(sources, vec![method()]),
-            expect![[r#"
+            &expect![[r"
             the server cannot start:
-              src/a.rs:2:1: tool `delete` is a method, and no value to call it on was given; add `.handlers(…)`"#]],
+              src/a.rs:2:1: tool `delete` is a method, and no value to call it on was given; add `.handlers(…)`"]],
         );
         let sources = Sources {
             receivers: [receivers(), receivers()].concat(),
@@ -754,11 +753,11 @@ mod tests {
         };
         fails(
             with(sources, vec![tool::<1>("a")]),
-            expect![[r#"
+            &expect![[r"
                 the server cannot start:
                   `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
                   `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
-                  `.handlers(…)` was given two values of type `mcp_runtime::registry::build::tests::Notes`; methods can be called on one"#]],
+                  `.handlers(…)` was given two values of type `mcp_runtime::registry::build::tests::Notes`; methods can be called on one"]],
         );
     }
 
@@ -766,9 +765,9 @@ mod tests {
     fn nothing_registered_says_what_to_do() {
         fails(
             all(vec![]),
-            expect![[r#"
+            &expect![[r"
             the server cannot start:
-              nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server runs, say `.only([])`"#]],
+              nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server runs, say `.only([])`"]],
         );
     }
 
@@ -794,7 +793,7 @@ mod tests {
                 resource,
                 template,
             ]),
-            expect![[r#"
+            &expect![[r#"
                 the server cannot start:
                   src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
                   src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `mcp_runtime::registry::build::tests::Notes`; add `.state(…)` with a `mcp_runtime::registry::build::tests::Notes` to the server
@@ -813,9 +812,9 @@ mod tests {
         };
         fails(
             with(sources, vec![review::<1>(vec![])]),
-            expect![[r#"
+            &expect![[r"
                 the server cannot start:
-                  prompt name `review` is used twice; first used at src/a.rs:1:1, then by a definition made at run time"#]],
+                  prompt name `review` is used twice; first used at src/a.rs:1:1, then by a definition made at run time"]],
         );
     }
 
@@ -924,12 +923,12 @@ mod tests {
                 reverse(languages::<4>(vec![]), TypeId::of::<Function<2>>, "cod"),
                 reverse(languages::<5>(vec![]), TypeId::of::<Function<9>>, "code"),
             ]),
-            expect![[r#"
+            &expect![[r"
                 the server cannot start:
                   src/a.rs:1:1: prompt `review`: argument `code` is completed by `app::x`, which is no completer; annotate it with `#[completer]`
                   src/a.rs:2:1: prompt `other`: its completer `languages` at src/a.rs:3:1 asks for `language`, which is no argument of it
                   src/a.rs:4:1: completer `languages` completes `cod`, which is no argument of prompt `other`
-                  src/a.rs:5:1: completer `languages` completes a function that is neither a prompt nor a resource template"#]],
+                  src/a.rs:5:1: completer `languages` completes a function that is neither a prompt nor a resource template"]],
         );
     }
 }

@@ -126,7 +126,7 @@ fn edit<E: Entry>(
     let mut places: std::collections::HashMap<String, usize> = slots
         .iter()
         .enumerate()
-        .map(|(index, slot)| (slot.entry.name().to_owned(), index))
+        .map(|(index, slot)| (slot.entry.found_by().to_owned(), index))
         .collect();
     let mut gone = vec![false; slots.len()];
     for step in steps {
@@ -135,7 +135,7 @@ fn edit<E: Entry>(
                 let Some(entry) = take(made) else {
                     continue;
                 };
-                let name = entry.name().to_owned();
+                let name = entry.found_by().to_owned();
                 match places.get(&name).copied() {
                     Some(_) if !replace => {
                         return Err(Error::new(

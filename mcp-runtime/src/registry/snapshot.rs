@@ -70,7 +70,7 @@ impl Snapshot {
     }
 
     /// The most specific enabled template that matches, and its variables.
-    fn matching(&self, uri: &str) -> Option<(&Arc<TemplateEntry>, Vec<(&str, String)>)> {
+    fn matching(&self, uri: &str) -> Option<Matching<'_>> {
         self.templates
             .visible()
             .filter_map(|slot| Some((&slot.entry, slot.entry.pattern.matches(uri)?)))
@@ -131,7 +131,11 @@ impl Snapshot {
             .visible()
             .filter_map(|slot| {
                 let lister = slot.entry.lister.clone()?;
-                Some((&slot.key, Mark::new(&slot.key, slot.entry.name()), lister))
+                Some((
+                    &slot.key,
+                    Mark::new(&slot.key, slot.entry.found_by()),
+                    lister,
+                ))
             })
             .collect();
         let start = match &place {
@@ -200,14 +204,11 @@ impl Snapshot {
                     .map(|entry| &entry.completions),
             ),
         };
-        let completions = match completions {
-            Some(completions) => completions,
-            // A resource with an address of its own has nothing to complete.
-            None => {
-                return Err(ErrorObject::invalid_params(format!(
-                    "unknown {what} `{name}`"
-                )));
-            }
+        // A resource with an address of its own has nothing to complete.
+        let Some(completions) = completions else {
+            return Err(ErrorObject::invalid_params(format!(
+                "unknown {what} `{name}`"
+            )));
         };
         completions.find(argument).cloned().ok_or_else(|| {
             let names: Vec<_> = completions
@@ -230,7 +231,7 @@ impl Snapshot {
         fn names<E: Entry>(table: &Table<E>) -> Vec<String> {
             table
                 .visible()
-                .map(|slot| slot.entry.name().to_owned())
+                .map(|slot| slot.entry.found_by().to_owned())
                 .collect()
         }
         match list {
@@ -270,13 +271,16 @@ impl Snapshot {
     }
 }
 
-fn after<E: Entry>(list: List, last: &Slot<E>) -> String {
+fn after<E: Entry>(list: List, slot: &Slot<E>) -> String {
     Cursor {
         list,
-        place: Place::After(Mark::new(&last.key, last.entry.name())),
+        place: Place::After(Mark::new(&slot.key, slot.entry.found_by())),
     }
     .encode()
 }
+
+/// A template and the variables with which it gives an address.
+type Matching<'a> = (&'a Arc<TemplateEntry>, Vec<(&'a str, String)>);
 
 /// Something at an address, with the variables of the address if a template has it.
 #[derive(Clone, Debug)]
