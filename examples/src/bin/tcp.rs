@@ -28,5 +28,7 @@ impl Transport for Tcp {
 async fn main() -> Result<(), mcp_runtime::Error> {
     let address = std::env::args().nth(1);
     let address = address.as_deref().unwrap_or("127.0.0.1:7000");
-    new_server!().serve(Tcp(TcpListener::bind(address).await?)).await
+    new_server!()
+        .serve(Tcp(TcpListener::bind(address).await?))
+        .await
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{
-    ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents, ResourceLink,
+    ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
+    ResourceLink,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,9 @@ impl Shared {
                 changed.await;
             }
         };
-        tokio::time::timeout(tests::client::PATIENCE, reached).await.expect("it happens in time");
+        tokio::time::timeout(tests::client::PATIENCE, reached)
+            .await
+            .expect("it happens in time");
     }
 }
 
@@ -115,7 +118,9 @@ fn contents() -> Vec<ContentBlock> {
         ContentBlock::image([0, 1, 2], "image/png"),
         ContentBlock::audio([0, 1, 2], "audio/wav"),
         ResourceLink::new("test://static", "static").into(),
-        ContentBlock::resource(ResourceContents::text("test://static", "embedded").with_mime_type("text/plain")),
+        ContentBlock::resource(
+            ResourceContents::text("test://static", "embedded").with_mime_type("text/plain"),
+        ),
     ]
 }
 
@@ -129,7 +134,11 @@ pub(crate) struct Point {
 /// Answers with an object.
 #[tool(group = "fixture")]
 fn structured() -> Json<Point> {
-    Json(Point { x: 1, y: 2, label: None })
+    Json(Point {
+        x: 1,
+        y: 2,
+        label: None,
+    })
 }
 
 /// Answers with a list.
@@ -153,7 +162,10 @@ fn fail_opaque() -> Result<String> {
 /// Fails with a protocol error.
 #[tool(group = "fixture")]
 fn fail_protocol() -> Result<String> {
-    Err(ToolError::protocol(mcp_runtime::ErrorObject::new(4711, "application error")))
+    Err(ToolError::protocol(mcp_runtime::ErrorObject::new(
+        4711,
+        "application error",
+    )))
 }
 
 /// Panics before its first suspension.
@@ -265,7 +277,11 @@ fn change_lists(ctx: &Context) {
 #[tool(group = "fixture")]
 fn switch(ctx: &Context, name: &str, on: bool) -> bool {
     let tools = ctx.server().tools();
-    if on { tools.enable(name) } else { tools.disable(name) }
+    if on {
+        tools.enable(name)
+    } else {
+        tools.disable(name)
+    }
 }
 
 /// Comes and goes.
@@ -277,17 +293,28 @@ fn extra() -> &'static str {
 /// Says who is asking.
 #[tool(group = "fixture")]
 fn who(ctx: &Context) -> String {
-    ctx.client().map(|client| client.name.to_string()).unwrap_or_default()
+    ctx.client()
+        .map(|client| client.name.to_string())
+        .unwrap_or_default()
 }
 
 /// Text at a fixed address.
-#[resource("test://static", group = "fixture", title = "Static", mime_type = "text/plain")]
+#[resource(
+    "test://static",
+    group = "fixture",
+    title = "Static",
+    mime_type = "text/plain"
+)]
 fn static_text() -> &'static str {
     "static text"
 }
 
 /// Bytes at a fixed address.
-#[resource("test://binary", group = "fixture", mime_type = "application/octet-stream")]
+#[resource(
+    "test://binary",
+    group = "fixture",
+    mime_type = "application/octet-stream"
+)]
 fn static_binary() -> Vec<u8> {
     vec![0, 255, 1]
 }
@@ -295,13 +322,20 @@ fn static_binary() -> Vec<u8> {
 /// JSON at a fixed address.
 #[resource("test://json", group = "fixture", mime_type = "application/json")]
 async fn static_json() -> Json<Point> {
-    Json(Point { x: 1, y: 2, label: None })
+    Json(Point {
+        x: 1,
+        y: 2,
+        label: None,
+    })
 }
 
 /// Several contents at one address.
 #[resource("test://several", group = "fixture")]
 fn several() -> Vec<ResourceContents> {
-    vec![ResourceContents::text("test://several/1", "one"), ResourceContents::blob("test://several/2", [1, 2])]
+    vec![
+        ResourceContents::text("test://several/1", "one"),
+        ResourceContents::blob("test://several/2", [1, 2]),
+    ]
 }
 
 /// Panics when it is read.
@@ -317,7 +351,9 @@ fn item(#[complete(item_ids)] id: u32) -> Option<String> {
 }
 
 async fn items() -> Vec<Resource> {
-    (0..10).map(|id| Resource::new(format!("item:///{id}"), format!("item {id}"))).collect()
+    (0..10)
+        .map(|id| Resource::new(format!("item:///{id}"), format!("item {id}")))
+        .collect()
 }
 
 #[completer]
@@ -349,7 +385,9 @@ fn review(
     lines: Option<u32>,
 ) -> Vec<PromptMessage> {
     vec![
-        PromptMessage::user(format!("{code} {language:?} {framework:?} {strict:?} {lines:?}")),
+        PromptMessage::user(format!(
+            "{code} {language:?} {framework:?} {strict:?} {lines:?}"
+        )),
         PromptMessage::assistant("Understood."),
     ]
 }
@@ -357,7 +395,12 @@ fn review(
 /// Every kind of content.
 #[prompt(group = "fixture")]
 fn prompt_contents() -> GetPromptResult {
-    GetPromptResult::new(contents().into_iter().map(PromptMessage::user).collect::<Vec<_>>())
+    GetPromptResult::new(
+        contents()
+            .into_iter()
+            .map(PromptMessage::user)
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// Fails with a text.
@@ -371,7 +414,9 @@ fn prompt_failure() -> Result<String> {
 async fn frameworks(_partial: &str, language: Option<Colour>) -> Vec<String> {
     match language {
         Some(Colour::Red) => vec!["rocket".into(), "react".into(), "axum".into()],
-        _ => (0..250).map(|number| format!("framework-{number}")).collect(),
+        _ => (0..250)
+            .map(|number| format!("framework-{number}"))
+            .collect(),
     }
 }
 
