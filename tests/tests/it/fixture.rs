@@ -30,6 +30,11 @@ pub(crate) struct Counters {
 }
 
 impl Shared {
+    /// For handlers, whose `State` has a field of its own in the way.
+    fn counters(&self) -> &Counters {
+        &self.0
+    }
+
     /// Waits until so many calls of `wait` have started.
     pub(crate) async fn started(&self, calls: u32) {
         self.reach(&self.0.started, calls).await;
@@ -183,15 +188,15 @@ async fn wait(shared: State<Shared>) -> &'static str {
     impl Drop for Guard {
         fn drop(&mut self) {
             if !self.1 {
-                self.0.0.dropped.fetch_add(1, Ordering::SeqCst);
-                self.0.0.changed.notify_waiters();
+                self.0.counters().dropped.fetch_add(1, Ordering::SeqCst);
+                self.0.counters().changed.notify_waiters();
             }
         }
     }
     let mut guard = Guard(shared, false);
-    let go_on = guard.0.0.go_on.notified();
-    guard.0.0.started.fetch_add(1, Ordering::SeqCst);
-    guard.0.0.changed.notify_waiters();
+    let go_on = guard.0.counters().go_on.notified();
+    guard.0.counters().started.fetch_add(1, Ordering::SeqCst);
+    guard.0.counters().changed.notify_waiters();
     go_on.await;
     guard.1 = true;
     "waited"
@@ -351,7 +356,7 @@ async fn items() -> Vec<Resource> {
         .collect()
 }
 
-#[completer(group = "fixture")]
+#[completer]
 fn item_ids(_partial: &str) -> Vec<String> {
     (0..10).map(|id: u32| id.to_string()).collect()
 }
@@ -405,7 +410,7 @@ fn prompt_failure() -> Result<String> {
 }
 
 /// Frameworks for the language chosen so far.
-#[completer(group = "fixture")]
+#[completer]
 async fn frameworks(_partial: &str, language: Option<Colour>) -> Vec<String> {
     match language {
         Some(Colour::Red) => vec!["rocket".into(), "react".into(), "axum".into()],

@@ -25,8 +25,14 @@ async fn pages_add_up_to_the_whole_list_whatever_their_size() {
                 let mut client = connect(fixture::server().page_size(size), revision).await;
                 let (items, pages) = client.list(method, member).await;
                 assert_eq!(items, all, "{method} in pages of {size}");
+                // What a template lists comes in pages of its own.
+                let own = all.iter().filter(|item| {
+                    item["uri"]
+                        .as_str()
+                        .is_none_or(|uri| !uri.starts_with("item:"))
+                });
                 assert!(
-                    pages >= all.len().div_ceil(size),
+                    pages >= own.count().div_ceil(size),
                     "{method}: {pages} pages of {size}"
                 );
             }
