@@ -1,4 +1,8 @@
 //! What is decoded, what is forgiven, and what is said about the rest.
+#![allow(
+    clippy::items_after_statements,
+    reason = "a case stands next to what it is about"
+)]
 
 use proptest::prelude::*;
 use schemars::JsonSchema;
@@ -6,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::handler::check::describe;
+use crate::handler::constraint::{Bound, Constraints};
 use crate::handler::parameter::parameter;
 use crate::handler::safe_path::SafePath;
 
@@ -72,7 +77,7 @@ fn said(refusal: Refusal) -> String {
 }
 
 fn search(decoder: &Decoder, arguments: &str) -> Result<Search, String> {
-    let (mut a, mut b, mut c, mut d, mut e, mut f) = (
+    let (mut query, mut limit, mut language, mut filter, mut tags, mut weight) = (
         None::<String>,
         None::<u32>,
         None::<Option<Language>>,
@@ -83,17 +88,24 @@ fn search(decoder: &Decoder, arguments: &str) -> Result<Search, String> {
     decoder
         .decode(
             arguments,
-            &mut [&mut a, &mut b, &mut c, &mut d, &mut e, &mut f],
+            &mut [
+                &mut query,
+                &mut limit,
+                &mut language,
+                &mut filter,
+                &mut tags,
+                &mut weight,
+            ],
             &no_context,
         )
         .map_err(said)?;
     Ok((
-        a.unwrap(),
-        b.unwrap(),
-        c.unwrap(),
-        d.unwrap(),
-        e.unwrap(),
-        f.unwrap(),
+        query.unwrap(),
+        limit.unwrap(),
+        language.unwrap(),
+        filter.unwrap(),
+        tags.unwrap(),
+        weight.unwrap(),
     ))
 }
 
