@@ -33,7 +33,7 @@ use forgive::{forgive, unquoted, without_fractions};
 pub(crate) use header::HeaderArgument;
 use header::find_headers;
 use root::Root;
-use scan::{Borrowable, scan, skip, take};
+use scan::{Borrowable, pointer_at, scan, skip, take};
 
 /// Most parameters of one function that come from the client: which of them were given is kept in 64 bits.
 const MOST: usize = 64;
@@ -189,15 +189,8 @@ impl Decoder {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let properties = validator
-            .schema()
-            .get("properties")
-            .and_then(Value::as_object);
-        let names = properties.into_iter().flat_map(Map::keys).cloned();
         let flattened = match flatten {
-            Some(_) => names
-                .filter(|name| !wire.iter().any(|wire| wire.name == name))
-                .collect(),
+            Some(_) => other_properties(validator.schema(), &wire),
             None => Vec::new(),
         };
         Ok(Self {
@@ -615,14 +608,24 @@ impl Decoder {
             faults.extend(explained);
             return;
         }
-        let message = match failure {
-            Some(error) => plain(&error),
+        let mut pointer = pointer_to(wire.name);
+        let mut received = &value;
+        let message = match &failure {
+            Some(error) => {
+                // Only the type knows what it did not like; where it stopped reading is where that stands.
+                let inner = pointer_at(raw, error.line(), error.column());
+                if let Some(found) = value.pointer(&inner) {
+                    received = found;
+                    pointer.push_str(&inner);
+                }
+                plain(error)
+            }
             None => "is not allowed".to_owned(),
         };
-        let pointer = pointer_to(wire.name);
+        let received = quote(received);
         faults.push(Fault::new(
             pointer,
-            format!("{message}; received {}", quote(&value)),
+            format!("{message}; received {received}"),
         ));
     }
 
@@ -748,6 +751,15 @@ impl Decoder {
         }
         Err(faults)
     }
+}
+
+/// The properties of a schema that are no parameters of their own.
+fn other_properties(schema: &Value, wire: &[Wire]) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(Map::keys).cloned();
+    names
+        .filter(|name| !wire.iter().any(|wire| wire.name == name))
+        .collect()
 }
 
 fn check_default(parameter: &ParameterMeta, demand: Option<&Demand>, problems: &mut Vec<String>) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::IgnoredAny;
 
 use super::plain;
-use crate::handler::check::Fault;
+use crate::handler::check::{Fault, push_token};
 
 /// Why the argument object could not be taken apart.
 #[derive(Debug)]
@@ -133,4 +133,58 @@ impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
         }
         deserializer.deserialize_str(Visitor)
     }
+}
+
+/// The JSON pointer of the value that ends at, or holds, a position as serde reports it: lines from 1, bytes from 1.
+pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
+    let before = text.split_inclusive('\n').take(line.saturating_sub(1));
+    let start: usize = before.map(str::len).sum();
+    let end = start.saturating_add(column);
+    let mut places: Vec<Place<'_>> = Vec::new();
+    let mut at = 0_usize;
+    while at < end {
+        let Some(byte) = text.as_bytes().get(at) else {
+            break;
+        };
+        let mut length = 1;
+        match byte {
+            b'{' => places.push(Place::Name(Cow::Borrowed(""), false)),
+            b'[' => places.push(Place::Index(0)),
+            b'}' | b']' if at.saturating_add(1) < end => {
+                places.pop();
+            }
+            // What was peeked at last does not count.
+            b',' if at.saturating_add(1) < end => match places.last_mut() {
+                Some(Place::Index(index)) => *index = index.saturating_add(1),
+                Some(Place::Name(_, known)) => *known = false,
+                None => {}
+            },
+            b'"' => match places.last_mut() {
+                Some(Place::Name(name, known @ false)) => {
+                    let Ok((found, taken)) = key(text.get(at..).unwrap_or("")) else {
+                        break;
+                    };
+                    (*name, *known, length) = (found, true, taken);
+                }
+                _ => length = skip(text.get(at..).unwrap_or("")).unwrap_or(1),
+            },
+            _ => {}
+        }
+        at = at.saturating_add(length);
+    }
+    let mut pointer = String::new();
+    for place in places {
+        match place {
+            Place::Name(name, true) => push_token(&mut pointer, &name),
+            Place::Name(_, false) => break,
+            Place::Index(index) => push_token(&mut pointer, &index.to_string()),
+        }
+    }
+    pointer
+}
+
+/// Where in an object or an array a scan is: behind which name, if one was read since the last comma, or at which item.
+enum Place<'t> {
+    Name(Cow<'t, str>, bool),
+    Index(usize),
 }

@@ -218,6 +218,27 @@ fn a_fault_only_the_type_sees_is_in_its_words() {
 }
 
 #[test]
+fn what_only_a_nested_type_sees_has_its_pointer() {
+    #[derive(Clone, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only decoded")]
+    struct Copy {
+        from: Vec<SafePath>,
+        over: bool,
+    }
+    static COPY: [ParameterMeta; 1] = [parameter::<Copy, _>("copy", "")];
+    let decoder = decoder(&COPY, LENIENT);
+    assert_eq!(
+        one::<Copy>(
+            &decoder,
+            "{\"copy\":{\"from\":[\"a\",\n \"/b\", \"c\"],\"over\":true}}"
+        )
+        .err()
+        .unwrap(),
+        "/copy/from/1: the path is absolute; give it relative to the directory; received \"/b\""
+    );
+}
+
+#[test]
 fn the_schema_follows_the_parameters() {
     let decoder = decoder(&SEARCH, LENIENT);
     let schema = decoder.schema();
