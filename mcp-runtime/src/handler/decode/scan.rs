@@ -136,10 +136,15 @@ impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
 }
 
 /// The JSON pointer of the value that ends at, or holds, a position as serde reports it: lines from 1, bytes from 1.
+///
+/// At the end of an object or array nobody can tell it from its last member; then it is the whole.
 pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
     let end = start.saturating_add(column);
+    // A failed item is reported when the comma after it has been read, which is not yet the next item.
+    let read = text.get(..end).unwrap_or(text).trim_ascii_end();
+    let end = read.strip_suffix(',').unwrap_or(read).len();
     let mut places: Vec<Place<'_>> = Vec::new();
     let mut at = 0_usize;
     while at < end {
@@ -150,11 +155,10 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
         match byte {
             b'{' => places.push(Place::Name(Cow::Borrowed(""), false)),
             b'[' => places.push(Place::Index(0)),
-            b'}' | b']' if at.saturating_add(1) < end => {
+            b'}' | b']' => {
                 places.pop();
             }
-            // What was peeked at last does not count.
-            b',' if at.saturating_add(1) < end => match places.last_mut() {
+            b',' => match places.last_mut() {
                 Some(Place::Index(index)) => *index = index.saturating_add(1),
                 Some(Place::Name(_, known)) => *known = false,
                 None => {}
