@@ -50,6 +50,11 @@ fn addresses_give_their_values() {
             Some(&[("id", "7")]),
         ),
         ("notes:///{id}.md", "notes:///a.md", Some(&[("id", "a")])),
+        (
+            "notes:///{id}.md",
+            "notes:///a.mdx.md",
+            Some(&[("id", "a.mdx")]),
+        ),
         ("a:{x},{y}", "a:1,2", Some(&[("x", "1"), ("y", "2")])),
         ("a:{x,y}", "a:1,2", Some(&[("x", "1"), ("y", "2")])),
         ("a:{x,y}", "a:1,2,3", None),
