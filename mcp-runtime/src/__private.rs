@@ -7,14 +7,34 @@ pub use crate::handler::call::{
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, Kind, Location, Options, Submitted, has_argument, named,
-    selected, type_id_of,
+    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Submitted, named,
+    type_id_of,
 };
-pub use crate::handler::listing::Lister;
+pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
-pub use crate::handler::parameter::{DefaultValue, Lend, ParameterMeta, parameter, referent};
+pub use crate::handler::parameter::{
+    DefaultValue, Lend, ParameterMeta, fill, parameter, referent, to_json,
+};
 pub use crate::handler::prompt::IntoPrompt;
 pub use crate::handler::resource::IntoResource;
+pub use crate::handler::rules;
 pub use crate::types::{CacheScope, Icon, IconTheme, Role};
 pub use inventory;
 pub use serde_json;
+
+use std::future::Future;
+
+/// Runs a future to its end on a multi-thread runtime with at least two workers: what `#[main]` expands to.
+///
+/// # Panics
+///
+/// If the operating system gives no threads.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .expect("a runtime needs threads")
+        .block_on(future)
+}

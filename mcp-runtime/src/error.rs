@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// Why a server could not start, or stopped early.
-#[derive(Debug)]
+///
+/// Its `Debug` text is its `Display` text, because that is what a `main` that returns it prints.
 pub struct Error {
     kind: ErrorKind,
     message: String,
@@ -49,6 +50,12 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,1 +1,12 @@
-//! What the test binaries share.
+//! What the test binaries share: a raw client that believes nothing, and the official schemas that judge every message.
+//!
+//! Nothing here uses the runtime's own types: a fault they share with the server would hide.
+
+pub mod client;
+pub mod process;
+pub mod revision;
+pub mod schema;
+
+pub use client::{Client, Failure};
+pub use process::{Process, binary};
+pub use revision::Revision;

@@ -2,33 +2,38 @@
 
 use std::sync::Arc;
 
-use crate::context::{ServerHandle, States};
-use crate::protocol::ProtocolVersion;
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use serde::Serialize;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
-/// The context of one call: progress, logging, who is asking, the running server. Cheap to clone.
+use crate::context::{ServerHandle, States};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
+
+/// The context of one call: who is asking, progress, logging, cancellation, the running server.
+///
+/// Take it as a parameter, `ctx: Context` or `ctx: &Context`. Cheap to clone; a clone may outlive the call, but what it
+/// sends after the answer is dropped.
 #[derive(Clone)]
 pub struct Context(Arc<RequestContext>);
 
 /// What dispatch knows about a request when a handler asks for its context.
 pub(crate) struct RequestContext {
-    pub(crate) version: ProtocolVersion,
     pub(crate) client: Option<Arc<Implementation>>,
     pub(crate) capabilities: Arc<ClientCapabilities>,
-    /// The raw JSON of `params._meta`.
+    /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
     pub(crate) outbound: Arc<dyn Outbound>,
-    pub(crate) cancelled: tokio_util::sync::CancellationToken,
+    pub(crate) cancelled: CancellationToken,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
 }
 
 /// Where a call's notifications go; implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait Outbound: Send + Sync {
-    fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
-    /// Whether a message of this level would be sent; check before rendering one.
+    fn progress(&self, progress: &Progress);
+    /// Whether a message of this level would be sent; checked before one is rendered.
     fn logs(&self, level: LoggingLevel) -> bool;
-    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &serde_json::Value);
+    /// `data` is JSON.
+    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str);
 }
 
 impl Context {
@@ -39,12 +44,176 @@ impl Context {
     pub(crate) fn states(&self) -> &States {
         &self.0.states
     }
+
+    pub(crate) fn cancel(&self) {
+        self.0.cancelled.cancel();
+    }
+
+    /// Tells the client how far the call has come, if it asked to know.
+    ///
+    /// ```ignore
+    /// ctx.progress(3);                          // three of an unknown number
+    /// ctx.progress((3, 10));                    // three of ten
+    /// ctx.progress((3, 10, "copying photos"));  // and what is going on
+    /// ```
+    ///
+    /// Values must grow; one that does not is dropped. Bursts are merged, at most 20 a second by default
+    /// ([`Limits::progress`](crate::Limits::progress)), and the last value is always sent before the answer.
+    ///
+    /// Source: every revision, basic/utilities/progress. 2024-11-05 has no message: it is left out there.
+    pub fn progress(&self, progress: impl Into<Progress>) {
+        self.0.outbound.progress(&progress.into());
+    }
+
+    /// Sends a log message to the client, if it wants messages of this level.
+    ///
+    /// `data` is any JSON; a string is the usual choice. Must hold no secrets. At most 100 a second by default
+    /// ([`Limits::logs`](crate::Limits::logs)).
+    ///
+    /// Source: every revision, server/utilities/logging. From 2026-07-28 a client must ask for logs with each request.
+    pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
+        self.log_as(level, None, data);
+    }
+
+    /// Sends a log message under the name of a logger.
+    pub fn log_as(&self, level: LoggingLevel, logger: Option<&str>, data: impl Serialize) {
+        if !self.0.outbound.logs(level) {
+            return;
+        }
+        match serde_json::to_string(&data) {
+            Ok(data) => self.0.outbound.log(level, logger, &data),
+            Err(error) => tracing::warn!(%error, "a log message could not be written as JSON"),
+        }
+    }
+
+    /// Sends a log message of level `debug`.
+    pub fn debug(&self, data: impl Serialize) {
+        self.log(LoggingLevel::Debug, data);
+    }
+
+    /// Sends a log message of level `info`.
+    pub fn info(&self, data: impl Serialize) {
+        self.log(LoggingLevel::Info, data);
+    }
+
+    /// Sends a log message of level `warning`.
+    pub fn warning(&self, data: impl Serialize) {
+        self.log(LoggingLevel::Warning, data);
+    }
+
+    /// Sends a log message of level `error`.
+    pub fn error(&self, data: impl Serialize) {
+        self.log(LoggingLevel::Error, data);
+    }
+
+    /// Whether the call is over before its time: cancelled, timed out, or its client gone.
+    ///
+    /// A handler need not ask: its future is dropped then. This is for threads and tasks it started.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.is_cancelled()
+    }
+
+    /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
+    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+        self.0.cancelled.cancelled()
+    }
+
+    /// Who the client says it is. Untrusted: decide nothing by it.
+    #[must_use]
+    pub fn client(&self) -> Option<&Implementation> {
+        self.0.client.as_deref()
+    }
+
+    /// What the client says it can do.
+    #[must_use]
+    pub fn client_capabilities(&self) -> &ClientCapabilities {
+        &self.0.capabilities
+    }
+
+    /// The `_meta` object of the request; empty if there is none.
+    #[must_use]
+    pub fn meta(&self) -> Meta {
+        self.0
+            .meta
+            .as_deref()
+            .and_then(|meta| serde_json::from_str(meta).ok())
+            .unwrap_or_default()
+    }
+
+    /// The running server: change notices, and what is registered.
+    #[must_use]
+    pub fn server(&self) -> &ServerHandle {
+        &self.0.server
+    }
+
+    /// The shared value of type `T`, if the server was given one. [`State<T>`](crate::State) as a parameter is checked
+    /// at start-up and usually nicer.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.states.get()
+    }
 }
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Context")
-            .field("version", &self.0.version)
+            .field("client", &self.0.client)
             .finish_non_exhaustive()
+    }
+}
+
+/// How far a call has come, for [`Context::progress`]. Made from a number, `(number, total)`, or
+/// `(number, total, message)`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// How much is done, in any unit. Must grow from one report to the next, and be finite.
+    pub progress: f64,
+    /// How much there is in all, if known.
+    pub total: Option<f64>,
+    /// What is going on, for people.
+    pub message: Option<String>,
+}
+
+/// Numbers that count progress.
+pub trait Amount {
+    /// The number as the protocol has it.
+    fn amount(self) -> f64;
+}
+
+macro_rules! amounts {
+    ($($type:ty)*) => {$(
+        impl Amount for $type {
+            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress is for people to watch")]
+            fn amount(self) -> f64 {
+                self as f64
+            }
+        }
+        impl From<$type> for Progress {
+            fn from(progress: $type) -> Self {
+                Self { progress: progress.amount(), total: None, message: None }
+            }
+        }
+    )*};
+}
+amounts!(i8 i16 i32 i64 u8 u16 u32 u64 isize usize f32 f64);
+
+impl<P: Amount, T: Amount> From<(P, T)> for Progress {
+    fn from((progress, total): (P, T)) -> Self {
+        Self {
+            progress: progress.amount(),
+            total: Some(total.amount()),
+            message: None,
+        }
+    }
+}
+
+impl<P: Amount, T: Amount, M: Into<String>> From<(P, T, M)> for Progress {
+    fn from((progress, total, message): (P, T, M)) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..(progress, total).into()
+        }
     }
 }

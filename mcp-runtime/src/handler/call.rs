@@ -22,7 +22,7 @@ pub type Output = Result<Success, ToolError>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Success {
-    /// From a tool; boxed values keep the enum small.
+    /// From a tool.
     Tool(CallToolResult),
     /// From a prompt.
     Prompt(GetPromptResult),
@@ -30,6 +30,8 @@ pub enum Success {
     Resource(ReadResourceResult),
     /// From a completer: candidates, not yet ranked.
     Completion(Candidates),
+    /// From the listers of templates: the text of the members of a page.
+    List(String),
 }
 
 /// A handler under way.

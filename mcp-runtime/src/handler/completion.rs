@@ -1,6 +1,21 @@
 //! What a completer may return, and how candidates are ranked.
+//!
+//! Ranking needs no dictionary and no index: one pass over the candidates, each put into a class by how it holds the
+//! partial text. Within a class the order of the candidates stays, so authors decide what comes first.
 
+use crate::handler::suggest::distance;
 use crate::handler::tool_error::{IntoToolError, ToolError};
+use crate::types::Completion;
+
+/// Most values one answer may hold, by the specification.
+const MOST: usize = 100;
+/// Longest partial text that is searched for; candidates cannot hold a longer one in any way worth offering.
+const LONGEST: usize = 256;
+/// Longest partial text that is compared with tolerance for typing errors, in characters.
+const TYPED: usize = 32;
+/// Most candidates that are compared with tolerance, and characters of each that are looked at.
+const TOLERATED: usize = 20_000;
+const LOOKED_AT: usize = 1024;
 
 /// Candidates a completer offers, in any order; the framework ranks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +27,31 @@ pub struct Candidates {
     pub ranked: bool,
     /// How many there are in all, if the completer knows more than it offers.
     pub total: Option<u64>,
+}
+
+impl Candidates {
+    /// Candidates to be ranked. Of equally good ones, the earlier is offered first.
+    pub fn new<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            values: values.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Candidates that are already filtered and in order of relevance, such as the answer of a search engine.
+    pub fn ranked<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            ranked: true,
+            ..Self::new(values)
+        }
+    }
+
+    /// With the number of all there are, when these are only some.
+    #[must_use]
+    pub fn with_total(mut self, total: u64) -> Self {
+        self.total = Some(total);
+        self
+    }
 }
 
 /// What a completer may return.
@@ -29,9 +69,242 @@ pub trait IntoCompletion {
     fn into_completion(self) -> Result<Candidates, ToolError>;
 }
 
+impl IntoCompletion for Candidates {
+    fn into_completion(self) -> Result<Candidates, ToolError> {
+        Ok(self)
+    }
+}
+
+impl<S: Into<String>> IntoCompletion for Vec<S> {
+    fn into_completion(self) -> Result<Candidates, ToolError> {
+        Ok(Candidates::new(self))
+    }
+}
+
+impl<S: Into<String>, const N: usize> IntoCompletion for [S; N] {
+    fn into_completion(self) -> Result<Candidates, ToolError> {
+        Ok(Candidates::new(self))
+    }
+}
+
+impl<S: AsRef<str>> IntoCompletion for &[S] {
+    fn into_completion(self) -> Result<Candidates, ToolError> {
+        Ok(Candidates::new(self.iter().map(AsRef::as_ref)))
+    }
+}
+
 impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
     fn into_completion(self) -> Result<Candidates, ToolError> {
         self.map_err(IntoToolError::into_tool_error)?
             .into_completion()
+    }
+}
+
+/// How a candidate holds the partial text, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Exact,
+    Prefix,
+    WordStart,
+    Substring,
+    /// Its beginning, with one or two typing errors.
+    Mistyped,
+    /// All its characters in order, with others between; the number of gaps.
+    Scattered(usize),
+}
+
+/// The best hundred of the candidates for what was typed so far, ignoring case.
+pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
+    let Candidates {
+        mut values,
+        ranked,
+        total,
+    } = candidates;
+    let typed: Vec<char> = fold(partial).take(LONGEST + 1).collect();
+    if !ranked && !typed.is_empty() {
+        let mut tolerated = TOLERATED;
+        let classes = values.into_iter().filter_map(|value| {
+            classify(&typed, &value, &mut tolerated).map(|class| (class, value))
+        });
+        let mut classes: Vec<(Class, String)> = classes.collect();
+        // Stable: of equally good ones, the author's order stays.
+        classes.sort_by_key(|(class, _)| *class);
+        values = classes.into_iter().map(|(_, value)| value).collect();
+    }
+    let found = u64::try_from(values.len()).unwrap_or(u64::MAX);
+    // A completer's own count is of what it did not send as well.
+    let total = total.map_or(found, |total| total.max(found));
+    values.truncate(MOST);
+    let mut completion = Completion::default();
+    completion.has_more = Some(total > u64::try_from(values.len()).unwrap_or(u64::MAX));
+    completion.total = Some(total);
+    completion.values = values;
+    completion
+}
+
+fn fold(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().flat_map(char::to_lowercase)
+}
+
+fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class> {
+    if typed.len() > LONGEST {
+        return None;
+    }
+    let folded: Vec<char> = fold(value).take(LOOKED_AT).collect();
+    if folded == typed {
+        return Some(Class::Exact);
+    }
+    if folded.starts_with(typed) {
+        return Some(Class::Prefix);
+    }
+    let mut inside = false;
+    let mut before: Option<char> = None;
+    let mut original = value.chars();
+    for (start, window) in folded.windows(typed.len()).enumerate() {
+        // A capital within a word begins one, as long as folding kept the places of characters.
+        let capital = original.next().is_some_and(char::is_uppercase)
+            && before.is_some_and(char::is_lowercase);
+        let begins =
+            start == 0 || before.is_some_and(|before| !before.is_alphanumeric()) || capital;
+        if window == typed {
+            if begins {
+                return Some(Class::WordStart);
+            }
+            inside = true;
+        }
+        before = value_char(value, start);
+    }
+    if inside {
+        return Some(Class::Substring);
+    }
+    if *tolerated > 0 && (3..=TYPED).contains(&typed.len()) {
+        *tolerated -= 1;
+        let limit = if typed.len() < 5 { 1 } else { 2 };
+        let close = (typed.len().saturating_sub(1)..=typed.len().saturating_add(1)).any(|end| {
+            folded
+                .get(..end.min(folded.len()))
+                .is_some_and(|start| distance(typed, start, limit).is_some())
+        });
+        if close {
+            return Some(Class::Mistyped);
+        }
+    }
+    scattered(typed, &folded).map(Class::Scattered)
+}
+
+/// The character before the next window. Only ASCII keeps its place for sure, and elsewhere a wrong guess costs no more
+/// than a class.
+fn value_char(value: &str, index: usize) -> Option<char> {
+    if value.is_ascii() {
+        value.as_bytes().get(index).copied().map(char::from)
+    } else {
+        None
+    }
+}
+
+/// How often the characters of the partial text are interrupted; `None` if they are not all there in order.
+fn scattered(typed: &[char], folded: &[char]) -> Option<usize> {
+    let mut gaps = 0_usize;
+    let mut rest = typed.iter().peekable();
+    let mut together = true;
+    for character in folded {
+        if rest.peek() == Some(&character) {
+            rest.next();
+            if !together {
+                gaps = gaps.saturating_add(1);
+            }
+            together = true;
+        } else {
+            together = false;
+        }
+    }
+    rest.next().is_none().then_some(gaps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranked(partial: &str, values: &[&str]) -> Vec<String> {
+        rank(partial, values.into_completion().unwrap()).values
+    }
+
+    #[test]
+    fn better_matches_come_first_and_ties_keep_their_order() {
+        let values = [
+            "micropython",
+            "cpython",
+            "Python 3",
+            "python",
+            "my_python",
+            "pithon",
+            "p-y-t-h-o-n",
+            "rust",
+        ];
+        assert_eq!(
+            ranked("python", &values),
+            [
+                "python",
+                "Python 3",
+                "my_python",
+                "micropython",
+                "cpython",
+                "pithon",
+                "p-y-t-h-o-n"
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_typed_offers_everything_as_it_came() {
+        assert_eq!(ranked("", &["b", "a"]), ["b", "a"]);
+    }
+
+    #[test]
+    fn capitals_begin_words() {
+        assert_eq!(
+            ranked("name", &["surname", "fileName"]),
+            ["fileName", "surname"]
+        );
+    }
+
+    #[test]
+    fn typing_errors_are_tolerated() {
+        assert_eq!(ranked("pyhton", &["python", "ruby"]), ["python"]);
+        assert_eq!(ranked("tokoi", &["tokio-util", "actix"]), ["tokio-util"]);
+    }
+
+    #[test]
+    fn at_most_a_hundred_are_offered_and_all_are_counted() {
+        let values: Vec<String> = (0..150).map(|number| format!("item {number}")).collect();
+        let completion = rank("item", Candidates::new(values.clone()));
+        assert_eq!(
+            (
+                completion.values.len(),
+                completion.total,
+                completion.has_more
+            ),
+            (100, Some(150), Some(true))
+        );
+        let completion = rank("x", Candidates::ranked(["b", "a"]).with_total(7));
+        assert_eq!(
+            (completion.values, completion.total, completion.has_more),
+            (vec!["b".into(), "a".into()], Some(7), Some(true))
+        );
+        let completion = rank("item 1", Candidates::new(["item 1"]));
+        assert_eq!(
+            (completion.total, completion.has_more),
+            (Some(1), Some(false))
+        );
+    }
+
+    #[test]
+    fn a_long_partial_text_matches_nothing_and_costs_nothing() {
+        assert!(ranked(&"x".repeat(100_000), &["x", "y"]).is_empty());
+    }
+
+    #[test]
+    fn characters_beyond_ascii_are_compared_as_characters() {
+        assert_eq!(ranked("ÄRG", &["gar", "Ärger"]), ["Ärger"]);
     }
 }

@@ -8,6 +8,8 @@ use schemars::{Schema, SchemaGenerator};
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
+use crate::handler::rules::same;
+pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
 /// Which attribute a function carries.
@@ -154,22 +156,6 @@ pub struct Completes {
     pub argument: &'static str,
 }
 
-/// Something a client must be able to do before a tool runs: `requires(…)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ClientFeature {
-    /// `sampling`
-    Sampling,
-    /// `sampling_tools`
-    SamplingTools,
-    /// `elicitation`: with a form
-    Elicitation,
-    /// `elicitation_url`
-    ElicitationUrl,
-    /// `roots`
-    Roots,
-}
-
 /// A definition on its way to the registry.
 #[derive(Debug)]
 pub struct Submitted(pub &'static Definition);
@@ -186,7 +172,7 @@ pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
     (TypeId::of::<F>(), std::any::type_name::<F>())
 }
 
-/// A function chosen by `tool!(path)`, `prompt!(path)` and the like, for [`Server::only`](crate::Server::only).
+/// A function chosen by [`tool(path)`](tool()), [`prompt(path)`](prompt()) and the like, for [`Server::only`](crate::Server::only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selected {
     /// The type of the function item.
@@ -195,15 +181,7 @@ pub struct Selected {
     pub(crate) path: &'static str,
 }
 
-/// Chooses a function item; what `tool!(path)` expands to.
-pub fn selected<F: 'static>(_: &F) -> Selected {
-    Selected {
-        function: TypeId::of::<F>(),
-        path: std::any::type_name::<F>(),
-    }
-}
-
-/// Whether these parameters hold an argument of that name; for messages at compile time.
+/// Whether these parameters hold an argument of that name.
 #[must_use]
 pub const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     let mut index = 0;
@@ -216,17 +194,72 @@ pub const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     false
 }
 
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
+/// Chooses a function item.
+fn selected<F: 'static>(_: F) -> Selected {
+    Selected {
+        function: TypeId::of::<F>(),
+        path: std::any::type_name::<F>(),
     }
-    let mut index = 0;
-    while index < a.len() {
-        if a[index] != b[index] {
-            return false;
+}
+
+/// Makes a function that shares its name with an attribute: one is a value, the other a macro, so both come with one import.
+macro_rules! selectors {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name<F: 'static>(function: F) -> Selected {
+            selected(function)
         }
-        index += 1;
+    )*};
+}
+
+selectors! {
+    /// Chooses a tool by its function, as in `tool(add)` or `tool(Notes::delete)`.
+    ///
+    /// Imports and renames make no difference, for it goes by the function itself. That the function carries `#[tool]` is
+    /// checked when the server starts.
+    tool
+    /// Chooses a prompt by its function, as [`tool`] does.
+    prompt
+    /// Chooses a resource by its function, as [`tool`] does.
+    resource
+    /// Chooses a resource template by its function, as [`tool`] does.
+    resource_template
+    /// Chooses a completer by its function, as [`tool`] does.
+    completer
+}
+
+/// What `schema = …` takes: a [`Schema`], a JSON value, or JSON text.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a JSON Schema",
+    label = "not a schema",
+    note = "give a `schemars::Schema`, a `serde_json::Value` such as one of `json!`, or JSON text such as `include_str!(\"schema.json\")`"
+)]
+pub trait IntoSchema {
+    /// The schema.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not one.
+    fn into_schema(self) -> Result<Schema, String>;
+}
+
+impl IntoSchema for Schema {
+    fn into_schema(self) -> Result<Schema, String> {
+        Ok(self)
     }
-    true
+}
+
+impl IntoSchema for serde_json::Value {
+    fn into_schema(self) -> Result<Schema, String> {
+        Schema::try_from(self).map_err(|error| error.to_string())
+    }
+}
+
+impl IntoSchema for &str {
+    fn into_schema(self) -> Result<Schema, String> {
+        serde_json::from_str::<serde_json::Value>(self)
+            .map_err(|error| error.to_string())?
+            .into_schema()
+    }
 }

@@ -1,12 +1,32 @@
 //! What a tool may return.
+//!
+//! | returned | the model reads | structured |
+//! |---|---|---|
+//! | text, a number, `bool`, `char` | it, as text | – |
+//! | `()` | nothing | – |
+//! | content, or a `Vec`, array or tuple of it | one block each | – |
+//! | [`Json<T>`] | its JSON | its JSON, with the schema of `T` |
+//! | `Option<T>` | as `T`; for `None`: "no result", or `null` where `T` is structured | as `T`, or `null` |
+//! | `Result<T, E>` | as `T`, or the failure | as `T` |
+//! | [`CallToolResult`] | what it says | what it says |
+//!
+//! How a result looks in a revision is left to `protocol`.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::handler::tool_error::{IntoToolError, ToolError};
-use crate::types::CallToolResult;
+use crate::types::{
+    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, ResourceContents,
+    ResourceLink, TextContent,
+};
 
 /// Structured output: sent as `structuredContent` with an output schema, and as text for older clients.
+///
+/// Numbers that JSON does not have, such as infinity, are written as `null`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json<T>(pub T);
 
@@ -17,6 +37,9 @@ pub struct Json<T>(pub T);
     note = "return text, a number, `bool`, `()`, content blocks, `Option` or `Result` of these, or `Json<T>` where `T: Serialize + JsonSchema`"
 )]
 pub trait IntoToolResult {
+    /// Whether every result that is no failure has `structuredContent`.
+    const STRUCTURED: bool = false;
+
     /// The neutral result.
     ///
     /// # Errors
@@ -31,13 +54,116 @@ pub trait IntoToolResult {
     }
 }
 
-impl IntoToolResult for String {
+impl IntoToolResult for CallToolResult {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::default())
+    }
+}
+
+impl IntoToolResult for &str {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         Ok(CallToolResult::text(self))
     }
 }
 
+impl IntoToolResult for Cow<'_, str> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::text(self))
+    }
+}
+
+macro_rules! as_text {
+    ($($type:ty)*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                Ok(CallToolResult::text(self))
+            }
+        }
+    )*};
+}
+
+as_text!(String Box<str> char);
+
+macro_rules! displayed {
+    ($($type:ty)*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                Ok(CallToolResult::text(self.to_string()))
+            }
+        }
+    )*};
+}
+
+displayed!(bool i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
+
+macro_rules! blocks {
+    ($($type:ty)*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                Ok(CallToolResult::new(vec![self.into()]))
+            }
+        }
+    )*};
+}
+
+blocks!(ContentBlock TextContent ImageContent AudioContent ResourceLink EmbeddedResource ResourceContents);
+
+impl<T: Into<ContentBlock>> IntoToolResult for Vec<T> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        let blocks: Vec<ContentBlock> = self.into_iter().map(Into::into).collect();
+        Ok(CallToolResult::new(blocks))
+    }
+}
+
+impl<T: Into<ContentBlock>, const N: usize> IntoToolResult for [T; N] {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        let blocks: Vec<ContentBlock> = self.into_iter().map(Into::into).collect();
+        Ok(CallToolResult::new(blocks))
+    }
+}
+
+macro_rules! tuples {
+    ($($($part:ident)+;)+) => {$(
+        impl<$($part: Into<ContentBlock>),+> IntoToolResult for ($($part,)+) {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                #[allow(non_snake_case, reason = "each part is named after its type parameter")]
+                let ($($part,)+) = self;
+                Ok(CallToolResult::new(vec![$($part.into()),+]))
+            }
+        }
+    )+};
+}
+
+tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
+
+/// `None` is said to the model in words, or as `null` where results are structured: a tool without an answer has not
+/// failed.
+impl<T: IntoToolResult> IntoToolResult for Option<T> {
+    const STRUCTURED: bool = T::STRUCTURED;
+
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        match self {
+            Some(value) => value.into_tool_result(),
+            None if T::STRUCTURED => structured(RawValue::NULL.to_owned()),
+            None => Ok(CallToolResult::text("no result")),
+        }
+    }
+
+    fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
+        let schema = T::output_schema(generator)?;
+        Some(json_schema!({ "anyOf": [schema, { "type": "null" }] }))
+    }
+}
+
 impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
+    const STRUCTURED: bool = T::STRUCTURED;
+
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         self.map_err(IntoToolError::into_tool_error)?
             .into_tool_result()
@@ -49,11 +175,92 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
 }
 
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+    const STRUCTURED: bool = true;
+
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        todo!()
+        structured(to_raw_value(&self.0).map_err(ToolError::opaque)?)
     }
 
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
-        Some(generator.root_schema_for::<T>())
+        Some(generator.subschema_for::<T>())
+    }
+}
+
+fn structured(value: Box<RawValue>) -> Result<CallToolResult, ToolError> {
+    let mut result = CallToolResult::text(value.get());
+    result.structured_content = Some(value);
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::handler::schema::output_schema;
+
+    fn json(value: impl IntoToolResult) -> String {
+        serde_json::to_string(&value.into_tool_result().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn everything_becomes_content() {
+        let text = |text: &str| format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+        assert_eq!(json("a"), text("a"));
+        assert_eq!(json(String::from("a")), text("a"));
+        assert_eq!(json(Cow::Borrowed("a")), text("a"));
+        assert_eq!(json(Box::<str>::from("a")), text("a"));
+        assert_eq!(json('a'), text("a"));
+        assert_eq!(json(true), text("true"));
+        assert_eq!(json(-1_i8), text("-1"));
+        assert_eq!(
+            json(u128::MAX),
+            text("340282366920938463463374607431768211455")
+        );
+        assert_eq!(json(1.5_f32), text("1.5"));
+        assert_eq!(json(f64::NAN), text("NaN"));
+        assert_eq!(json(()), r#"{"content":[]}"#);
+        assert_eq!(json(None::<String>), text("no result"));
+        assert_eq!(json(Some("a")), text("a"));
+        assert_eq!(json(Ok::<_, ToolError>("a")), text("a"));
+        let two = r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
+        assert_eq!(json(vec!["a", "b"]), two);
+        assert_eq!(json(["a", "b"]), two);
+        assert_eq!(json(("a", TextContent::new("b"))), two);
+    }
+
+    #[test]
+    fn structured_output_is_sent_twice() {
+        assert_eq!(
+            json(Json(vec![1, 2])),
+            r#"{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":[1,2]}"#
+        );
+        assert_eq!(
+            json(None::<Json<u8>>),
+            r#"{"content":[{"type":"text","text":"null"}],"structuredContent":null}"#
+        );
+    }
+
+    #[test]
+    fn numbers_json_lacks_become_null() {
+        assert!(json(Json([f64::NAN, f64::INFINITY])).contains("[null,null]"));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_an_opaque_error() {
+        let error = Json(BTreeMap::from([(vec![1_u8], 1_u8)]))
+            .into_tool_result()
+            .unwrap_err();
+        assert!(format!("{error:?}").starts_with("Opaque"));
+    }
+
+    #[test]
+    fn an_optional_structured_result_may_be_null() {
+        let schema = output_schema(<Option<Json<u64>>>::output_schema).unwrap();
+        assert_eq!(
+            schema.to_string(),
+            r#"{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}]}"#
+        );
+        assert_eq!(output_schema(<Option<String>>::output_schema), None);
     }
 }

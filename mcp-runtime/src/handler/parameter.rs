@@ -246,3 +246,19 @@ impl Lend for Path {
 pub fn referent<T: Lend + ?Sized>(owned: &T::Owned) -> &T {
     owned.borrow()
 }
+
+/// Puts a value into a slot, an `Option<T>`.
+pub fn fill<T: 'static>(slot: &mut dyn Any, value: T) {
+    if let Some(slot) = slot.downcast_mut::<Option<T>>() {
+        *slot = Some(value);
+    }
+}
+
+/// A default as JSON, for the schema.
+///
+/// # Errors
+///
+/// If it cannot be written as JSON.
+pub fn to_json<T: serde::Serialize>(value: &T) -> serde_json::Result<serde_json::Value> {
+    serde_json::to_value(value)
+}

@@ -1,7 +1,14 @@
 //! What a prompt may return.
+//!
+//! Text and content become one message from the user each; messages say themselves whose they are.
+
+use std::borrow::Cow;
 
 use crate::handler::tool_error::{IntoToolError, ToolError};
-use crate::types::{GetPromptResult, PromptMessage};
+use crate::types::{
+    AudioContent, ContentBlock, EmbeddedResource, GetPromptResult, ImageContent, PromptMessage,
+    ResourceContents, ResourceLink, TextContent,
+};
 
 /// What a prompt may return.
 #[diagnostic::on_unimplemented(
@@ -18,14 +25,125 @@ pub trait IntoPrompt {
     fn into_prompt(self) -> Result<GetPromptResult, ToolError>;
 }
 
-impl IntoPrompt for String {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
-        Ok(GetPromptResult::new(vec![PromptMessage::user(self)]))
+/// Content becomes a message from the user.
+impl<T: Into<ContentBlock>> From<T> for PromptMessage {
+    fn from(content: T) -> Self {
+        Self::user(content)
     }
 }
+
+impl IntoPrompt for GetPromptResult {
+    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+        Ok(self)
+    }
+}
+
+macro_rules! messages {
+    ($($type:ty)*) => {$(
+        impl IntoPrompt for $type {
+            fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+                Ok(GetPromptResult::new(vec![self.into()]))
+            }
+        }
+    )*};
+}
+
+messages!(
+    String &str PromptMessage ContentBlock TextContent ImageContent AudioContent ResourceLink EmbeddedResource
+    ResourceContents
+);
+
+impl IntoPrompt for Cow<'_, str> {
+    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+        self.into_owned().into_prompt()
+    }
+}
+
+impl IntoPrompt for Box<str> {
+    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+        String::from(self).into_prompt()
+    }
+}
+
+impl<T: Into<PromptMessage>> IntoPrompt for Vec<T> {
+    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+        let messages: Vec<PromptMessage> = self.into_iter().map(Into::into).collect();
+        Ok(GetPromptResult::new(messages))
+    }
+}
+
+impl<T: Into<PromptMessage>, const N: usize> IntoPrompt for [T; N] {
+    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+        let messages: Vec<PromptMessage> = self.into_iter().map(Into::into).collect();
+        Ok(GetPromptResult::new(messages))
+    }
+}
+
+macro_rules! tuples {
+    ($($($part:ident)+;)+) => {$(
+        impl<$($part: Into<PromptMessage>),+> IntoPrompt for ($($part,)+) {
+            fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+                #[allow(non_snake_case, reason = "each part is named after its type parameter")]
+                let ($($part,)+) = self;
+                Ok(GetPromptResult::new(vec![$($part.into()),+]))
+            }
+        }
+    )+};
+}
+
+tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
 impl<T: IntoPrompt, E: IntoToolError> IntoPrompt for Result<T, E> {
     fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
         self.map_err(IntoToolError::into_tool_error)?.into_prompt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Role;
+
+    fn roles(value: impl IntoPrompt) -> Vec<(Role, String)> {
+        let messages = value.into_prompt().unwrap().messages;
+        let text = |content| match content {
+            ContentBlock::Text(text) => text.text,
+            other => format!("{other:?}"),
+        };
+        messages
+            .into_iter()
+            .map(|message| (message.role, text(message.content)))
+            .collect()
+    }
+
+    #[test]
+    fn text_is_one_message_from_the_user() {
+        let expected = vec![(Role::User, "a".to_owned())];
+        assert_eq!(roles("a"), expected);
+        assert_eq!(roles(String::from("a")), expected);
+        assert_eq!(roles(Cow::Borrowed("a")), expected);
+        assert_eq!(roles(Box::<str>::from("a")), expected);
+        assert_eq!(roles(TextContent::new("a")), expected);
+        assert_eq!(roles(Ok::<_, String>(["a"])), expected);
+        assert_eq!(
+            roles(GetPromptResult::new(vec![PromptMessage::user("a")])),
+            expected
+        );
+    }
+
+    #[test]
+    fn messages_and_content_mix() {
+        let expected = vec![
+            (Role::User, "a".to_owned()),
+            (Role::Assistant, "b".to_owned()),
+        ];
+        assert_eq!(roles(("a", PromptMessage::assistant("b"))), expected);
+        assert_eq!(
+            roles(vec![
+                PromptMessage::user("a"),
+                PromptMessage::assistant("b")
+            ]),
+            expected
+        );
     }
 }

@@ -1,1 +1,255 @@
 //! A relative path that cannot leave its directory.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A relative path from a client that names something below a directory, and nothing else.
+///
+/// Take it as an argument or as a template variable wherever a client chooses a file. Parts are separated by `/`. Refused
+/// are an empty path, an absolute one, a drive letter, a backslash, control characters, percent-encoded dots and
+/// separators, and the parts ``, `.` and `..`. What symbolic links do is seen only on the disk: use
+/// [`join_to`](Self::join_to).
+///
+/// ```ignore
+/// #[resource_template("files:///{+path}")]
+/// fn file(root: State<Root>, path: SafePath) -> Result<Option<String>> {
+///     Ok(std::fs::read_to_string(path.join_to(&root.0)?).ok())
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct SafePath(String);
+
+/// Why a text is no [`SafePath`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnsafePath(&'static str);
+
+impl fmt::Display for UnsafePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for UnsafePath {}
+
+impl SafePath {
+    /// Checks a path.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn new(path: impl Into<String>) -> Result<Self, UnsafePath> {
+        let path = path.into();
+        match fault(&path) {
+            Some(fault) => Err(UnsafePath(fault)),
+            None => Ok(Self(path)),
+        }
+    }
+
+    /// The path, with `/` between its parts.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path, as the standard library has it.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// The path below a directory, with every symbolic link followed, checked to be below it still.
+    ///
+    /// What does not exist yet may be named, so that it can be created; the directories that do exist are checked.
+    /// Somebody who can change the directory between this and the use of the path can still lead it elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// If `root` cannot be resolved, or [`io::ErrorKind::PermissionDenied`] if the path leads out of it.
+    pub fn join_to(&self, root: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let root = root.as_ref().canonicalize()?;
+        let mut resolved = root.clone();
+        let mut parts = self.0.split('/');
+        for part in parts.by_ref() {
+            resolved.push(part);
+            match resolved.symlink_metadata() {
+                Ok(_) => {
+                    resolved = resolved.canonicalize()?;
+                    if !resolved.starts_with(&root) {
+                        return Err(io::Error::new(
+                            io::ErrorKind::PermissionDenied,
+                            "the path leads out of its directory",
+                        ));
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(error) => return Err(error),
+            }
+        }
+        // Below what does not exist there are no links.
+        resolved.extend(parts);
+        Ok(resolved)
+    }
+}
+
+fn fault(path: &str) -> Option<&'static str> {
+    let bytes = path.as_bytes();
+    if path.is_empty() {
+        return Some("the path is empty; name a file below the directory");
+    }
+    if path.contains('\0') || path.chars().any(char::is_control) {
+        return Some("the path holds a control character");
+    }
+    if path.contains('\\') {
+        return Some("the path holds a backslash; separate its parts with `/`");
+    }
+    if path.starts_with('/') {
+        return Some("the path is absolute; give it relative to the directory");
+    }
+    if bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':')
+        || (cfg!(windows) && path.contains(':'))
+    {
+        return Some("the path names a drive; give it relative to the directory");
+    }
+    let lower = path.to_ascii_lowercase();
+    if ["%2e", "%2f", "%5c", "%00"]
+        .iter()
+        .any(|escape| lower.contains(escape))
+    {
+        return Some("the path holds an encoded dot or separator; write it as it is");
+    }
+    for part in path.split('/') {
+        match part {
+            "" => return Some("the path has an empty part; separate its parts with one `/`"),
+            "." => return Some("the path has a part `.`; leave it out"),
+            ".." => return Some("the path has a part `..`, which would leave the directory"),
+            _ if cfg!(windows) && part.ends_with(['.', ' ']) => {
+                return Some("a part of the path ends with a dot or a space");
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+impl FromStr for SafePath {
+    type Err = UnsafePath;
+
+    fn from_str(path: &str) -> Result<Self, UnsafePath> {
+        Self::new(path)
+    }
+}
+
+impl AsRef<Path> for SafePath {
+    fn as_ref(&self) -> &Path {
+        self.as_path()
+    }
+}
+
+impl fmt::Display for SafePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SafePath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for SafePath {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "SafePath".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A relative path, its parts separated by `/`, without `..`",
+            "minLength": 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_the_directory_is_refused() {
+        for path in [
+            "",
+            "/etc/passwd",
+            "..",
+            "../a",
+            "a/../b",
+            "a/..",
+            ".",
+            "./a",
+            "a//b",
+            "a/",
+            "C:/a",
+            "c:a",
+            "a\\b",
+            "\\\\host\\a",
+            "a\0b",
+            "a\nb",
+            "%2e%2e/a",
+            "a%2Fb",
+            "a%5cb",
+            "a%00",
+        ] {
+            assert!(SafePath::new(path).is_err(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn ordinary_paths_are_taken() {
+        for path in [
+            "a", "a/b.txt", ".hidden", "...", "a b/ü", "100%", "a..b", "10:30",
+        ] {
+            assert_eq!(SafePath::new(path).map(|path| path.0), Ok(path.to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_error_says_what_to_change() {
+        let error = serde_json::from_str::<SafePath>(r#""../a""#).unwrap_err();
+        assert!(error.to_string().starts_with("the path has a part `..`"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_links_do_not_lead_out() {
+        let root = std::env::temp_dir().join(format!("mcp-safe-path-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("in/deep")).unwrap();
+        std::fs::write(root.join("in/deep/file"), "").unwrap();
+        std::os::unix::fs::symlink("/", root.join("in/out")).unwrap();
+        std::os::unix::fs::symlink("deep", root.join("in/alias")).unwrap();
+        let join = |path: &str| SafePath::new(path).unwrap().join_to(root.join("in"));
+        let inside = root.join("in").canonicalize().unwrap();
+        assert_eq!(join("deep/file").unwrap(), inside.join("deep/file"));
+        assert_eq!(join("alias/file").unwrap(), inside.join("deep/file"));
+        assert_eq!(join("new/file").unwrap(), inside.join("new/file"));
+        for path in ["out", "out/etc", "out/etc/passwd", "out/no such thing"] {
+            assert_eq!(
+                join(path).unwrap_err().kind(),
+                io::ErrorKind::PermissionDenied,
+                "{path}"
+            );
+        }
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}

@@ -1,9 +1,14 @@
 //! Request ids, echoed as they came and compared type-exactly.
 
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
+
+use crate::jsonrpc::{unquote, write_string};
+
 /// The id of a request: an integer of 64 bits, or a string.
 ///
-/// `1` and `"1"` are different ids. Written back byte for byte as it came.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Written back byte for byte as it came.
+#[derive(Clone, Debug)]
 pub(crate) struct RequestId(Box<str>);
 
 impl RequestId {
@@ -12,8 +17,69 @@ impl RequestId {
         &self.0
     }
 
+    /// From any JSON value; `None` if it cannot be an id.
+    pub(crate) fn parse(json: &str) -> Option<Self> {
+        let valid = json.starts_with('"') || json.parse::<i64>().is_ok();
+        valid.then(|| Self::from_valid(json))
+    }
+
     /// From JSON text that is known to be a valid id.
     pub(crate) fn from_valid(json: &str) -> Self {
         Self(json.into())
+    }
+
+    /// The one spelling that stands for all spellings of this id.
+    fn canonical(&self) -> Cow<'_, str> {
+        let json = self.as_json();
+        if json == "-0" {
+            return Cow::Borrowed("0");
+        }
+        if memchr::memchr(b'\\', json.as_bytes()).is_some()
+            && let Ok(text) = unquote(json)
+        {
+            let mut out = Vec::with_capacity(json.len());
+            write_string(&mut out, &text);
+            if let Ok(canonical) = String::from_utf8(out) {
+                return Cow::Owned(canonical);
+            }
+        }
+        Cow::Borrowed(json)
+    }
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.canonical() == other.canonical()
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.canonical().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_equal_by_type_and_value_and_echoed_as_they_came() {
+        for (a, b, equal) in [
+            ("1", "1", true),
+            ("1", "\"1\"", false),
+            ("0", "-0", true),
+            (r#""a""#, r#""\u0061""#, true),
+            (r#""a\/b""#, r#""a/b""#, true),
+            (r#""\n""#, r#""\u000a""#, true),
+            (r#""a""#, r#""A""#, false),
+            (r#""""#, "0", false),
+        ] {
+            let (one, other) = (RequestId::from_valid(a), RequestId::from_valid(b));
+            assert_eq!(one == other, equal, "{a} {b}");
+            assert_eq!((one.as_json(), other.as_json()), (a, b));
+        }
     }
 }

@@ -4,7 +4,13 @@
 mod error;
 mod id;
 mod message;
+mod scan;
+mod text;
 
 pub use error::ErrorObject;
 pub(crate) use id::RequestId;
-pub(crate) use message::{Id, Incoming, Member, Message, MetaMember, Params, parse};
+pub(crate) use message::{Id, Incoming, Member, Message, MetaMember, NotAString, Params, parse};
+pub(crate) use text::{unquote, write_string};
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,6 +1,7 @@
 //! The methods a client may call, and the revisions that have them.
 
 use crate::protocol::Era;
+use crate::types::ServerCapabilities;
 
 /// A method from client to server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +51,31 @@ impl Method {
             .filter(|method| method.is_in(era))
     }
 
+    /// The name on the wire.
+    pub(crate) fn as_str(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(method, _)| *method == self)
+            .map_or("", |(_, wire)| wire)
+    }
+
+    /// What a server must offer for the method to exist, besides the era having it.
+    pub(crate) const fn capability(self) -> Option<Capability> {
+        Some(match self {
+            Self::Initialize | Self::Ping | Self::Discover | Self::SubscriptionsListen => {
+                return None;
+            }
+            Self::ToolsList | Self::ToolsCall => Capability::Tools,
+            Self::PromptsList | Self::PromptsGet => Capability::Prompts,
+            Self::ResourcesList | Self::ResourceTemplatesList | Self::ResourcesRead => {
+                Capability::Resources
+            }
+            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => Capability::Subscribe,
+            Self::CompletionComplete => Capability::Completions,
+            Self::LoggingSetLevel => Capability::Logging,
+        })
+    }
+
     fn is_in(self, era: Era) -> bool {
         match self {
             Self::Initialize
@@ -59,6 +85,53 @@ impl Method {
             | Self::LoggingSetLevel => era == Era::Legacy,
             Self::Discover | Self::SubscriptionsListen => era == Era::Modern,
             _ => true,
+        }
+    }
+}
+
+/// A part of what a server offers, by the name of its capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Capability {
+    Tools,
+    Prompts,
+    Resources,
+    /// `resources.subscribe`
+    Subscribe,
+    Completions,
+    Logging,
+}
+
+impl Capability {
+    /// Whether the server offers it.
+    pub(crate) fn is_in(self, capabilities: &ServerCapabilities) -> bool {
+        match self {
+            Self::Tools => capabilities.tools.is_some(),
+            Self::Prompts => capabilities.prompts.is_some(),
+            Self::Resources => capabilities.resources.is_some(),
+            Self::Subscribe => capabilities
+                .resources
+                .is_some_and(|resources| resources.subscribe),
+            Self::Completions => capabilities.completions.is_some(),
+            Self::Logging => capabilities.logging.is_some(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_is_found_by_its_name_in_its_eras_only() {
+        for (method, name) in Method::ALL {
+            assert_eq!(method.as_str(), name);
+            for era in [Era::Legacy, Era::Modern] {
+                let expected = method.is_in(era).then_some(method);
+                assert_eq!(Method::from_wire(name, era), expected);
+            }
+        }
+        for name in ["", "Ping", "ping ", "tasks/get"] {
+            assert_eq!(Method::from_wire(name, Era::Legacy), None);
         }
     }
 }

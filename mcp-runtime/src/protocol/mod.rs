@@ -1,9 +1,19 @@
 //! Revisions, eras and methods; whether a message is understood; how a value looks in a revision. Pure: no I/O.
 
+pub(crate) mod claim;
 pub(crate) mod encode;
+pub(crate) mod errors;
+mod handshake;
+mod meta;
 mod method;
+mod requirements;
+mod schema;
 pub(crate) mod shape;
 mod version;
 
-pub(crate) use method::Method;
+pub(crate) use claim::{Claim, Modern, claim};
+pub(crate) use handshake::{InitializeParams, negotiate};
+pub(crate) use meta::is_reserved;
+pub(crate) use method::{Capability, Method};
+pub(crate) use requirements::missing;
 pub use version::{Era, ProtocolVersion};

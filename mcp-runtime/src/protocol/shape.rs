@@ -1,11 +1,19 @@
 //! What a revision may see of a value: fields newer than it are dropped, content it lacks is converted.
 //!
-//! Pure functions over neutral values. Source: the down-conversion tables in `docs/requirements.md`, section 4.
+//! Pure functions over neutral values. Also puts right what a user may have put wrong and no revision allows, such as a
+//! priority that is no number. Source: the down-conversion tables in `docs/requirements.md`, section 4.
+
+use std::borrow::Cow;
 
 use crate::protocol::ProtocolVersion;
+use crate::protocol::ProtocolVersion::{
+    V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
+};
+use crate::protocol::schema::{has_object_root, on_one_line, without_booleans};
 use crate::types::{
-    CallToolResult, GetPromptResult, Implementation, Prompt, ReadResourceResult, Resource,
-    ResourceTemplate, ServerCapabilities, Tool,
+    Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Implementation,
+    Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
+    ServerCapabilities, TextContent, Tool,
 };
 
 /// A value that looks different in different revisions.
@@ -14,7 +22,218 @@ pub(crate) trait Shape {
     fn shape(&mut self, version: ProtocolVersion);
 }
 
-macro_rules! pending {
-    ($($type:ty)*) => {$(impl Shape for $type { fn shape(&mut self, version: ProtocolVersion) { let _ = version; todo!() } })*};
+/// Empties fields that revisions before `$first` do not have.
+macro_rules! since {
+    ($version:expr, $first:expr => $($field:expr),+) => {
+        if $version < $first {
+            $($field = Default::default();)+
+        }
+    };
 }
-pending!(CallToolResult GetPromptResult Implementation Prompt ReadResourceResult Resource ResourceTemplate ServerCapabilities Tool);
+
+impl Shape for CallToolResult {
+    /// Structured content that the revision cannot take is left as text, unless there is text already.
+    fn shape(&mut self, version: ProtocolVersion) {
+        shape_all(&mut self.content, version);
+        let Some(json) = &mut self.structured_content else {
+            return;
+        };
+        if let Some(line) = on_one_line(json) {
+            *json = line;
+        }
+        if lacks_text(&self.content) {
+            self.content.push(ContentBlock::text(json.get()));
+        }
+        let may_stay = match version {
+            V2024_11_05 | V2025_03_26 => false,
+            V2025_06_18 | V2025_11_25 => json.get().starts_with('{'),
+            V2026_07_28 => true,
+        };
+        if !may_stay {
+            self.structured_content = None;
+        }
+    }
+}
+
+/// Whether no block is text, so that structured content has to be said again as text.
+fn lacks_text(content: &[ContentBlock]) -> bool {
+    !content
+        .iter()
+        .any(|block| matches!(block, ContentBlock::Text(_)))
+}
+
+impl Shape for GetPromptResult {
+    fn shape(&mut self, version: ProtocolVersion) {
+        for (index, message) in self.messages.iter_mut().enumerate() {
+            shape_block(&mut message.content, version, index);
+        }
+    }
+}
+
+impl Shape for ReadResourceResult {
+    fn shape(&mut self, version: ProtocolVersion) {
+        for contents in &mut self.contents {
+            contents.shape(version);
+        }
+    }
+}
+
+impl Shape for Tool {
+    fn shape(&mut self, version: ProtocolVersion) {
+        if version == V2025_03_26
+            && let Some(title) = self.title.take()
+        {
+            let annotations = self.annotations.get_or_insert_default();
+            annotations.title.get_or_insert(title);
+        }
+        since!(version, V2025_03_26 => self.annotations);
+        since!(version, V2025_06_18 => self.title, self.output_schema, self.meta);
+        since!(version, V2025_11_25 => self.icons);
+        for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            if let Some(line) = on_one_line(schema) {
+                *schema = line;
+            }
+        }
+        if version >= V2026_07_28 {
+            return;
+        }
+        if let Some(schema) = without_booleans(&self.input_schema) {
+            self.input_schema = schema;
+        }
+        self.output_schema = self
+            .output_schema
+            .take()
+            .filter(|schema| has_object_root(schema))
+            .map(|schema| without_booleans(&schema).unwrap_or(schema));
+    }
+}
+
+impl Shape for Prompt {
+    fn shape(&mut self, version: ProtocolVersion) {
+        since!(version, V2025_06_18 => self.title, self.meta);
+        since!(version, V2025_11_25 => self.icons);
+        for argument in &mut self.arguments {
+            since!(version, V2025_06_18 => argument.title);
+        }
+    }
+}
+
+impl Shape for Resource {
+    fn shape(&mut self, version: ProtocolVersion) {
+        since!(version, V2025_06_18 => self.title, self.meta);
+        since!(version, V2025_11_25 => self.icons);
+        self.annotations.shape(version);
+    }
+}
+
+impl Shape for ResourceTemplate {
+    fn shape(&mut self, version: ProtocolVersion) {
+        since!(version, V2025_06_18 => self.title, self.meta);
+        since!(version, V2025_11_25 => self.icons);
+        self.annotations.shape(version);
+    }
+}
+
+impl Shape for Implementation {
+    fn shape(&mut self, version: ProtocolVersion) {
+        since!(version, V2025_06_18 => self.title);
+        since!(version, V2025_11_25 => self.description, self.website_url, self.icons);
+    }
+}
+
+impl Shape for ServerCapabilities {
+    fn shape(&mut self, version: ProtocolVersion) {
+        since!(version, V2025_03_26 => self.completions);
+        since!(version, V2025_11_25 => self.extensions);
+    }
+}
+
+impl Shape for ResourceContents {
+    /// Also sees to it that exactly one of text and blob is there.
+    fn shape(&mut self, version: ProtocolVersion) {
+        since!(version, V2025_06_18 => self.meta);
+        match (&self.text, &self.blob) {
+            (Some(_), Some(_)) => self.text = None,
+            (None, None) => self.text = Some(String::new()),
+            _ => {}
+        }
+    }
+}
+
+impl Shape for Option<Annotations> {
+    fn shape(&mut self, version: ProtocolVersion) {
+        if let Some(annotations) = self {
+            since!(version, V2025_06_18 => annotations.last_modified);
+            annotations.priority = annotations
+                .priority
+                .filter(|priority| priority.is_finite())
+                .map(|priority| priority.clamp(0.0, 1.0));
+        }
+        if self.as_ref().is_some_and(Annotations::is_empty) {
+            *self = None;
+        }
+    }
+}
+
+fn shape_all(content: &mut [ContentBlock], version: ProtocolVersion) {
+    for (index, block) in content.iter_mut().enumerate() {
+        shape_block(block, version, index);
+    }
+}
+
+/// `index` is the block's place among the others, which makes addresses invented here differ.
+fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize) {
+    match block {
+        ContentBlock::Audio(audio) if version < V2025_03_26 => {
+            let contents = ResourceContents {
+                uri: format!("audio:///{index}").into(),
+                mime_type: Some(Cow::Owned(std::mem::take(&mut audio.mime_type))),
+                blob: Some(std::mem::take(&mut audio.data)),
+                ..ResourceContents::default()
+            };
+            let mut resource = EmbeddedResource::new(contents);
+            resource.annotations = audio.annotations.take();
+            *block = ContentBlock::Resource(resource);
+        }
+        ContentBlock::ResourceLink(link) if version < V2025_06_18 => {
+            let mut text = TextContent::new(describe(link));
+            text.annotations = link.annotations.take();
+            *block = ContentBlock::Text(text);
+        }
+        _ => {}
+    }
+    let (annotations, meta) = match block {
+        ContentBlock::Text(text) => (&mut text.annotations, &mut text.meta),
+        ContentBlock::Image(image) => (&mut image.annotations, &mut image.meta),
+        ContentBlock::Audio(audio) => (&mut audio.annotations, &mut audio.meta),
+        ContentBlock::ResourceLink(link) => {
+            since!(version, V2025_11_25 => link.icons);
+            (&mut link.annotations, &mut link.meta)
+        }
+        ContentBlock::Resource(embedded) => {
+            embedded.resource.shape(version);
+            (&mut embedded.annotations, &mut embedded.meta)
+        }
+    };
+    since!(version, V2025_06_18 => *meta);
+    annotations.shape(version);
+}
+
+/// A link as a sentence: `Title (text/plain): notes:///1`, and what it holds.
+fn describe(link: &ResourceLink) -> String {
+    let mut text = link.title.as_ref().unwrap_or(&link.name).clone();
+    if let Some(mime_type) = &link.mime_type {
+        text = format!("{text} ({mime_type})");
+    }
+    text = format!("{text}: {}", link.uri);
+    if let Some(description) = &link.description {
+        text = format!("{text}\n{description}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,16 @@ impl ProtocolVersion {
     /// The newest revision a handshake can agree on.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
+    /// The newest revision of all.
+    pub const LATEST: Self = Self::V2026_07_28;
+
+    /// The dates of every revision, newest first, as discovery and version errors list them.
+    pub(crate) fn supported() -> [&'static str; 5] {
+        let mut dates = Self::ALL.map(Self::as_str);
+        dates.reverse();
+        dates
+    }
+
     /// The date on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -56,6 +66,16 @@ impl ProtocolVersion {
         Self::ALL
             .into_iter()
             .find(|version| version.as_str() == date)
+    }
+
+    /// Whether messages may come in arrays.
+    pub(crate) const fn has_batches(self) -> bool {
+        matches!(self, Self::V2025_03_26)
+    }
+
+    /// Whether its text says that arguments which do not fit are a tool result, rather than leaving it open.
+    pub(crate) fn reports_argument_faults_as_results(self) -> bool {
+        self >= Self::V2025_11_25
     }
 
     /// Its era.

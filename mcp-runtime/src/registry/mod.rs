@@ -1,11 +1,78 @@
-//! Being written; this says only what the transports rely on.
+//! Everything a server offers: definitions and their handlers, validated once, changed copy-on-write.
+//!
+//! [`Registry::build`] gathers annotated functions and dynamic definitions and reports everything that is wrong with them
+//! together. What a request sees is a [`Snapshot`], which never changes; an edit makes a new one. Running handlers, and
+//! telling clients of changes, is left to `dispatch`.
 
-pub(crate) struct Pace;
+mod build;
+mod complete;
+mod cursor;
+mod declared;
+mod dynamic;
+mod edit;
+mod entry;
+#[cfg(test)]
+mod fixture;
+mod handler;
+mod meta;
+mod page;
+mod snapshot;
+mod table;
 
-impl Pace {
-    pub(crate) fn spawn_first(&self) -> bool {
-        false
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+
+pub(crate) use build::{Receiver, Sources};
+pub(crate) use complete::Completer;
+pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
+pub(crate) use handler::Started;
+pub(crate) use page::{Listing, Page};
+pub(crate) use snapshot::{Readable, Snapshot};
+
+use crate::context::Edit;
+use crate::error::Error;
+
+/// What is offered now.
+pub(crate) struct Registry {
+    current: ArcSwap<Snapshot>,
+    /// Held while a change is made, so that none is lost. Readers do not take it.
+    editing: Mutex<()>,
+}
+
+impl Registry {
+    /// Gathers and checks everything.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, one problem per line, each with its place in the source.
+    pub(crate) fn build(sources: Sources) -> Result<Self, Error> {
+        build::snapshot(sources).map(Self::new)
     }
 
-    pub(crate) fn observed(&self, _: std::time::Duration) {}
+    fn new(snapshot: Snapshot) -> Self {
+        Self {
+            current: ArcSwap::from_pointee(snapshot),
+            editing: Mutex::new(()),
+        }
+    }
+
+    /// What is offered now. A request keeps the snapshot it started with.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Makes all changes of `edit`, or none. Returns whether clients would see another list; `edit.list.kind()` says
+    /// which notice is due then.
+    ///
+    /// # Errors
+    ///
+    /// The first definition that cannot be taken: its name is taken, or something is wrong with it.
+    pub(crate) fn edit(&self, edit: Edit) -> Result<bool, Error> {
+        let prepared = edit::prepare(edit)?;
+        let _editing = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, changed) = edit::apply(&self.current.load(), prepared)?;
+        self.current.store(Arc::new(next));
+        Ok(changed)
+    }
 }

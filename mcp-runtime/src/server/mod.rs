@@ -1,5 +1,8 @@
-//! Being written.
+//! The server: built from definitions and settings, then run.
 
-/// A server.
-#[derive(Debug)]
-pub struct Server;
+mod builder;
+mod run;
+mod tracing_layer;
+
+pub use builder::{Cacheable, Server};
+pub use tracing_layer::{ClientLogs, client_logs};

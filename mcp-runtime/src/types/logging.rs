@@ -5,7 +5,19 @@ use serde::{Deserialize, Serialize};
 /// How severe a log message is; the levels of syslog (RFC 5424), mildest first.
 ///
 /// Source: revision 2026-07-28, schema `LoggingLevel`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum LoggingLevel {
     /// Details for whoever is debugging.

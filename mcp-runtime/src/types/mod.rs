@@ -16,9 +16,9 @@ mod resource;
 mod tool;
 
 pub use capabilities::{
-    ClientCapabilities, CompletionsCapability, ElicitationCapability, ListChangedCapability,
-    LoggingCapability, ResourcesCapability, RootsCapability, SamplingCapability,
-    ServerCapabilities,
+    ClientCapabilities, ClientFeature, CompletionsCapability, ElicitationCapability,
+    ListChangedCapability, LoggingCapability, ResourcesCapability, RootsCapability,
+    SamplingCapability, ServerCapabilities,
 };
 pub use common::{Annotations, Icon, IconTheme, Implementation, Meta, Role};
 pub use completion::{Completion, CompletionReference};
@@ -30,3 +30,6 @@ pub use logging::LoggingLevel;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{CacheScope, ReadResourceResult, Resource, ResourceTemplate};
 pub use tool::{CallToolResult, Tool, ToolAnnotations};
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Tools: their definition and the result of a call.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::types::{ContentBlock, Icon, Meta};
@@ -73,7 +73,11 @@ pub struct CallToolResult {
     /// The same as JSON, fitting the output schema. Revisions from 2025-06-18; those before 2026-07-28 only see objects.
     ///
     /// `Some` of the text `null` is a value; `None` means there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub structured_content: Option<Box<RawValue>>,
     /// Whether this describes a failure, which the model may read and act on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -120,4 +124,9 @@ impl CallToolResult {
             .insert(key.into(), value.into());
         self
     }
+}
+
+/// A member that is there, be it `null`.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Deserialize::deserialize(deserializer).map(Some)
 }

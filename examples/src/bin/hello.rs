@@ -1,0 +1,13 @@
+//! One tool, served over standard input and output.
+use mcp_runtime::prelude::*;
+
+/// Greets somebody.
+#[tool]
+fn hello(name: &str) -> String {
+    format!("Hello, {name}!")
+}
+
+#[mcp_runtime::main]
+async fn main() -> Result<(), mcp_runtime::Error> {
+    new_server!().run().await
+}

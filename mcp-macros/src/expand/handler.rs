@@ -1,0 +1,256 @@
+//! The definition of a handler of any kind.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+
+use crate::expand::parameter::Expanded;
+use crate::expand::tokens::{assert_verdict, at, outside};
+use crate::expand::{completer, prompt, resource, tool};
+use crate::model::handler::{Flavor, Options};
+use crate::model::{Handler, Kind};
+
+/// The anonymous constant that describes a handler and hands it in.
+pub(crate) fn definition(handler: &Handler) -> TokenStream {
+    let cfgs = &handler.cfgs;
+    let runtime = runtime(handler.runtime.as_ref());
+    let parameters = Expanded::all(handler);
+    let statics = (!has_reference(handler)).then(|| parameter_statics(&parameters));
+    let outer = match (has_reference(handler), &handler.self_type) {
+        (true, None) => reference(handler),
+        _ => None,
+    };
+    let table = parameter_table(handler);
+    let checks = checks(handler, &parameters, &table);
+    let fields = fields(handler, &parameters, &table);
+    quote!(
+        #outer
+        #(#cfgs)*
+        const _: () = {
+            use #runtime::__private as __mcp;
+            #statics
+            #checks
+            static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition { #fields };
+            __mcp::inventory::submit! { __mcp::Submitted(&__MCP_DEFINITION) }
+        };
+    )
+}
+
+/// The path of the runtime crate.
+pub(crate) fn runtime(path: Option<&syn::Path>) -> TokenStream {
+    path.map_or_else(|| quote!(::mcp_runtime), |path| quote!(#path))
+}
+
+/// Whether a completer may refer to the parameters from elsewhere.
+fn has_reference(handler: &Handler) -> bool {
+    matches!(handler.kind, Kind::Prompt | Kind::ResourceTemplate)
+}
+
+/// The function beside a prompt or template that gives its parameters, for `#[completer(prompt = …)]`.
+pub(crate) fn reference_name(function: &Ident) -> Ident {
+    format_ident!("__mcp_prompt_{}", function.unraw(), span = function.span())
+}
+
+/// That function, to stand where the handler stands.
+pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
+    if !has_reference(handler) {
+        return None;
+    }
+    let cfgs = &handler.cfgs;
+    let runtime = runtime(handler.runtime.as_ref());
+    let visibility = &handler.visibility;
+    let mut name = reference_name(&handler.ident);
+    name.set_span(at(handler.ident.span()));
+    let statics = parameter_statics(&Expanded::all(handler));
+    Some(quote!(
+        #(#cfgs)*
+        #[doc(hidden)]
+        #visibility const fn #name() -> &'static [#runtime::__private::ParameterMeta] {
+            use #runtime::__private as __mcp;
+            #statics
+            &__MCP_PARAMETERS
+        }
+    ))
+}
+
+fn parameter_statics(parameters: &[Expanded<'_>]) -> TokenStream {
+    let count = parameters.len();
+    let metas = parameters.iter().map(Expanded::meta);
+    let defaults = parameters.iter().map(Expanded::default_function);
+    quote!(
+        #(#defaults)*
+        static __MCP_PARAMETERS: [__mcp::ParameterMeta; #count] = [#(#metas),*];
+    )
+}
+
+/// An expression for the parameters, as seen from the anonymous constant.
+fn parameter_table(handler: &Handler) -> TokenStream {
+    if !has_reference(handler) {
+        return quote!(__MCP_PARAMETERS);
+    }
+    let name = reference_name(&handler.ident);
+    match &handler.self_type {
+        Some(ty) => quote!(<#ty>::#name()),
+        None => quote!(#name()),
+    }
+}
+
+/// What can be said at compile time.
+fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -> TokenStream {
+    let mut checks = TokenStream::new();
+    let name = &handler.name;
+    // ASCII identifiers of usual length are valid names; only others cost a check.
+    if handler.kind == Kind::Tool
+        && (name.chosen || !name.value.is_ascii() || name.value.len() > 128)
+    {
+        let value = &name.value;
+        checks.extend(assert_verdict(
+            name.span,
+            &quote!(__mcp::rules::tool_name(#value)),
+        ));
+    }
+    checks.extend(parameters.iter().map(Expanded::checks));
+    match &handler.options {
+        Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
+        Options::Completer(completer) => checks.extend(completer::checks(completer)),
+        Options::Tool(_) | Options::Prompt(_) => {}
+    }
+    checks
+}
+
+/// The fields of `Definition`.
+fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -> TokenStream {
+    let kind = Ident::new(
+        match handler.kind {
+            Kind::Tool => "Tool",
+            Kind::Prompt => "Prompt",
+            Kind::Resource => "Resource",
+            Kind::ResourceTemplate => "ResourceTemplate",
+            Kind::Completer => "Completer",
+        },
+        Span::call_site(),
+    );
+    let name = &handler.name.value;
+    let description = match &handler.description {
+        Some(description) => outside(description, handler.self_type.as_ref(), "_"),
+        None => quote!(""),
+    };
+    let function = function_path(handler);
+    let receiver = match (&handler.self_type, handler.has_receiver) {
+        (Some(ty), true) => {
+            quote!(::core::option::Option::Some(::core::any::TypeId::of::<#ty>()))
+        }
+        _ => quote!(::core::option::Option::None),
+    };
+    let location = location(&handler.ident);
+    let output = output(handler);
+    let options = match &handler.options {
+        Options::Tool(tool) => tool::options(tool, &output),
+        Options::Prompt(prompt) => prompt::options(prompt),
+        Options::Resource(resource) => resource::options(resource),
+        Options::Completer(completer) => completer::options(completer),
+    };
+    let table = match has_reference(handler) {
+        true => table.clone(),
+        false => quote!(&#table),
+    };
+    let run = run(handler, parameters, &output);
+    quote!(
+        kind: __mcp::Kind::#kind,
+        name: #name,
+        description: #description,
+        function: __mcp::type_id_of(&#function),
+        receiver: #receiver,
+        location: #location,
+        parameters: #table,
+        options: #options,
+        run: #run,
+    )
+}
+
+/// The function as an expression.
+fn function_path(handler: &Handler) -> TokenStream {
+    let ident = &handler.ident;
+    match &handler.self_type {
+        Some(ty) => quote!(<#ty>::#ident),
+        None => quote!(#ident),
+    }
+}
+
+/// Where the name of the function stands. With the user's span, because `line!()` tells where it is called from.
+fn location(ident: &Ident) -> TokenStream {
+    quote_spanned!(ident.span()=> __mcp::Location {
+        file: ::core::file!(),
+        line: ::core::line!(),
+        column: ::core::column!(),
+    })
+}
+
+/// The return type.
+fn output(handler: &Handler) -> TokenStream {
+    match &handler.output {
+        Some(ty) => outside(ty, handler.self_type.as_ref(), "_"),
+        None => quote!(()),
+    }
+}
+
+/// How a call is started.
+fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> TokenStream {
+    let module = Ident::new(
+        match handler.kind {
+            Kind::Tool => "tool",
+            Kind::Prompt => "prompt",
+            Kind::Resource | Kind::ResourceTemplate => "resource",
+            Kind::Completer => "completer",
+        },
+        Span::call_site(),
+    );
+    let declarations = parameters.iter().map(Expanded::slot_declaration);
+    let slots = parameters.iter().map(Expanded::slot);
+    let unwrappings = parameters.iter().map(Expanded::unwrapping);
+    let receiver = handler
+        .self_type
+        .as_ref()
+        .filter(|_| handler.has_receiver)
+        .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
+    let call = call(handler, parameters);
+    let (variant, finish) = match handler.flavor {
+        Flavor::Sync => ("Sync", quote!(__mcp::#module::reply::<#output>(#call))),
+        Flavor::Blocking => (
+            "Blocking",
+            quote!(__mcp::#module::blocking::<#output, _>(move || #call)),
+        ),
+        Flavor::Async => {
+            let future = if borrows(handler) {
+                quote_spanned!(at(handler.ident.span())=> async move { #call.await })
+            } else {
+                call
+            };
+            (
+                "Async",
+                quote!(__mcp::#module::boxed::<#output, _>(#future)),
+            )
+        }
+    };
+    let variant = Ident::new(variant, Span::call_site());
+    quote!(__mcp::Run::#variant(|__mcp_call| {
+        #(#declarations)*
+        __mcp_call.decode(&mut [#(&mut #slots),*])?;
+        #(#unwrappings)*
+        #receiver
+        ::core::result::Result::Ok(#finish)
+    }))
+}
+
+/// The call itself, spanned at the name of the function, which is where a future that is not `Send` is reported.
+fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
+    let function = function_path(handler);
+    let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));
+    let arguments = parameters.iter().map(Expanded::argument);
+    quote_spanned!(at(handler.ident.span())=> #function(#receiver #(#arguments),*))
+}
+
+/// Whether the future borrows, so that a block around it must own what is lent.
+fn borrows(handler: &Handler) -> bool {
+    handler.has_receiver || handler.parameters.iter().any(|parameter| parameter.lent)
+}

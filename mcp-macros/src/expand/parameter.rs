@@ -1,0 +1,304 @@
+//! One parameter: its description, its slot, and how it is handed to the function.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::expand::tokens::{at, first_span, option, outside};
+use crate::model::default_value::DefaultValue;
+use crate::model::parameter::{Constraints, Parameter};
+use crate::model::{Handler, Kind};
+use crate::parse::argument::{Number, NumberValue};
+
+/// A parameter and what its tokens need.
+pub(crate) struct Expanded<'a> {
+    handler: &'a Handler,
+    parameter: &'a Parameter,
+    index: usize,
+    /// The type that is decoded or injected.
+    owned: TokenStream,
+    /// The type as the function names it; for `&T`, the `T`.
+    written: TokenStream,
+}
+
+impl<'a> Expanded<'a> {
+    pub(crate) fn all(handler: &'a Handler) -> Vec<Self> {
+        let expand = |(index, parameter): (usize, &'a Parameter)| {
+            let written = outside(&parameter.ty, handler.self_type.as_ref(), "static");
+            let owned = if parameter.lent {
+                quote_spanned!(at(first_span(&written))=> <#written as __mcp::Lend>::Owned)
+            } else {
+                written.clone()
+            };
+            Self {
+                handler,
+                parameter,
+                index,
+                owned,
+                written,
+            }
+        };
+        handler.parameters.iter().enumerate().map(expand).collect()
+    }
+
+    /// The name of its slot.
+    pub(crate) fn slot(&self) -> Ident {
+        format_ident!("__mcp_{}", self.index)
+    }
+
+    /// `let mut __mcp_0: Option<T> = None;`
+    pub(crate) fn slot_declaration(&self) -> TokenStream {
+        let (slot, owned) = (self.slot(), &self.owned);
+        quote!(let mut #slot: ::core::option::Option<#owned> = ::core::option::Option::None;)
+    }
+
+    /// Takes the value out of its slot.
+    pub(crate) fn unwrapping(&self) -> TokenStream {
+        let slot = self.slot();
+        quote!(let ::core::option::Option::Some(#slot) = #slot else {
+            return ::core::result::Result::Err(__mcp_call.lost());
+        };)
+    }
+
+    /// What the function is given.
+    pub(crate) fn argument(&self) -> TokenStream {
+        let slot = self.slot();
+        if self.parameter.lent {
+            let written = &self.written;
+            quote!(__mcp::referent::<#written>(&#slot))
+        } else {
+            quote!(#slot)
+        }
+    }
+
+    /// The element of `__MCP_PARAMETERS`: the only place that names the bound.
+    pub(crate) fn meta(&self) -> TokenStream {
+        let (parameter, owned) = (self.parameter, &self.owned);
+        // The first parameter of a completer takes the text typed so far, which has no name.
+        let name = match self.handler.kind {
+            Kind::Completer if self.index == 0 => "",
+            _ => &parameter.name.value,
+        };
+        let doc = match &parameter.description {
+            Some(description) => outside(description, self.handler.self_type.as_ref(), "static"),
+            None => quote!(""),
+        };
+        let constraints = (!parameter.constraints.is_empty() || parameter.example.is_some())
+            .then(|| constraints(&parameter.constraints, parameter.example.as_deref()))
+            .map(|constraints| quote!(.constraints(#constraints)));
+        let default = self.default();
+        let completer = parameter.completer.as_ref().map(|completer| {
+            let completer = outside(completer, self.handler.self_type.as_ref(), "_");
+            quote!(.completer(|| __mcp::named(&#completer)))
+        });
+        let header = parameter
+            .header
+            .as_ref()
+            .map(|header| quote!(.header(#header)));
+        let flatten = parameter.flatten.then(|| quote!(.flatten()));
+        quote!(__mcp::parameter::<#owned, _>(#name, #doc) #constraints #default #completer #header #flatten)
+    }
+
+    fn default(&self) -> Option<TokenStream> {
+        match &self.parameter.default.as_ref()?.value {
+            DefaultValue::Json(json) => Some(quote!(.default_json(#json))),
+            DefaultValue::OfType | DefaultValue::Rust(_) => {
+                let function = self.default_function_name();
+                Some(quote!(.default_value(__mcp::DefaultValue::Rust {
+                    fill: |__mcp_slot| __mcp::fill(__mcp_slot, #function()),
+                    json: || __mcp::to_json(&#function()),
+                })))
+            }
+        }
+    }
+
+    fn default_function_name(&self) -> Ident {
+        format_ident!("__mcp_default_{}", self.index)
+    }
+
+    /// The default as a function, if it is Rust: the user's expression stands in one place.
+    pub(crate) fn default_function(&self) -> TokenStream {
+        let Some(default) = &self.parameter.default else {
+            return TokenStream::new();
+        };
+        let expression = match &default.value {
+            DefaultValue::Json(_) => return TokenStream::new(),
+            DefaultValue::OfType => {
+                quote_spanned!(at(default.key)=> ::core::default::Default::default())
+            }
+            DefaultValue::Rust(expression) => {
+                outside(expression, self.handler.self_type.as_ref(), "_")
+            }
+        };
+        let (function, owned) = (self.default_function_name(), &self.owned);
+        quote!(fn #function() -> #owned { #expression })
+    }
+
+    /// Constants that fail to compile if an option does not suit the type.
+    pub(crate) fn checks(&self) -> TokenStream {
+        let mut checks = Checks {
+            owned: &self.owned,
+            tokens: TokenStream::new(),
+        };
+        let Constraints {
+            range,
+            length,
+            pattern,
+            format,
+            items,
+        } = &self.parameter.constraints;
+        if let Some(range) = range {
+            checks.suits(
+                range.key,
+                "RANGE",
+                "`range` applies to numbers; for text use `length` or `pattern`",
+            );
+            for end in [&range.value.start, &range.value.end].into_iter().flatten() {
+                checks.fits(end);
+            }
+        }
+        if let Some(length) = length {
+            checks.suits(
+                length.key,
+                "LENGTH",
+                "`length` applies to text and lists; for numbers use `range`",
+            );
+        }
+        for text in [pattern, format].into_iter().flatten() {
+            checks.suits(
+                text.key,
+                "TEXT",
+                "`pattern` and `format` apply to text; for numbers use `range`",
+            );
+        }
+        if let Some(items) = items {
+            checks.suits(
+                items.key,
+                "ITEMS",
+                "`items` applies to lists; say it without `items(…)`",
+            );
+        }
+        if let Some(header) = &self.parameter.header {
+            checks.suits(
+                header.span(),
+                "HEADER",
+                "a header mirrors text, a boolean or a whole number",
+            );
+            checks.tokens.extend(crate::expand::tokens::assert_verdict(
+                header.span(),
+                &quote!(__mcp::rules::header(#header)),
+            ));
+        }
+        if self.handler.kind == Kind::Completer && self.index == 0 {
+            let span = self.parameter.ty.span();
+            checks.suits(
+                span,
+                "TEXT",
+                "the first parameter of a completer is the text typed so far: `partial: &str`",
+            );
+            checks.tokens.extend(crate::expand::tokens::assert_verdict(
+                span,
+                &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[0])),
+            ));
+        }
+        checks.tokens
+    }
+}
+
+/// Checks of one type.
+struct Checks<'a> {
+    owned: &'a TokenStream,
+    tokens: TokenStream,
+}
+
+impl Checks<'_> {
+    /// The probe of the type says that an option makes sense.
+    fn suits(&mut self, span: Span, constant: &str, message: &str) {
+        let constant = Ident::new(constant, Span::call_site());
+        let owned = self.owned;
+        self.tokens.extend(quote_spanned!(at(span)=>
+            const _: () = {
+                use __mcp::ConstraintFallback as _;
+                // Keeps the import in use where the type answers by itself.
+                ::core::assert!(<__mcp::Probe<()>>::#constant);
+                ::core::assert!(<__mcp::Probe<#owned>>::#constant, #message);
+            };
+        ));
+    }
+
+    /// A number is one the type can hold.
+    fn fits(&mut self, number: &Number) {
+        let NumberValue::Integer(value) = number.value else {
+            return;
+        };
+        let owned = self.owned;
+        self.tokens.extend(quote_spanned!(at(number.span)=>
+            const _: () = {
+                use __mcp::ConstraintFallback as _;
+                ::core::assert!(<__mcp::Probe<()>>::RANGE);
+                ::core::assert!(
+                    <__mcp::Probe<#owned>>::MIN <= #value && #value <= <__mcp::Probe<#owned>>::MAX,
+                    "the type of the argument cannot hold this number"
+                );
+            };
+        ));
+    }
+}
+
+/// An expression of type `Constraints`.
+fn constraints(constraints: &Constraints, example: Option<&str>) -> TokenStream {
+    let Constraints {
+        range,
+        length,
+        pattern,
+        format,
+        items,
+    } = constraints;
+    let mut fields = TokenStream::new();
+    let mut set = |name: &str, value: Option<TokenStream>| {
+        if value.is_some() {
+            let (name, value) = (Ident::new(name, Span::call_site()), option(value));
+            fields.extend(quote!(#name: #value,));
+        }
+    };
+    let end = |number: &Option<Number>| number.as_ref().map(bound);
+    set(
+        "minimum",
+        range.as_ref().and_then(|range| end(&range.value.start)),
+    );
+    set(
+        "maximum",
+        range.as_ref().and_then(|range| end(&range.value.end)),
+    );
+    let count = |count: Option<u64>| count.map(|count| quote!(#count));
+    set(
+        "min_length",
+        length.as_ref().and_then(|length| count(length.value.min)),
+    );
+    set(
+        "max_length",
+        length.as_ref().and_then(|length| count(length.value.max)),
+    );
+    let text = |text: &syn::LitStr| quote!(#text);
+    set(
+        "pattern",
+        pattern.as_ref().map(|pattern| text(&pattern.value)),
+    );
+    set("format", format.as_ref().map(|format| text(&format.value)));
+    set("example", example.map(|example| quote!(#example)));
+    set(
+        "items",
+        items.as_ref().map(|items| {
+            let items = self::constraints(&items.value, None);
+            quote!(&#items)
+        }),
+    );
+    quote!(__mcp::Constraints { #fields ..__mcp::Constraints::NONE })
+}
+
+fn bound(number: &Number) -> TokenStream {
+    match number.value {
+        NumberValue::Integer(value) => quote!(__mcp::Bound::Integer(#value)),
+        NumberValue::Float(value) => quote!(__mcp::Bound::Float(#value)),
+    }
+}

@@ -1,0 +1,81 @@
+//! Tokens of the user, fitted to where the expansion puts them.
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+
+/// A place in the user's source, with our own hygiene: carets land there, lints know that it is generated.
+pub(crate) fn at(span: Span) -> Span {
+    Span::call_site().located_at(span)
+}
+
+/// Replaces `Self`, which means nothing outside the `impl` block, and named lifetimes, which only the function knows.
+///
+/// `lifetime` takes the place of the latter: `_` where it can be inferred, `static` where it cannot.
+pub(crate) fn outside(
+    tokens: impl ToTokens,
+    self_type: Option<&syn::Type>,
+    lifetime: &str,
+) -> TokenStream {
+    let mut fitted = TokenStream::new();
+    let mut after_quote = false;
+    for tree in tokens.into_token_stream() {
+        let is_quote = matches!(&tree, TokenTree::Punct(punct) if punct.as_char() == '\'');
+        match tree {
+            TokenTree::Ident(ident) if after_quote => {
+                let name = if ident == "static" {
+                    "static"
+                } else {
+                    lifetime
+                };
+                fitted.extend([TokenTree::Ident(word(name, ident.span()))]);
+            }
+            TokenTree::Ident(ident) if ident == "Self" => match self_type {
+                Some(ty) => fitted.extend(quote!(#ty)),
+                None => fitted.extend([TokenTree::Ident(ident)]),
+            },
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(
+                    group.delimiter(),
+                    outside(group.stream(), self_type, lifetime),
+                );
+                inner.set_span(group.span());
+                fitted.extend([TokenTree::Group(inner)]);
+            }
+            other => fitted.extend([other]),
+        }
+        after_quote = is_quote;
+    }
+    fitted
+}
+
+fn word(name: &str, span: Span) -> syn::Ident {
+    // `_` and `static` are no ordinary identifiers, but after a quote they are lifetimes.
+    syn::Ident::new(name, span)
+}
+
+/// The place of the first token.
+pub(crate) fn first_span(tokens: &TokenStream) -> Span {
+    tokens
+        .clone()
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |tree| tree.span())
+}
+
+/// An anonymous constant that fails to compile, at `span`, with the text of a verdict.
+pub(crate) fn assert_verdict(span: Span, verdict: &TokenStream) -> TokenStream {
+    quote::quote_spanned!(at(span)=>
+        const _: () = {
+            const __MCP_VERDICT: __mcp::rules::Verdict = #verdict;
+            ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+        };
+    )
+}
+
+/// `Some(tokens)` or `None`, by their full names.
+pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
+    }
+}

@@ -1,0 +1,91 @@
+//! Values of options as expressions.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::expand::tokens::option;
+use crate::parse::value::{Cache, Icon, Theme, Time};
+
+/// An expression of type `Duration`.
+pub(crate) fn duration(time: &Time) -> TokenStream {
+    match time {
+        Time::Milliseconds(milliseconds) => {
+            quote!(::core::time::Duration::from_millis(#milliseconds))
+        }
+        Time::Expression(expression) => quote!(#expression),
+    }
+}
+
+/// A variant of `CacheScope`.
+pub(crate) fn cache_scope(cache: Cache) -> TokenStream {
+    match cache {
+        Cache::Public => quote!(__mcp::CacheScope::Public),
+        Cache::Private => quote!(__mcp::CacheScope::Private),
+    }
+}
+
+/// A function that makes the icons; `None` if there are none.
+pub(crate) fn icons(icons: &[Icon]) -> Option<TokenStream> {
+    if icons.is_empty() {
+        return None;
+    }
+    let icons = icons.iter().map(|icon| {
+        let src = &icon.src;
+        let mime_type = icon
+            .mime_type
+            .as_ref()
+            .map(|mime_type| quote!(.with_mime_type(#mime_type)));
+        let sizes = icon
+            .sizes
+            .iter()
+            .flat_map(|sizes| {
+                let span = sizes.span();
+                sizes
+                    .value()
+                    .split_whitespace()
+                    .map(|size| syn::LitStr::new(size, span))
+                    .collect::<Vec<_>>()
+            })
+            .map(|size| quote!(.with_size(#size)));
+        let theme = icon.theme.map(|theme| match theme {
+            Theme::Light => quote!(.with_theme(__mcp::IconTheme::Light)),
+            Theme::Dark => quote!(.with_theme(__mcp::IconTheme::Dark)),
+        });
+        quote!(__mcp::Icon::new(#src) #mime_type #(#sizes)* #theme)
+    });
+    Some(quote!(|| ::std::vec::Vec::from([#(#icons),*])))
+}
+
+/// A function that makes the `_meta` object.
+pub(crate) fn meta(expression: &syn::Expr) -> TokenStream {
+    quote!(|| #expression)
+}
+
+/// Fields of `Options`, those that say something.
+#[derive(Default)]
+pub(crate) struct Fields(TokenStream);
+
+impl Fields {
+    /// `name: value`
+    pub(crate) fn set(&mut self, name: &str, value: &TokenStream) {
+        let name = syn::Ident::new(name, proc_macro2::Span::call_site());
+        self.0.extend(quote!(#name: #value,));
+    }
+
+    /// `name: Some(value)`, if there is a value.
+    pub(crate) fn set_some(&mut self, name: &str, value: Option<TokenStream>) {
+        if value.is_some() {
+            self.set(name, &option(value));
+        }
+    }
+
+    /// The whole value.
+    pub(crate) fn finish(self) -> TokenStream {
+        let fields = self.0;
+        if fields.is_empty() {
+            quote!(__mcp::Options::NONE)
+        } else {
+            quote!(__mcp::Options { #fields ..__mcp::Options::NONE })
+        }
+    }
+}

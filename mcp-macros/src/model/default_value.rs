@@ -1,0 +1,117 @@
+//! Literal values: the JSON a client could have sent.
+
+use crate::parse::argument::DefaultOption;
+
+/// What an argument is when it is left out.
+pub(crate) enum DefaultValue {
+    /// JSON text.
+    Json(String),
+    /// What the type's `Default` gives.
+    OfType,
+    /// A Rust expression.
+    Rust(Box<syn::Expr>),
+}
+
+impl DefaultValue {
+    pub(crate) fn from_option(option: DefaultOption) -> Self {
+        match option {
+            DefaultOption::OfType => Self::OfType,
+            DefaultOption::Value(value) => match to_json(&value) {
+                Some(json) => Self::Json(json),
+                None => Self::Rust(Box::new(value)),
+            },
+        }
+    }
+}
+
+/// The JSON text of a literal, or of an array of literals; `None` for any other expression.
+pub(crate) fn to_json(expression: &syn::Expr) -> Option<String> {
+    match expression {
+        syn::Expr::Lit(literal) => literal_to_json(&literal.lit),
+        syn::Expr::Unary(syn::ExprUnary {
+            op: syn::UnOp::Neg(_),
+            expr,
+            ..
+        }) => match &**expr {
+            syn::Expr::Lit(syn::ExprLit {
+                lit: lit @ (syn::Lit::Int(_) | syn::Lit::Float(_)),
+                ..
+            }) => literal_to_json(lit).map(|number| format!("-{number}")),
+            _ => None,
+        },
+        syn::Expr::Array(array) => {
+            let items: Option<Vec<String>> = array.elems.iter().map(to_json).collect();
+            items.map(|items| format!("[{}]", items.join(",")))
+        }
+        _ => None,
+    }
+}
+
+fn literal_to_json(literal: &syn::Lit) -> Option<String> {
+    match literal {
+        syn::Lit::Str(text) => Some(quote(&text.value())),
+        syn::Lit::Char(character) => Some(quote(&character.value().to_string())),
+        syn::Lit::Bool(value) => Some(value.value.to_string()),
+        syn::Lit::Int(value) => Some(value.base10_digits().to_owned()),
+        // Rust writes `1.`, JSON does not.
+        syn::Lit::Float(value) => {
+            let digits = value.base10_digits();
+            Some(if digits.ends_with('.') {
+                format!("{digits}0")
+            } else {
+                digits.to_owned()
+            })
+        }
+        _ => None,
+    }
+}
+
+fn quote(text: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut json = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => json.push_str("\\\""),
+            '\\' => json.push_str("\\\\"),
+            control if control < ' ' => {
+                // Writing to a string cannot fail.
+                let _ = write!(json, "\\u{:04x}", u32::from(control));
+            }
+            other => json.push(other),
+        }
+    }
+    json.push('"');
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::to_json;
+
+    #[test]
+    fn literals_are_json_and_other_expressions_are_not() {
+        let cases = [
+            ("10", Some("10")),
+            ("1_000u32", Some("1000")),
+            ("0xff", Some("255")),
+            ("-5", Some("-5")),
+            ("1.", Some("1.0")),
+            ("1.5e3", Some("1.5e3")),
+            ("true", Some("true")),
+            (r#""a\"b\n""#, Some(r#""a\"b\u000a""#)),
+            ("'x'", Some("\"x\"")),
+            (r#"["a", "b"]"#, Some(r#"["a","b"]"#)),
+            ("[]", Some("[]")),
+            ("None", None),
+            ("1 + 1", None),
+            ("[x]", None),
+            ("-x", None),
+            ("b\"x\"", None),
+        ];
+        for (text, expected) in cases {
+            let expression = syn::parse_str(text).unwrap();
+            assert_eq!(to_json(&expression).as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! A parameter of an annotated function.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
+
+use darling::FromAttributes;
+
+use crate::model::default_value::{self, DefaultValue};
+use crate::model::handler::Name;
+use crate::model::{Errors, Kind};
+use crate::parse::argument::{
+    ArgumentOptions, ItemOptions, Length, NumberValue, Range, parse_complete,
+};
+use crate::parse::doc_comment;
+use crate::parse::value::{Expression, Keyed};
+
+/// A parameter other than `self`.
+pub(crate) struct Parameter {
+    pub(crate) name: Name,
+    /// An expression of type `&'static str`.
+    pub(crate) description: Option<TokenStream>,
+    /// The type as it is written, or for `&T` what it refers to.
+    pub(crate) ty: syn::Type,
+    /// Whether it is lent: `&T`.
+    pub(crate) lent: bool,
+    pub(crate) constraints: Constraints,
+    /// JSON text.
+    pub(crate) example: Option<String>,
+    pub(crate) default: Option<Keyed<DefaultValue>>,
+    pub(crate) completer: Option<syn::Path>,
+    pub(crate) header: Option<syn::LitStr>,
+    pub(crate) flatten: bool,
+}
+
+/// What must hold for a value.
+#[derive(Default)]
+pub(crate) struct Constraints {
+    pub(crate) range: Option<Keyed<Range>>,
+    pub(crate) length: Option<Keyed<Length>>,
+    pub(crate) pattern: Option<Keyed<syn::LitStr>>,
+    pub(crate) format: Option<Keyed<syn::LitStr>>,
+    pub(crate) items: Option<Keyed<Box<Constraints>>>,
+}
+
+impl Constraints {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.range.is_none()
+            && self.length.is_none()
+            && self.pattern.is_none()
+            && self.format.is_none()
+            && self.items.is_none()
+    }
+
+    fn from_items(options: ItemOptions) -> Self {
+        Self {
+            range: options.range,
+            length: options.length,
+            pattern: options.pattern,
+            format: options.format,
+            items: options.items.map(|items| Keyed {
+                key: items.key,
+                value: Box::new(Self::from_items(*items.value)),
+            }),
+        }
+    }
+
+    /// An empty range allows nothing, which nobody wants.
+    fn check(&self, errors: &mut Errors) {
+        if let Some(Keyed {
+            key,
+            value:
+                Range {
+                    start: Some(start),
+                    end: Some(end),
+                },
+        }) = &self.range
+        {
+            let empty = match (start.value, end.value) {
+                (NumberValue::Integer(start), NumberValue::Integer(end)) => start > end,
+                (NumberValue::Float(start), NumberValue::Float(end)) => start > end,
+                _ => {
+                    errors.push(syn::Error::new(
+                        *key,
+                        "both ends of a range are whole numbers, or both are decimal",
+                    ));
+                    false
+                }
+            };
+            if empty {
+                errors.push(syn::Error::new(
+                    *key,
+                    "this range is empty, so no value would be allowed",
+                ));
+            }
+        }
+        if let Some(Keyed {
+            key,
+            value:
+                Length {
+                    min: Some(min),
+                    max: Some(max),
+                },
+        }) = &self.length
+            && min > max
+        {
+            errors.push(syn::Error::new(
+                *key,
+                "this range is empty, so no length would be allowed",
+            ));
+        }
+        if let Some(items) = &self.items {
+            items.value.check(errors);
+        }
+    }
+}
+
+impl Parameter {
+    /// The parameters of a signature, as far as they are valid. `markers` are what stood on each.
+    pub(crate) fn from_signature(
+        kind: Kind,
+        signature: &syn::Signature,
+        markers: &[Vec<syn::Attribute>],
+        errors: &mut Errors,
+    ) -> Vec<Self> {
+        let typed = signature.inputs.iter().filter_map(|input| match input {
+            syn::FnArg::Typed(parameter) => Some(parameter),
+            syn::FnArg::Receiver(_) => None,
+        });
+        typed
+            .zip(markers)
+            .filter_map(|(parameter, markers)| Self::from_syntax(kind, parameter, markers, errors))
+            .collect()
+    }
+
+    fn from_syntax(
+        kind: Kind,
+        parameter: &syn::PatType,
+        markers: &[syn::Attribute],
+        errors: &mut Errors,
+    ) -> Option<Self> {
+        let options = errors.take(ArgumentOptions::from_attributes(markers).map_err(Into::into));
+        let completer = errors.take(parse_complete(markers)).flatten();
+        let ident = errors.take(plain_name(kind, &parameter.pat));
+        let ty = errors.take(lent_or_owned(kind, &parameter.ty));
+        if let Some(attribute) = parameter.attrs.first() {
+            errors.push(syn::Error::new_spanned(
+                attribute,
+                format!(
+                    "a parameter of a {} takes `#[arg(…)]`, `#[complete(…)]` and doc comments only",
+                    kind.noun()
+                ),
+            ));
+        }
+        if let Some(completer) = &completer
+            && !matches!(kind, Kind::Prompt | Kind::ResourceTemplate)
+        {
+            errors.push(syn::Error::new(
+                completer.key,
+                format!("clients complete arguments of prompts and resource templates only, not of a {}", kind.noun()),
+            ));
+        }
+        let (options, ident, (lent, ty)) = (options?, ident?, ty?);
+        check_options(kind, &options, errors);
+        let example = options.example.and_then(|Expression(example)| {
+            let json = default_value::to_json(&example);
+            if json.is_none() {
+                errors.push(syn::Error::new_spanned(example, "an example is a literal"));
+            }
+            json
+        });
+        let constraints = Constraints {
+            range: options.range,
+            length: options.length,
+            pattern: options.pattern,
+            format: options.format,
+            items: options.items.map(|items| Keyed {
+                key: items.key,
+                value: Box::new(Constraints::from_items(items.value)),
+            }),
+        };
+        constraints.check(errors);
+        Some(Self {
+            name: Name::new(options.name.as_ref(), &ident),
+            description: match options.description {
+                Some(Expression(description)) => Some(quote::quote!(#description)),
+                None => doc_comment::from_attributes(markers),
+            },
+            ty,
+            lent,
+            constraints,
+            example,
+            default: options.default.map(|default| Keyed {
+                key: default.key,
+                value: DefaultValue::from_option(default.value),
+            }),
+            completer: completer.map(|completer| completer.value),
+            header: options.header,
+            flatten: options.flatten.is_present(),
+        })
+    }
+}
+
+/// Some options exclude each other, and headers mirror arguments of tools only.
+fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
+    if let Some(header) = &options.header
+        && kind != Kind::Tool
+    {
+        errors.push(syn::Error::new(
+            header.span(),
+            format!(
+                "headers mirror arguments of tools only, not of a {}",
+                kind.noun()
+            ),
+        ));
+    }
+    if !options.flatten.is_present() {
+        return;
+    }
+    if kind != Kind::Tool {
+        errors.push(syn::Error::new(
+            options.flatten.span(),
+            format!(
+                "`flatten` is for tools; the arguments of a {} are named one by one",
+                kind.noun()
+            ),
+        ));
+    }
+    let others = [
+        options.name.as_ref().map(syn::LitStr::span),
+        options.default.as_ref().map(|option| option.key),
+        options.range.as_ref().map(|option| option.key),
+        options.length.as_ref().map(|option| option.key),
+        options.pattern.as_ref().map(|option| option.key),
+        options.format.as_ref().map(|option| option.key),
+        options.items.as_ref().map(|option| option.key),
+        options.header.as_ref().map(syn::LitStr::span),
+    ];
+    for span in others.into_iter().flatten() {
+        errors.push(syn::Error::new(
+            span,
+            "a flattened parameter is not one argument but several; say this on the fields of its type",
+        ));
+    }
+}
+
+fn plain_name(kind: Kind, pattern: &syn::Pat) -> syn::Result<syn::Ident> {
+    match pattern {
+        syn::Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+            Ok(name.ident.clone())
+        }
+        other => Err(syn::Error::new_spanned(
+            other,
+            format!(
+                "a {} argument needs a plain name, because the name becomes a JSON property",
+                kind.noun()
+            ),
+        )),
+    }
+}
+
+/// Whether a type is `&T`, and the type or the `T`.
+fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
+    let (lent, ty) = match ty {
+        syn::Type::Reference(reference) => {
+            if let Some(mutability) = &reference.mutability {
+                return Err(syn::Error::new(
+                    mutability.span,
+                    format!(
+                        "a {} argument belongs to one call; take it by value, and write `mut` before its name",
+                        kind.noun()
+                    ),
+                ));
+            }
+            if let Some(lifetime) = &reference.lifetime
+                && lifetime.ident == "static"
+            {
+                return Err(syn::Error::new(
+                    lifetime.span(),
+                    format!(
+                        "a {} argument lives as long as the call; leave `'static` out, or take an owned type",
+                        kind.noun()
+                    ),
+                ));
+            }
+            (true, &*reference.elem)
+        }
+        other => (false, other),
+    };
+    if let Some(span) = find_impl(ty.to_token_stream()) {
+        return Err(syn::Error::new(
+            span,
+            format!(
+                "a {} argument needs a type that can be named; write it instead of `impl …`",
+                kind.noun()
+            ),
+        ));
+    }
+    Ok((lent, ty.clone()))
+}
+
+/// Where the word `impl` stands in a type.
+pub(crate) fn find_impl(tokens: TokenStream) -> Option<Span> {
+    tokens.into_iter().find_map(|tree| match tree {
+        TokenTree::Ident(ident) if ident == "impl" => Some(ident.span()),
+        TokenTree::Group(group) => find_impl(group.stream()),
+        _ => None,
+    })
+}

@@ -1,0 +1,38 @@
+//! A prompt.
+
+use proc_macro2::TokenStream;
+
+use crate::model::Errors;
+use crate::model::handler::{Common, Options};
+use crate::parse::item_options::parse_options;
+use crate::parse::prompt::PromptOptions;
+use crate::parse::value::{Expression, Icon, Icons};
+
+/// What the options of a prompt say.
+pub(crate) struct Prompt {
+    pub(crate) title: Option<syn::LitStr>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<syn::Expr>,
+    pub(crate) group: Option<syn::LitStr>,
+}
+
+impl Prompt {
+    pub(crate) fn from_tokens(
+        tokens: TokenStream,
+        errors: &mut Errors,
+    ) -> Option<(Common, Options)> {
+        let options: PromptOptions = errors.take(parse_options(tokens))?;
+        let common = Common {
+            name: options.name,
+            description: options.description,
+            runtime: options.runtime,
+        };
+        let prompt = Self {
+            title: options.title,
+            icons: options.icons.map(|Icons(icons)| icons).unwrap_or_default(),
+            meta: options.meta.map(|Expression(meta)| meta),
+            group: options.group,
+        };
+        Some((common, Options::Prompt(prompt)))
+    }
+}

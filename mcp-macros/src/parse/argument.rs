@@ -1,0 +1,228 @@
+//! What stands on a parameter: `#[arg(…)]` and `#[complete(…)]`.
+
+use darling::util::Flag;
+use darling::{Error, FromAttributes, FromMeta, Result};
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use crate::parse::value::{Expression, Keyed, needs_value};
+
+/// What stands in the parentheses of `#[arg(…)]`.
+#[derive(Default, FromAttributes)]
+#[darling(attributes(arg))]
+pub(crate) struct ArgumentOptions {
+    /// What it means, if not the doc comment.
+    pub(crate) description: Option<Expression>,
+    /// The name on the wire, if not that of the parameter.
+    pub(crate) name: Option<syn::LitStr>,
+    /// What it is when left out: a literal is JSON, anything else is Rust.
+    pub(crate) default: Option<Keyed<DefaultOption>>,
+    /// The numbers allowed.
+    pub(crate) range: Option<Keyed<Range>>,
+    /// How many characters or items are allowed.
+    pub(crate) length: Option<Keyed<Length>>,
+    /// A regular expression that matches somewhere in it.
+    pub(crate) pattern: Option<Keyed<syn::LitStr>>,
+    /// The `format` keyword.
+    pub(crate) format: Option<Keyed<syn::LitStr>>,
+    /// What holds for each item of an array.
+    pub(crate) items: Option<Keyed<ItemOptions>>,
+    /// A sample value.
+    pub(crate) example: Option<Expression>,
+    /// The header that mirrors it.
+    pub(crate) header: Option<syn::LitStr>,
+    /// It takes the whole argument object.
+    pub(crate) flatten: Flag,
+}
+
+/// What stands in `items(…)`.
+#[derive(Default, FromMeta)]
+pub(crate) struct ItemOptions {
+    /// The numbers allowed.
+    pub(crate) range: Option<Keyed<Range>>,
+    /// How many characters or items are allowed.
+    pub(crate) length: Option<Keyed<Length>>,
+    /// A regular expression that matches somewhere in it.
+    pub(crate) pattern: Option<Keyed<syn::LitStr>>,
+    /// The `format` keyword.
+    pub(crate) format: Option<Keyed<syn::LitStr>>,
+    /// What holds for each item of an inner array.
+    pub(crate) items: Option<Keyed<Box<ItemOptions>>>,
+}
+
+/// `default`, or `default = value`.
+#[derive(Clone, Debug)]
+pub(crate) enum DefaultOption {
+    /// What the type's `Default` gives.
+    OfType,
+    /// This value.
+    Value(syn::Expr),
+}
+
+impl FromMeta for DefaultOption {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        match item {
+            syn::Meta::Path(_) => Ok(Self::OfType),
+            syn::Meta::NameValue(pair) => Ok(Self::Value(pair.value.clone())),
+            syn::Meta::List(_) => Err(needs_value(item)),
+        }
+    }
+}
+
+/// A number in a range, as it is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Number {
+    pub(crate) span: Span,
+    pub(crate) value: NumberValue,
+}
+
+/// The value of a [`Number`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum NumberValue {
+    Integer(i128),
+    Float(f64),
+}
+
+/// `range(1..=100)`: both ends are inclusive here.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    pub(crate) start: Option<Number>,
+    pub(crate) end: Option<Number>,
+}
+
+impl FromMeta for Range {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        const FORM: &str =
+            "`range` takes a range of numbers: `range(1..=100)`, `range(0.5..)` or `range(..=10)`";
+        let range = parse_range(item, FORM)?;
+        let start = range.start.as_deref().map(parse_number).transpose()?;
+        let mut end = range.end.as_deref().map(parse_number).transpose()?;
+        if matches!(range.limits, syn::RangeLimits::HalfOpen(_))
+            && let Some(end) = &mut end
+        {
+            match &mut end.value {
+                NumberValue::Integer(value) => *value = value.saturating_sub(1),
+                NumberValue::Float(_) => {
+                    return Err(Error::custom(
+                        "a range of decimal numbers includes its end: write `..=`",
+                    )
+                    .with_span(&range.limits));
+                }
+            }
+        }
+        Ok(Self { start, end })
+    }
+}
+
+/// `length(1..=200)`, or `length(5)` for exactly that.
+#[derive(Clone, Debug)]
+pub(crate) struct Length {
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+}
+
+impl FromMeta for Length {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        const FORM: &str = "`length` takes a range of whole numbers: `length(1..=200)`, `length(..=10)`, or `length(5)` for exactly five";
+        if let syn::Meta::List(list) = item
+            && let Ok(exact) = list.parse_args::<syn::LitInt>()
+        {
+            let exact = exact.base10_parse()?;
+            return Ok(Self {
+                min: Some(exact),
+                max: Some(exact),
+            });
+        }
+        let range = parse_range(item, FORM)?;
+        let end = |expression: Option<&syn::Expr>| match expression {
+            None => Ok(None),
+            Some(syn::Expr::Lit(syn::ExprLit {
+                lit: syn::Lit::Int(value),
+                ..
+            })) => Ok(Some(value.base10_parse::<u64>()?)),
+            Some(other) => Err(Error::custom(FORM).with_span(other)),
+        };
+        let min = end(range.start.as_deref())?;
+        let mut max = end(range.end.as_deref())?;
+        if matches!(range.limits, syn::RangeLimits::HalfOpen(_)) {
+            max = max.map(|max| max.saturating_sub(1));
+        }
+        Ok(Self { min, max })
+    }
+}
+
+fn parse_range(item: &syn::Meta, form: &str) -> Result<syn::ExprRange> {
+    let expression = match item {
+        syn::Meta::List(list) => list.parse_args::<syn::Expr>(),
+        syn::Meta::NameValue(pair) => Ok(pair.value.clone()),
+        syn::Meta::Path(path) => return Err(Error::custom(form).with_span(path)),
+    };
+    match expression {
+        Ok(syn::Expr::Range(range)) if range.start.is_some() || range.end.is_some() => Ok(range),
+        Ok(other) => Err(Error::custom(form).with_span(&other)),
+        Err(error) => Err(Error::custom(form).with_span(&error.span())),
+    }
+}
+
+fn parse_number(expression: &syn::Expr) -> Result<Number> {
+    let (negative, literal) = match expression {
+        syn::Expr::Unary(syn::ExprUnary {
+            op: syn::UnOp::Neg(_),
+            expr,
+            ..
+        }) => (true, &**expr),
+        other => (false, other),
+    };
+    let value = match literal {
+        syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Int(value),
+            ..
+        }) => {
+            let value: i128 = value.base10_parse()?;
+            NumberValue::Integer(if negative { -value } else { value })
+        }
+        syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Float(value),
+            ..
+        }) => {
+            let value: f64 = value.base10_parse()?;
+            NumberValue::Float(if negative { -value } else { value })
+        }
+        other => {
+            return Err(Error::custom("an end of a range is a literal number").with_span(other));
+        }
+    };
+    Ok(Number {
+        span: literal.span(),
+        value,
+    })
+}
+
+/// The function of `#[complete(function)]`, if there is one among these attributes.
+pub(crate) fn parse_complete(
+    attributes: &[syn::Attribute],
+) -> syn::Result<Option<Keyed<syn::Path>>> {
+    let mut found = None;
+    for attribute in attributes {
+        if !attribute.path().is_ident("complete") {
+            continue;
+        }
+        if found.is_some() {
+            return Err(syn::Error::new_spanned(
+                attribute.path(),
+                "an argument has one completer",
+            ));
+        }
+        let value = attribute.parse_args::<syn::Path>().map_err(|_| {
+            syn::Error::new_spanned(
+                attribute.path(),
+                "`complete` takes the path of a function: `#[complete(languages)]`",
+            )
+        })?;
+        found = Some(Keyed {
+            key: attribute.path().span(),
+            value,
+        });
+    }
+    Ok(found)
+}

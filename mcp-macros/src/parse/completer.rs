@@ -1,0 +1,19 @@
+//! The options of `#[completer(…)]`.
+
+use darling::FromMeta;
+
+use crate::parse::value::{Keyed, PathValue};
+
+/// What stands in the parentheses of `#[completer(…)]`.
+#[derive(Default, FromMeta)]
+pub(crate) struct CompleterOptions {
+    /// The prompt it completes an argument of.
+    pub(crate) prompt: Option<Keyed<PathValue>>,
+    /// The template it completes a variable of.
+    pub(crate) template: Option<Keyed<PathValue>>,
+    /// Which argument or variable.
+    pub(crate) argument: Option<syn::LitStr>,
+    /// The path of the runtime crate.
+    #[darling(rename = "crate")]
+    pub(crate) runtime: Option<PathValue>,
+}

@@ -1,0 +1,162 @@
+//! Splits an `impl` block into its head and its items. Only functions are looked into.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::discouraged::Speculative;
+use syn::parse::{Parse, ParseStream};
+
+use crate::parse::function::Function;
+
+/// An `impl` block as it is written.
+pub(crate) struct ImplBlock {
+    pub(crate) attributes: Vec<syn::Attribute>,
+    unsafety: Option<syn::Token![unsafe]>,
+    impl_token: syn::Token![impl],
+    pub(crate) generics: syn::Generics,
+    /// The trait that is implemented, which should not be there.
+    pub(crate) of_trait: Option<(syn::Path, syn::Token![for])>,
+    pub(crate) self_type: syn::Type,
+    brace: syn::token::Brace,
+    pub(crate) items: Vec<Item>,
+}
+
+/// An item of an `impl` block.
+pub(crate) enum Item {
+    /// A method or associated function.
+    Function(Box<Function>),
+    /// Anything else, untouched.
+    Other(TokenStream),
+}
+
+impl Parse for ImplBlock {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attributes = input.call(syn::Attribute::parse_outer)?;
+        let unsafety = input.parse()?;
+        let impl_token = input.parse()?;
+        let mut generics: syn::Generics = input.parse()?;
+        let of_trait = parse_trait(input)?;
+        let self_type = input.parse()?;
+        generics.where_clause = input.parse()?;
+        let content;
+        let brace = syn::braced!(content in input);
+        let mut items = Vec::new();
+        while !content.is_empty() {
+            items.push(content.parse()?);
+        }
+        Ok(Self {
+            attributes,
+            unsafety,
+            impl_token,
+            generics,
+            of_trait,
+            self_type,
+            brace,
+            items,
+        })
+    }
+}
+
+fn parse_trait(input: ParseStream<'_>) -> syn::Result<Option<(syn::Path, syn::Token![for])>> {
+    let fork = input.fork();
+    let head = fork
+        .parse::<syn::Path>()
+        .and_then(|path| Ok((path, fork.parse()?)));
+    if head.is_ok() {
+        input.advance_to(&fork);
+    }
+    Ok(head.ok())
+}
+
+impl Parse for Item {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let fork = input.fork();
+        let attributes = fork.call(syn::Attribute::parse_outer)?;
+        let visibility = fork.parse()?;
+        if is_function(&fork) {
+            let function = Function {
+                attributes,
+                visibility,
+                signature: fork.parse()?,
+                body: parse_body(&fork)?,
+            };
+            input.advance_to(&fork);
+            return Ok(Self::Function(Box::new(function)));
+        }
+        parse_other(input, &fork)
+    }
+}
+
+fn is_function(input: ParseStream<'_>) -> bool {
+    input.peek(syn::Token![fn])
+        || input.peek(syn::Token![async])
+        || input.peek(syn::Token![unsafe])
+        || input.peek(syn::Token![extern])
+        || (input.peek(syn::Token![const])
+            && (input.peek2(syn::Token![fn])
+                || input.peek2(syn::Token![async])
+                || input.peek2(syn::Token![unsafe])
+                || input.peek2(syn::Token![extern])))
+}
+
+/// The block of a function, or the semicolon in its place.
+fn parse_body(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    input
+        .parse::<TokenTree>()
+        .map(|tree| tree.into_token_stream())
+}
+
+/// A constant or type reaches to its `;`, a macro call to its `;` or its braces.
+fn parse_other(input: ParseStream<'_>, after_head: ParseStream<'_>) -> syn::Result<Item> {
+    let ends_at_brace = !after_head.peek(syn::Token![const]) && !after_head.peek(syn::Token![type]);
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() {
+        let tree: TokenTree = input.parse()?;
+        let ends = match &tree {
+            TokenTree::Punct(punct) => punct.as_char() == ';',
+            TokenTree::Group(group) => {
+                ends_at_brace && group.delimiter() == proc_macro2::Delimiter::Brace
+            }
+            _ => false,
+        };
+        tokens.extend([tree]);
+        if ends {
+            break;
+        }
+    }
+    Ok(Item::Other(tokens))
+}
+
+impl ImplBlock {
+    /// The conditions the block stands under.
+    pub(crate) fn cfgs(&self) -> impl Iterator<Item = syn::Attribute> {
+        self.attributes
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("cfg"))
+            .cloned()
+    }
+}
+
+impl ToTokens for ImplBlock {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        for attribute in &self.attributes {
+            attribute.to_tokens(tokens);
+        }
+        self.unsafety.to_tokens(tokens);
+        self.impl_token.to_tokens(tokens);
+        self.generics.to_tokens(tokens);
+        if let Some((path, for_token)) = &self.of_trait {
+            path.to_tokens(tokens);
+            for_token.to_tokens(tokens);
+        }
+        self.self_type.to_tokens(tokens);
+        self.generics.where_clause.to_tokens(tokens);
+        self.brace.surround(tokens, |tokens| {
+            for item in &self.items {
+                match item {
+                    Item::Function(function) => function.to_tokens(tokens),
+                    Item::Other(other) => other.to_tokens(tokens),
+                }
+            }
+        });
+    }
+}

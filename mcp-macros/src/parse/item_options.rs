@@ -1,0 +1,29 @@
+//! Reads what stands in the parentheses of an attribute.
+
+use darling::FromMeta;
+use darling::ast::NestedMeta;
+use proc_macro2::TokenStream;
+use syn::spanned::Spanned;
+
+/// Options that are all `key = value`.
+pub(crate) fn parse_options<T: FromMeta>(tokens: TokenStream) -> syn::Result<T> {
+    let options = NestedMeta::parse_meta_list(tokens)?;
+    Ok(T::from_list(&options)?)
+}
+
+/// A leading address, then options.
+pub(crate) fn parse_address_and_options<T: FromMeta>(
+    tokens: TokenStream,
+    attribute: &str,
+    example: &str,
+) -> syn::Result<(syn::LitStr, T)> {
+    let missing = format!("`{attribute}` starts with an address: `#[{attribute}(\"{example}\")]`");
+    let options = NestedMeta::parse_meta_list(tokens)?;
+    match options.split_first() {
+        Some((NestedMeta::Lit(syn::Lit::Str(address)), options)) => {
+            Ok((address.clone(), T::from_list(options)?))
+        }
+        Some((other, _)) => Err(syn::Error::new(other.span(), missing)),
+        None => Err(syn::Error::new(proc_macro2::Span::call_site(), missing)),
+    }
+}

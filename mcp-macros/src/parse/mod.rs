@@ -1,0 +1,13 @@
+//! From tokens to options and split functions. Nothing is decided here: see `model`.
+
+pub(crate) mod argument;
+pub(crate) mod completer;
+pub(crate) mod doc_comment;
+pub(crate) mod function;
+pub(crate) mod impl_block;
+pub(crate) mod item_options;
+pub(crate) mod prompt;
+pub(crate) mod resource;
+pub(crate) mod server;
+pub(crate) mod tool;
+pub(crate) mod value;

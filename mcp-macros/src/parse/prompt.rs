@@ -1,0 +1,25 @@
+//! The options of `#[prompt(…)]`.
+
+use darling::FromMeta;
+
+use crate::parse::value::{Expression, Icons, PathValue};
+
+/// What stands in the parentheses of `#[prompt(…)]`.
+#[derive(Default, FromMeta)]
+pub(crate) struct PromptOptions {
+    /// The name on the wire, if not that of the function.
+    pub(crate) name: Option<syn::LitStr>,
+    /// A name for people.
+    pub(crate) title: Option<syn::LitStr>,
+    /// What it is for, if not the doc comment.
+    pub(crate) description: Option<Expression>,
+    /// Pictures for user interfaces.
+    pub(crate) icons: Option<Icons>,
+    /// The `_meta` object, as an expression.
+    pub(crate) meta: Option<Expression>,
+    /// The group it can be selected by.
+    pub(crate) group: Option<syn::LitStr>,
+    /// The path of the runtime crate.
+    #[darling(rename = "crate")]
+    pub(crate) runtime: Option<PathValue>,
+}

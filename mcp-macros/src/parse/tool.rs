@@ -1,0 +1,63 @@
+//! The options of `#[tool(…)]`.
+
+use darling::FromMeta;
+use darling::util::Flag;
+
+use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time};
+
+/// What stands in the parentheses of `#[tool(…)]`.
+#[derive(Default, FromMeta)]
+pub(crate) struct ToolOptions {
+    /// The name on the wire, if not that of the function.
+    pub(crate) name: Option<syn::LitStr>,
+    /// A name for people.
+    pub(crate) title: Option<syn::LitStr>,
+    /// What it does, if not the doc comment.
+    pub(crate) description: Option<Expression>,
+    /// It changes nothing.
+    pub(crate) read_only: Option<Keyed<bool>>,
+    /// It may delete or overwrite.
+    pub(crate) destructive: Option<Keyed<bool>>,
+    /// Calling it again changes nothing more.
+    pub(crate) idempotent: Option<Keyed<bool>>,
+    /// It reaches things outside the server.
+    pub(crate) open_world: Option<Keyed<bool>>,
+    /// Pictures for user interfaces.
+    pub(crate) icons: Option<Icons>,
+    /// The `_meta` object, as an expression.
+    pub(crate) meta: Option<Expression>,
+    /// The group it can be selected by.
+    pub(crate) group: Option<syn::LitStr>,
+    /// It blocks its thread.
+    pub(crate) blocking: Option<Keyed<bool>>,
+    /// How long a call may take.
+    pub(crate) timeout: Option<Time>,
+    /// What a client must be able to do.
+    pub(crate) requires: Option<Requires>,
+    /// The input schema, if it shall not be generated.
+    pub(crate) schema: Option<Expression>,
+    /// Arguments are not coerced.
+    pub(crate) strict: Option<bool>,
+    /// How long a client may reuse an answer.
+    pub(crate) ttl: Option<Time>,
+    /// Who may share an answer.
+    pub(crate) cache: Option<Cache>,
+    /// The path of the runtime crate.
+    #[darling(rename = "crate")]
+    pub(crate) runtime: Option<PathValue>,
+}
+
+/// What stands in `requires(…)`.
+#[derive(Default, FromMeta)]
+pub(crate) struct Requires {
+    /// It can sample from a model.
+    pub(crate) sampling: Flag,
+    /// It can sample with tools.
+    pub(crate) sampling_tools: Flag,
+    /// It can ask the user with a form.
+    pub(crate) elicitation: Flag,
+    /// It can send the user to an address.
+    pub(crate) elicitation_url: Flag,
+    /// It can list its roots.
+    pub(crate) roots: Flag,
+}

@@ -1,0 +1,227 @@
+//! Values of options that several attributes share.
+
+use darling::{Error, FromMeta, Result};
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+/// A value together with the place of its key, for carets.
+#[derive(Clone, Debug)]
+pub(crate) struct Keyed<T> {
+    pub(crate) key: Span,
+    pub(crate) value: T,
+}
+
+impl<T: FromMeta> FromMeta for Keyed<T> {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        Ok(Self {
+            key: item.path().span(),
+            value: T::from_meta(item).map_err(|error| error.with_span(item))?,
+        })
+    }
+}
+
+/// A Rust expression, kept as it is: a string literal is a string, not an expression in quotes.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression(pub(crate) syn::Expr);
+
+impl FromMeta for Expression {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        match item {
+            syn::Meta::NameValue(pair) => Ok(Self(pair.value.clone())),
+            _ => Err(needs_value(item)),
+        }
+    }
+}
+
+/// The path of a function or crate.
+#[derive(Clone, Debug)]
+pub(crate) struct PathValue(pub(crate) syn::Path);
+
+impl FromMeta for PathValue {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        let Expression(value) = Expression::from_meta(item)?;
+        match value {
+            syn::Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path)),
+            other => Err(Error::custom("expected a path, without quotes").with_span(&other)),
+        }
+    }
+}
+
+/// A span of time: `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or an expression of type `Duration`.
+#[derive(Clone, Debug)]
+pub(crate) enum Time {
+    Milliseconds(u64),
+    Expression(syn::Expr),
+}
+
+impl FromMeta for Time {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        let Expression(value) = Expression::from_meta(item)?;
+        match &value {
+            syn::Expr::Lit(syn::ExprLit {
+                lit: syn::Lit::Str(text),
+                ..
+            }) => match parse_time(&text.value()) {
+                Some(milliseconds) => Ok(Self::Milliseconds(milliseconds)),
+                None => Err(Error::custom(format!(
+                    "`{}` is not a span of time; write a whole number and a unit: `250ms`, `5s`, `2m` or `1h`",
+                    text.value()
+                ))
+                .with_span(text)),
+            },
+            syn::Expr::Lit(_) => Err(Error::custom(
+                "a span of time needs a unit: `\"250ms\"`, `\"5s\"`, `\"2m\"` or `\"1h\"`",
+            )
+            .with_span(&value)),
+            _ => Ok(Self::Expression(value)),
+        }
+    }
+}
+
+fn parse_time(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit.trim_start() {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(milliseconds)
+}
+
+/// Who may share an answer: `"public"` or `"private"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cache {
+    Public,
+    Private,
+}
+
+impl FromMeta for Cache {
+    fn from_value(value: &syn::Lit) -> Result<Self> {
+        match value {
+            syn::Lit::Str(text) if text.value() == "public" => Ok(Self::Public),
+            syn::Lit::Str(text) if text.value() == "private" => Ok(Self::Private),
+            other => {
+                Err(Error::custom("`cache` is `\"public\"` or `\"private\"`").with_span(other))
+            }
+        }
+    }
+}
+
+/// `icons = ["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 96x96", theme = "dark")]`, or one text.
+#[derive(Clone, Debug)]
+pub(crate) struct Icons(pub(crate) Vec<Icon>);
+
+/// A picture.
+#[derive(Clone, Debug, FromMeta)]
+pub(crate) struct Icon {
+    /// Where it is.
+    pub(crate) src: syn::LitStr,
+    /// Its media type.
+    pub(crate) mime_type: Option<syn::LitStr>,
+    /// The sizes it suits, separated by spaces.
+    pub(crate) sizes: Option<syn::LitStr>,
+    /// The background it is drawn for.
+    pub(crate) theme: Option<Theme>,
+}
+
+/// The background of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Theme {
+    Light,
+    Dark,
+}
+
+impl FromMeta for Theme {
+    fn from_value(value: &syn::Lit) -> Result<Self> {
+        match value {
+            syn::Lit::Str(text) if text.value() == "light" => Ok(Self::Light),
+            syn::Lit::Str(text) if text.value() == "dark" => Ok(Self::Dark),
+            other => Err(Error::custom("`theme` is `\"light\"` or `\"dark\"`").with_span(other)),
+        }
+    }
+}
+
+const ICON_FORM: &str = "an icon is `\"https://…\"` or `icon(src = \"https://…\", mime_type = \"image/png\", \
+                         sizes = \"48x48\", theme = \"dark\")`";
+
+impl FromMeta for Icons {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        let Expression(value) = Expression::from_meta(item)?;
+        let icons = match &value {
+            syn::Expr::Array(array) => array.elems.iter().collect(),
+            other => vec![other],
+        };
+        if icons.is_empty() {
+            return Err(
+                Error::custom("`icons` is empty; name an icon or leave it out").with_span(&value),
+            );
+        }
+        let mut errors = Error::accumulator();
+        let icons = icons
+            .into_iter()
+            .filter_map(|icon| errors.handle(parse_icon(icon)))
+            .collect();
+        errors.finish_with(Self(icons))
+    }
+}
+
+fn parse_icon(expression: &syn::Expr) -> Result<Icon> {
+    match expression {
+        syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(src),
+            ..
+        }) => Ok(Icon {
+            src: src.clone(),
+            mime_type: None,
+            sizes: None,
+            theme: None,
+        }),
+        syn::Expr::Call(call) if is_word(&call.func, "icon") => {
+            let tokens = &call.args;
+            let options = darling::ast::NestedMeta::parse_meta_list(quote::quote!(#tokens))?;
+            Icon::from_list(&options).map_err(|error| error.with_span(&call.func))
+        }
+        other => Err(Error::custom(ICON_FORM).with_span(other)),
+    }
+}
+
+fn is_word(expression: &syn::Expr, word: &str) -> bool {
+    matches!(expression, syn::Expr::Path(path) if path.path.is_ident(word))
+}
+
+/// The error for a key without a value.
+pub(crate) fn needs_value(item: &syn::Meta) -> Error {
+    let name = item
+        .path()
+        .get_ident()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    Error::custom(format!("`{name}` needs a value: `{name} = …`")).with_span(item.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_time;
+
+    #[test]
+    fn a_span_of_time_is_a_whole_number_and_a_unit() {
+        let cases = [
+            ("250ms", Some(250)),
+            ("5s", Some(5_000)),
+            ("2 m", Some(120_000)),
+            ("1h", Some(3_600_000)),
+            ("5", None),
+            ("s", None),
+            ("1.5s", None),
+            ("-1s", None),
+            ("5 sec", None),
+            ("18446744073709551615h", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_time(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The call whose handler this thread is running, for `tracing` events to find their client.
+//!
+//! Kept only while somebody forwards events: otherwise a call pays one relaxed load.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::context::Outbound;
+
+static FORWARDING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<dyn Outbound>>> = const { RefCell::new(None) };
+}
+
+/// From now on, calls say who they are.
+pub(crate) fn forward() {
+    FORWARDING.store(true, Ordering::Relaxed);
+}
+
+/// Whether calls have to say who they are.
+pub(crate) fn is_forwarding() -> bool {
+    FORWARDING.load(Ordering::Relaxed)
+}
+
+/// Runs `work` as part of a call.
+pub(crate) fn within<T>(call: Option<Arc<dyn Outbound>>, work: impl FnOnce() -> T) -> T {
+    /// Puts back what was there before, also when `work` panics.
+    struct Restore(Option<Arc<dyn Outbound>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let before = self.0.take();
+            // The thread may be ending; then there is nothing to put back.
+            let _ = CURRENT.try_with(|current| current.replace(before));
+        }
+    }
+    let Some(call) = call else { return work() };
+    let _restore = Restore(CURRENT.with(|current| current.replace(Some(call))));
+    work()
+}
+
+/// The call this thread is running, if any.
+pub(crate) fn current() -> Option<Arc<dyn Outbound>> {
+    CURRENT
+        .try_with(|current| current.borrow().clone())
+        .ok()
+        .flatten()
+}

@@ -1,0 +1,162 @@
+//! What a message asks for: the first rows of the decision table, which era it belongs to.
+//!
+//! The body decides the era: a claim in `params._meta` makes a request modern and beats the method's name.
+//! Source: `docs/requirements.md`, section 3.2.
+
+use std::sync::Arc;
+
+use crate::dispatch::prepared::Prepared;
+use crate::dispatch::request::{Caller, Request};
+use crate::dispatch::session::Session;
+use crate::dispatch::{Dispatcher, legacy, modern};
+use crate::jsonrpc::{ErrorObject, Id, Member, Message, RequestId};
+use crate::protocol::{Claim, Era, Method, claim, encode, errors};
+
+/// What to do about a message.
+pub(crate) enum Decision<'m> {
+    /// Nothing.
+    Silent,
+    /// Send what was written.
+    Answered,
+    /// Run user code.
+    Call(Prepared<'m>),
+    /// The client takes back the request of this id.
+    Cancel(RequestId),
+}
+
+/// What answering a request came to, before it is written.
+pub(super) enum Answer<'m> {
+    /// What is to be sent now is written: the answer, or the first message of a request that stays open.
+    Written,
+    /// User code has to run.
+    Call(Prepared<'m>),
+}
+
+impl Dispatcher {
+    /// Decides what a message asks for. Appends at most one message to `out`. Runs no user code.
+    pub(crate) fn decide<'m>(
+        self: &Arc<Self>,
+        message: Message<'m>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Decision<'m> {
+        let Some(method) = message.method else {
+            // An answer to a request of ours that is not, or no longer, open.
+            tracing::debug!("a response to no request was ignored");
+            return Decision::Silent;
+        };
+        let id = match message.id {
+            Id::Absent => return notification(&method, &message.params, session),
+            Id::Valid(json) => RequestId::from_valid(json),
+            Id::Invalid => {
+                encode::error(
+                    out,
+                    None,
+                    &ErrorObject::invalid_request("`id` must be an integer or a string"),
+                );
+                return Decision::Answered;
+            }
+        };
+        if session.listens.iter().any(|listen| listen.id == id) {
+            encode::error(
+                out,
+                Some(&id),
+                &ErrorObject::invalid_request("a request of this id is still open"),
+            );
+            return Decision::Answered;
+        }
+        match self.answer(&method, &id, message.params, session, out) {
+            Ok(Answer::Written) => Decision::Answered,
+            Ok(Answer::Call(prepared)) => Decision::Call(prepared),
+            Err(error) => {
+                encode::error(out, Some(&id), &error);
+                Decision::Answered
+            }
+        }
+    }
+
+    fn answer<'m>(
+        self: &Arc<Self>,
+        name: &str,
+        id: &RequestId,
+        params: crate::jsonrpc::Params<'m>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Answer<'m>, ErrorObject> {
+        match claim(&params) {
+            Claim::Malformed(error) | Claim::Unsupported(error) => Err(error),
+            Claim::Valid(modern) => {
+                let method = self.method(name, Era::Modern)?;
+                let version = modern.version;
+                let caller = Caller::Modern(modern);
+                let request = Request {
+                    id: id.clone(),
+                    method,
+                    params,
+                    version,
+                    caller,
+                };
+                modern::answer(self, request, session, out)
+            }
+            Claim::None => {
+                if Method::from_wire(name, Era::Legacy) == Some(Method::Initialize) {
+                    return legacy::initialize(self, id, &params, session, out);
+                }
+                if Method::from_wire(name, Era::Legacy) == Some(Method::Ping) {
+                    legacy::pong(self, id, session, out);
+                    return Ok(Answer::Written);
+                }
+                if Method::from_wire(name, Era::Modern) == Some(Method::Discover) {
+                    return Err(errors::missing_claim());
+                }
+                let Some(legacy) = &session.legacy else {
+                    return Err(errors::not_initialized());
+                };
+                let client = Arc::clone(&legacy.client);
+                let method = self.method(name, Era::Legacy)?;
+                let version = client.version;
+                let caller = Caller::Legacy(client);
+                let request = Request {
+                    id: id.clone(),
+                    method,
+                    params,
+                    version,
+                    caller,
+                };
+                legacy::answer(self, request, session, out)
+            }
+        }
+    }
+
+    fn method(&self, name: &str, era: Era) -> Result<Method, ErrorObject> {
+        let known = Some(name).filter(|name| name.len() <= self.limits().name);
+        known
+            .and_then(|name| Method::from_wire(name, era))
+            .ok_or_else(|| errors::method_not_found(name))
+    }
+}
+
+fn notification<'m>(
+    method: &str,
+    params: &crate::jsonrpc::Params<'m>,
+    session: &mut Session,
+) -> Decision<'m> {
+    match method {
+        "notifications/cancelled" => match params.get(Member::RequestId).and_then(RequestId::parse)
+        {
+            Some(id) => Decision::Cancel(id),
+            None => Decision::Silent,
+        },
+        "notifications/initialized" => {
+            if let Some(legacy) = &mut session.legacy {
+                legacy.ready = true;
+                (session.wake)();
+            }
+            Decision::Silent
+        }
+        _ => {
+            tracing::debug!(method, "a notification was ignored");
+            Decision::Silent
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What all channels of one server share.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::context::{Change, Control, Edit, List, ServerHandle, States, Step};
+use crate::dispatch::notices::Notices;
+use crate::error::Error;
+use crate::handler::dynamic::Item;
+use crate::limits::Limits;
+use crate::protocol::encode::{CacheHint, Identity};
+use crate::registry::{Registry, Snapshot};
+use crate::types::{
+    CompletionsCapability, ListChangedCapability, LoggingCapability, ResourcesCapability,
+    ServerCapabilities,
+};
+
+/// What all channels of one server share.
+pub(crate) struct Dispatcher {
+    pub(super) settings: Settings,
+    pub(super) registry: Arc<Registry>,
+    pub(super) shared: Arc<Shared>,
+    /// Places for tools that block a thread.
+    pub(super) blocking: Arc<Semaphore>,
+}
+
+/// What the author of the server decided.
+pub(crate) struct Settings {
+    pub(crate) identity: Identity,
+    pub(crate) instructions: Option<String>,
+    pub(crate) limits: Limits,
+    pub(crate) states: Arc<States>,
+    /// Whether log messages are offered.
+    pub(crate) logging: bool,
+    /// Whether clients up to 2025-06-18 get -32602 for arguments that do not fit, rather than a tool result.
+    pub(crate) argument_errors: bool,
+    /// How long `server/discover` and the four lists may be reused.
+    pub(crate) cache: CacheHints,
+}
+
+/// How long results may be reused that are not a resource.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CacheHints {
+    pub(crate) discover: CacheHint,
+    pub(crate) tools: CacheHint,
+    pub(crate) prompts: CacheHint,
+    pub(crate) resources: CacheHint,
+    pub(crate) templates: CacheHint,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(
+        settings: Settings,
+        registry: Arc<Registry>,
+        shared: Arc<Shared>,
+    ) -> Arc<Self> {
+        let blocking = Arc::new(Semaphore::new(settings.limits.blocking.max(1)));
+        Arc::new(Self {
+            settings,
+            registry,
+            shared,
+            blocking,
+        })
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.settings.identity
+    }
+
+    pub(super) fn notices(&self) -> &Notices {
+        &self.shared.notices
+    }
+
+    pub(super) fn handle(&self) -> ServerHandle {
+        ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+    }
+
+    /// What the server offers, from what is registered now.
+    pub(super) fn capabilities(&self, snapshot: &Snapshot) -> ServerCapabilities {
+        let list = |offered: bool| offered.then_some(ListChangedCapability { list_changed: true });
+        ServerCapabilities {
+            tools: list(snapshot.has_tools()),
+            prompts: list(snapshot.has_prompts()),
+            resources: snapshot.has_resources().then_some(ResourcesCapability {
+                subscribe: true,
+                list_changed: true,
+            }),
+            completions: snapshot
+                .has_completers()
+                .then_some(CompletionsCapability {}),
+            logging: self.settings.logging.then_some(LoggingCapability {}),
+            ..ServerCapabilities::default()
+        }
+    }
+}
+
+impl std::fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dispatcher")
+            .field("identity", self.identity())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a [`ServerHandle`] reaches; it exists before the server starts.
+#[derive(Default)]
+pub(crate) struct Shared {
+    notices: Notices,
+    registry: OnceLock<Arc<Registry>>,
+    /// Changes made before the start, kept for it.
+    early: Mutex<Vec<Edit>>,
+    shutdown: CancellationToken,
+}
+
+impl Shared {
+    /// Says when the server is to stop.
+    pub(crate) fn shutdown(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    /// What was changed before the start: definitions to start with, and what is to be done with them.
+    pub(crate) fn take_early(&self) -> (Vec<Item>, Vec<Edit>) {
+        let early = std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut items = Vec::new();
+        let mut edits = Vec::new();
+        for Edit { list, steps } in early {
+            let mut rest = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Insert(item) => items.push(item),
+                    step => rest.push(step),
+                }
+            }
+            edits.push(Edit { list, steps: rest });
+        }
+        (items, edits)
+    }
+
+    /// Attaches the registry; from here on changes are made at once.
+    pub(crate) fn attach(&self, registry: &Arc<Registry>) {
+        let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server starts once, because starting consumes it.
+        let _ = self.registry.set(Arc::clone(registry));
+    }
+}
+
+impl Control for Shared {
+    fn notify(&self, change: Change) {
+        self.notices.post(&change);
+    }
+
+    fn edit(&self, edit: Edit) -> Result<bool, Error> {
+        let list = edit.list.kind();
+        let registry = {
+            let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(registry) = self.registry.get() else {
+                early.push(edit);
+                return Ok(true);
+            };
+            Arc::clone(registry)
+        };
+        let changed = registry.edit(edit)?;
+        if changed {
+            self.notices.post(&Change::List(list));
+        }
+        Ok(changed)
+    }
+
+    fn names(&self, list: List) -> Vec<String> {
+        self.registry
+            .get()
+            .map(|registry| registry.snapshot().names(list))
+            .unwrap_or_default()
+    }
+
+    fn shut_down(&self) {
+        self.shutdown.cancel();
+    }
+}

@@ -1,0 +1,306 @@
+//! What a call came to, and how it is written.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::dispatch::Dispatcher;
+use crate::handler::call::{Output, Refusal, Success};
+use crate::handler::check::{Fault, describe};
+use crate::handler::completion::rank;
+use crate::handler::tool_error::{Repr, ToolError};
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::encode::{self, CacheHint, Reply};
+use crate::protocol::{ProtocolVersion, errors};
+use crate::registry::{PromptEntry, ToolEntry};
+use crate::types::{CallToolResult, ReadResourceResult};
+
+/// Who is to be answered, once a call is over.
+pub(super) struct Finish {
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) id: RequestId,
+    pub(super) version: ProtocolVersion,
+    pub(super) target: Target,
+}
+
+/// What was called.
+pub(super) enum Target {
+    Tool(Arc<ToolEntry>),
+    Prompt(Arc<PromptEntry>),
+    Resource {
+        uri: String,
+        mime_type: Option<String>,
+        cache: CacheHint,
+    },
+    Completion {
+        partial: String,
+    },
+    /// A page of resources that user code lists.
+    List(CacheHint),
+}
+
+/// What a call came to.
+pub(super) enum Outcome {
+    Output(Output),
+    Refused(Refusal),
+    Panicked(String),
+    TimedOut(Duration),
+}
+
+/// A call that is over, ready to be written.
+pub(crate) struct Finished {
+    finish: Finish,
+    outcome: Outcome,
+}
+
+impl Finish {
+    pub(super) fn with(self, outcome: Outcome) -> Finished {
+        Finished {
+            finish: self,
+            outcome,
+        }
+    }
+}
+
+impl Finished {
+    /// Appends the answer, one message.
+    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let Self { finish, outcome } = self;
+        if let Err(error) = finish.write(outcome, out) {
+            out.truncate(start);
+            encode::error(out, Some(&finish.id), &error);
+        }
+        let size = out.len().saturating_sub(start);
+        let limit = finish.dispatcher.limits().result;
+        if size > limit {
+            out.truncate(start);
+            finish.write_too_large(size, limit, out);
+        }
+    }
+}
+
+impl Finish {
+    fn reply(&self) -> Reply<'_> {
+        Reply {
+            id: &self.id,
+            version: self.version,
+            identity: self.dispatcher.identity(),
+        }
+    }
+
+    fn write(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        match outcome {
+            Outcome::Output(Ok(success)) => self.write_success(success, out),
+            Outcome::Output(Err(error)) | Outcome::Refused(Refusal::Error(error)) => {
+                self.write_failure(error, out)
+            }
+            Outcome::Refused(Refusal::Arguments(faults)) => self.write_faults(&faults, out),
+            Outcome::Panicked(panic) => {
+                let reference = reference();
+                tracing::error!(reference, called = self.name(), panic, "a handler panicked");
+                Err(internal(&reference))
+            }
+            Outcome::TimedOut(limit) => {
+                tracing::warn!(
+                    called = self.name(),
+                    ?limit,
+                    "a handler took too long and was cancelled"
+                );
+                self.write_failure(
+                    ToolError::shown(format_args!("took longer than {limit:?} and was stopped")),
+                    out,
+                )
+            }
+        }
+    }
+
+    fn write_success(&self, success: Success, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        match (success, &self.target) {
+            (Success::Tool(result), Target::Tool(_)) => {
+                encode::tool_result(out, self.reply(), result)
+            }
+            (Success::Prompt(mut result), Target::Prompt(entry)) => {
+                result.description = result
+                    .description
+                    .or_else(|| entry.prompt.description.clone());
+                encode::prompt_result(out, self.reply(), result);
+            }
+            (
+                Success::Resource(result),
+                Target::Resource {
+                    uri,
+                    mime_type,
+                    cache,
+                },
+            ) => {
+                let result = located(result, uri, mime_type.as_deref());
+                encode::resource_result(out, self.reply(), result, *cache);
+            }
+            (Success::Completion(candidates), Target::Completion { partial }) => {
+                encode::completion(out, self.reply(), &rank(partial, candidates));
+            }
+            (Success::List(members), Target::List(cache)) => {
+                encode::list(out, self.reply(), &members, *cache)
+            }
+            _ => {
+                let reference = reference();
+                tracing::error!(
+                    reference,
+                    called = self.name(),
+                    "a handler gave the result of another kind"
+                );
+                return Err(internal(&reference));
+            }
+        }
+        Ok(())
+    }
+
+    /// The three ways to fail: text that is shown, a cause only the log sees, a protocol error.
+    fn write_failure(
+        &self,
+        ToolError(failure): ToolError,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
+        let text = match failure {
+            Repr::Protocol(error) => return Err(error),
+            Repr::ResourceNotFound => match &self.target {
+                Target::Resource { uri, .. } => {
+                    return Err(errors::resource_not_found(self.version, uri));
+                }
+                _ => "there is no such resource".to_owned(),
+            },
+            Repr::Shown(text) => text,
+            Repr::Opaque(cause) => {
+                let reference = reference();
+                tracing::error!(reference, called = self.name(), error = %Causes(&*cause), "a handler failed");
+                if !matches!(self.target, Target::Tool(_)) {
+                    return Err(internal(&reference));
+                }
+                format!("internal error (reference {reference})")
+            }
+        };
+        match self.target {
+            Target::Tool(_) => {
+                encode::tool_result(out, self.reply(), CallToolResult::error(text));
+                Ok(())
+            }
+            _ => Err(ErrorObject::internal(text)),
+        }
+    }
+
+    /// Arguments that do not fit: for a tool something the model can mend, otherwise an error.
+    fn write_faults(&self, faults: &[Fault], out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        let text = describe(faults);
+        let is_tool = matches!(self.target, Target::Tool(_));
+        let as_error = self.dispatcher.settings.argument_errors
+            && !self.version.reports_argument_faults_as_results();
+        if is_tool && !as_error {
+            encode::tool_result(out, self.reply(), CallToolResult::error(text));
+            return Ok(());
+        }
+        let faults = faults
+            .iter()
+            .map(|fault| serde_json::json!({ "pointer": fault.pointer, "message": fault.message }));
+        let data = serde_json::json!({ "faults": faults.collect::<Vec<_>>() });
+        Err(ErrorObject::invalid_params(text).with_data(data))
+    }
+
+    fn write_too_large(&self, size: usize, limit: usize, out: &mut Vec<u8>) {
+        tracing::warn!(
+            called = self.name(),
+            size,
+            limit,
+            "a result was too large to send"
+        );
+        let text =
+            format!("the result is {size} bytes; at most {limit} can be sent, so ask for less");
+        match self.target {
+            Target::Tool(_) => encode::tool_result(out, self.reply(), CallToolResult::error(text)),
+            _ => encode::error(out, Some(&self.id), &ErrorObject::internal(text)),
+        }
+    }
+
+    /// What was called, for the log.
+    fn name(&self) -> &str {
+        match &self.target {
+            Target::Resource { uri, .. } => uri,
+            Target::Completion { .. } => "a completer",
+            Target::List(_) => "resources/list",
+            Target::Tool(entry) => &entry.tool.name,
+            Target::Prompt(entry) => &entry.prompt.name,
+        }
+    }
+}
+
+/// Contents that do not say where they are from are from the address that was read.
+fn located(
+    mut result: ReadResourceResult,
+    uri: &str,
+    mime_type: Option<&str>,
+) -> ReadResourceResult {
+    for contents in &mut result.contents {
+        if contents.uri.is_empty() {
+            contents.uri = Cow::Owned(uri.to_owned());
+        }
+        if contents.mime_type.is_none() {
+            contents.mime_type = mime_type.map(|mime_type| Cow::Owned(mime_type.to_owned()));
+        }
+    }
+    result
+}
+
+fn internal(reference: &str) -> ErrorObject {
+    ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
+}
+
+/// A name for one failure, by which the log can be searched.
+fn reference() -> String {
+    let mut bytes = [0; 8];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),
+        Err(_) => "unavailable".to_owned(),
+    }
+}
+
+/// An error and what caused it, on one line.
+struct Causes<'a>(&'a (dyn std::error::Error + 'static));
+
+impl std::fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(cause) = source {
+            write!(f, ": {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::ResourceContents;
+
+    #[test]
+    fn contents_without_an_address_are_from_the_one_that_was_read() {
+        let result = ReadResourceResult {
+            contents: vec![
+                ResourceContents::text("", "a"),
+                ResourceContents::text("b://b", "b").with_mime_type("x/y"),
+            ],
+            ..ReadResourceResult::default()
+        };
+        let result = located(result, "a://a", Some("text/plain"));
+        let seen: Vec<_> = result
+            .contents
+            .iter()
+            .map(|c| (&*c.uri, c.mime_type.as_deref()))
+            .collect();
+        assert_eq!(
+            seen,
+            [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
+        );
+    }
+}

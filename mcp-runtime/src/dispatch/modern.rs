@@ -1,0 +1,110 @@
+//! What only the modern era has: discovery, and listening for changes.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::dispatch::Dispatcher;
+use crate::dispatch::decide::Answer;
+use crate::dispatch::request::Request;
+use crate::dispatch::session::{Listen, Session};
+use crate::jsonrpc::{ErrorObject, Member};
+use crate::protocol::encode::{self, Filter};
+use crate::protocol::{Method, errors};
+
+/// Answers a request that carries all it needs.
+pub(super) fn answer<'m>(
+    dispatcher: &Arc<Dispatcher>,
+    request: Request<'m>,
+    session: &mut Session,
+    out: &mut Vec<u8>,
+) -> Result<Answer<'m>, ErrorObject> {
+    match request.method {
+        Method::Discover => {
+            let offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
+            let instructions = dispatcher.settings.instructions.as_deref();
+            let cache = dispatcher.settings.cache.discover;
+            encode::discover(
+                out,
+                dispatcher.reply(&request),
+                &offered,
+                instructions,
+                cache,
+            );
+            Ok(Answer::Written)
+        }
+        Method::SubscriptionsListen => listen(dispatcher, &request, session, out),
+        _ => dispatcher.answer_common(request, session, out),
+    }
+}
+
+/// `params.notifications`, as the client sends it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Wanted {
+    tools_list_changed: bool,
+    prompts_list_changed: bool,
+    resources_list_changed: bool,
+    resource_subscriptions: Vec<String>,
+}
+
+/// Opens a subscription. The acknowledgement is its first message: the mailbox is only emptied after it.
+fn listen<'m>(
+    dispatcher: &Arc<Dispatcher>,
+    request: &Request<'m>,
+    session: &mut Session,
+    out: &mut Vec<u8>,
+) -> Result<Answer<'m>, ErrorObject> {
+    let offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
+    if offered.tools.is_none() && offered.prompts.is_none() && offered.resources.is_none() {
+        return Err(errors::method_not_found(request.method.as_str()));
+    }
+    let limits = dispatcher.limits();
+    let wanted = request
+        .params
+        .get(Member::Notifications)
+        .filter(|text| text.starts_with('{'));
+    let wanted =
+        wanted.ok_or_else(|| ErrorObject::invalid_params("`notifications` must be an object"))?;
+    let wanted: Wanted = serde_json::from_str(wanted).map_err(|error| {
+        ErrorObject::invalid_params(format!("`notifications` is not valid: {error}"))
+    })?;
+    let uris = &wanted.resource_subscriptions;
+    if uris.len() > limits.subscriptions {
+        let most = limits.subscriptions;
+        return Err(ErrorObject::invalid_params(format!(
+            "one request can follow at most {most} resources"
+        )));
+    }
+    if uris.iter().any(|uri| uri.len() > limits.uri) {
+        return Err(ErrorObject::invalid_params(format!(
+            "a URI is longer than {} bytes",
+            limits.uri
+        )));
+    }
+    if session.listens.len() >= limits.listens {
+        let most = limits.listens;
+        return Err(ErrorObject::invalid_params(format!(
+            "at most {most} of these requests can be open at once"
+        )));
+    }
+    let filter = Filter {
+        tools: wanted.tools_list_changed && offered.tools.is_some(),
+        prompts: wanted.prompts_list_changed && offered.prompts.is_some(),
+        resources: wanted.resources_list_changed && offered.resources.is_some(),
+        uris: match offered.resources {
+            Some(_) => uris.iter().map(|uri| uri.as_str().into()).collect(),
+            None => Vec::new(),
+        },
+    };
+    encode::acknowledged(out, &filter, &request.id);
+    let mailbox = dispatcher
+        .notices()
+        .listen(filter, Arc::clone(&session.wake));
+    session.listens.push(Listen {
+        id: request.id.clone(),
+        mailbox,
+    });
+    Ok(Answer::Written)
+}

@@ -1,0 +1,438 @@
+//! The methods both eras have: lists are answered at once, the rest becomes a call of user code.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::context::{Context, List, Outbound, RequestContext};
+use crate::dispatch::Dispatcher;
+use crate::dispatch::call::{RunningCall, Scope, Started, run};
+use crate::dispatch::decide::Answer;
+use crate::dispatch::finish::{Finish, Outcome, Target};
+use crate::dispatch::request::Request;
+use crate::dispatch::session::Session;
+use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
+use crate::handler::call::{Blocking, Refusal, Running, Success};
+use crate::handler::definition::ClientFeature;
+use crate::handler::tool_error::ToolError;
+use crate::jsonrpc::{ErrorObject, Member, RequestId};
+use crate::protocol::encode::{self, CacheHint, Reply};
+use crate::protocol::{self, Capability, Era, Method, errors};
+use crate::registry::{
+    self, Completer, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
+};
+use crate::types::{CallToolResult, CompletionReference};
+
+/// A call that may be made: everything about the request is in order, except perhaps its arguments.
+pub(crate) struct Prepared<'m> {
+    dispatcher: Arc<Dispatcher>,
+    request: Request<'m>,
+    logs: Arc<LogBudget>,
+    work: Work<'m>,
+}
+
+/// What is to be run.
+enum Work<'m> {
+    Tool {
+        entry: Arc<ToolEntry>,
+        arguments: &'m str,
+    },
+    Prompt {
+        entry: Arc<PromptEntry>,
+        arguments: &'m str,
+    },
+    Read {
+        readable: Readable,
+        uri: Cow<'m, str>,
+    },
+    Complete {
+        completer: Completer,
+        partial: String,
+        earlier: Option<String>,
+    },
+    List(Listing),
+}
+
+impl Dispatcher {
+    pub(super) fn reply<'a>(&'a self, request: &'a Request<'_>) -> Reply<'a> {
+        Reply {
+            id: &request.id,
+            version: request.version,
+            identity: self.identity(),
+        }
+    }
+
+    /// Answers a request for a method that both eras have.
+    pub(super) fn answer_common<'m>(
+        self: &Arc<Self>,
+        request: Request<'m>,
+        session: &Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Answer<'m>, ErrorObject> {
+        let snapshot = self.registry.snapshot();
+        if !self.offers(request.method, &snapshot) {
+            return Err(errors::method_not_found(request.method.as_str()));
+        }
+        let work = match request.method {
+            Method::ToolsCall => {
+                let name = request.string(Member::Name, self.limits().name)?;
+                let entry = snapshot
+                    .tool(&name)
+                    .ok_or_else(|| errors::unknown_tool(&name))?;
+                let arguments = request.arguments()?;
+                if let Some(refusal) = self.missing(&request, &entry.requires)? {
+                    return refusal.answer(self, &request, out);
+                }
+                Work::Tool {
+                    entry: Arc::clone(entry),
+                    arguments,
+                }
+            }
+            Method::PromptsGet => {
+                let name = request.string(Member::Name, self.limits().name)?;
+                let entry = snapshot
+                    .prompt(&name)
+                    .ok_or_else(|| errors::unknown_prompt(&name))?;
+                Work::Prompt {
+                    entry: Arc::clone(entry),
+                    arguments: request.arguments()?,
+                }
+            }
+            Method::ResourcesRead => {
+                let uri = request.string(Member::Uri, self.limits().uri)?;
+                let readable = snapshot.read(&uri);
+                let readable =
+                    readable.ok_or_else(|| errors::resource_not_found(request.version, &uri))?;
+                Work::Read { readable, uri }
+            }
+            Method::CompletionComplete => self.completion(&request, &snapshot, session)?,
+            method => {
+                let (list, cache) = self
+                    .list(method)
+                    .ok_or_else(|| errors::method_not_found(method.as_str()))?;
+                match self.page(&request, list, &snapshot)? {
+                    Page::Ready(members) => {
+                        encode::list(out, self.reply(&request), &members, cache);
+                        return Ok(Answer::Written);
+                    }
+                    Page::Listing(listing) => Work::List(listing),
+                }
+            }
+        };
+        let logs = Arc::clone(&session.logs);
+        Ok(Answer::Call(Prepared {
+            dispatcher: Arc::clone(self),
+            request,
+            logs,
+            work,
+        }))
+    }
+
+    /// Whether the capability a method belongs to is offered.
+    pub(super) fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
+        match method.capability() {
+            Some(Capability::Tools) => snapshot.has_tools(),
+            Some(Capability::Prompts) => snapshot.has_prompts(),
+            Some(Capability::Resources | Capability::Subscribe) => snapshot.has_resources(),
+            Some(Capability::Completions) => snapshot.has_completers(),
+            Some(Capability::Logging) => self.settings.logging,
+            None => true,
+        }
+    }
+
+    fn list(&self, method: Method) -> Option<(List, CacheHint)> {
+        let cache = &self.settings.cache;
+        match method {
+            Method::ToolsList => Some((List::Tools, cache.tools)),
+            Method::PromptsList => Some((List::Prompts, cache.prompts)),
+            Method::ResourcesList => Some((List::Resources, cache.resources)),
+            Method::ResourceTemplatesList => Some((List::Templates, cache.templates)),
+            _ => None,
+        }
+    }
+
+    fn page(
+        &self,
+        request: &Request<'_>,
+        list: List,
+        snapshot: &Snapshot,
+    ) -> Result<Page, ErrorObject> {
+        let cursor = request
+            .params
+            .string(Member::Cursor)
+            .map_err(|_| errors::invalid_cursor())?;
+        if cursor
+            .as_ref()
+            .is_some_and(|cursor| cursor.len() > self.limits().cursor)
+        {
+            return Err(errors::invalid_cursor());
+        }
+        snapshot
+            .page(list, request.version, cursor.as_deref())
+            .map_err(|_| errors::invalid_cursor())
+    }
+
+    /// What the client lacks of what a tool requires.
+    fn missing(
+        &self,
+        request: &Request<'_>,
+        requires: &[ClientFeature],
+    ) -> Result<Option<Lacking>, ErrorObject> {
+        if requires.is_empty() {
+            return Ok(None);
+        }
+        let capabilities = request.caller.capabilities()?;
+        Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
+    }
+
+    fn completion<'m>(
+        &self,
+        request: &Request<'m>,
+        snapshot: &Snapshot,
+        session: &Session,
+    ) -> Result<Work<'m>, ErrorObject> {
+        if !session.may_complete() {
+            return Err(errors::too_many("completions", Duration::from_millis(100)));
+        }
+        let reference = member::<CompletionReference>(request, Member::Ref)?;
+        let argument = member::<Argument>(request, Member::Argument)?;
+        if argument.value.len() > self.limits().completion_input {
+            let most = self.limits().completion_input;
+            return Err(ErrorObject::invalid_params(format!(
+                "`argument.value` is longer than {most} bytes"
+            )));
+        }
+        let completer = snapshot.completer(&reference, &argument.name)?;
+        let earlier = match request.params.get(Member::Context) {
+            None => None,
+            Some(_) => member::<Earlier>(request, Member::Context)?
+                .arguments
+                .map(|earlier| earlier.get().to_owned()),
+        };
+        Ok(Work::Complete {
+            completer,
+            partial: argument.value,
+            earlier,
+        })
+    }
+}
+
+/// What a client lacks, in the shape of its capabilities.
+struct Lacking(serde_json::Value);
+
+impl Lacking {
+    /// The modern era has an error for it; before that, the model is told.
+    fn answer<'m>(
+        self,
+        dispatcher: &Dispatcher,
+        request: &Request<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Answer<'m>, ErrorObject> {
+        let error = errors::missing_capability(request.version, self.0);
+        if request.version.era() == Era::Modern {
+            return Err(error);
+        }
+        encode::tool_result(
+            out,
+            dispatcher.reply(request),
+            CallToolResult::error(error.message),
+        );
+        Ok(Answer::Written)
+    }
+}
+
+#[derive(Deserialize)]
+struct Argument {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+struct Earlier {
+    #[serde(default)]
+    arguments: Option<Box<serde_json::value::RawValue>>,
+}
+
+/// A member that must be an object of this shape.
+fn member<T: serde::de::DeserializeOwned>(
+    request: &Request<'_>,
+    member: Member,
+) -> Result<T, ErrorObject> {
+    let name = member.as_str();
+    let json = request
+        .params
+        .get(member)
+        .filter(|json| json.starts_with('{'));
+    let json = json.ok_or_else(|| errors::invalid_member(name, "an object"))?;
+    serde_json::from_str(json)
+        .map_err(|error| ErrorObject::invalid_params(format!("`{name}` is not valid: {error}")))
+}
+
+impl Prepared<'_> {
+    /// The request that is answered in the end.
+    pub(crate) fn id(&self) -> &RequestId {
+        &self.request.id
+    }
+
+    /// Whether the first poll should not be made by whoever leads a connection, because earlier ones took long.
+    pub(crate) fn pace(&self) -> Option<&Arc<Pace>> {
+        match &self.work {
+            Work::Tool { entry, .. } => Some(&entry.pace),
+            Work::Prompt { entry, .. } => Some(&entry.pace),
+            Work::Read { readable, .. } => Some(readable.pace()),
+            Work::Complete { .. } | Work::List(_) => None,
+        }
+    }
+
+    /// Starts the call: decodes its arguments, and runs a synchronous handler to its end.
+    ///
+    /// `sink` makes the stream for what the call sends before its answer; it is asked for only if that may happen.
+    pub(crate) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started {
+        let Self {
+            dispatcher,
+            request,
+            logs,
+            work,
+        } = self;
+        let limit = work.timeout().unwrap_or(dispatcher.limits().tool_time);
+        let finish = Finish {
+            dispatcher: Arc::clone(&dispatcher),
+            id: request.id.clone(),
+            version: request.version,
+            target: work.target(&dispatcher),
+        };
+        let made = OnceCell::new();
+        let context = || {
+            made.get_or_init(|| make_context(&dispatcher, &request, &logs, sink))
+                .0
+                .clone()
+        };
+        if crate::context::current::is_forwarding() {
+            context();
+        }
+        let stream = made
+            .get()
+            .map(|(_, stream): &(Context, Arc<CallStream>)| stream);
+        let started = run(stream, || work.start(&context));
+        let (context, stream) = made.into_inner().unzip();
+        let mut scope = Scope { context, stream };
+        let outcome = match started {
+            Ok(Ok(registry::Started::Running(future))) => {
+                return Started::Running(RunningCall::new(future, finish, scope, limit));
+            }
+            Ok(Ok(registry::Started::Blocking(work))) => {
+                let future = on_a_thread(&dispatcher, work);
+                return Started::Running(RunningCall::new(future, finish, scope, limit));
+            }
+            Ok(Ok(registry::Started::Done(output))) => Outcome::Output(output),
+            Ok(Err(refusal)) => Outcome::Refused(refusal),
+            Err(panic) => Outcome::Panicked(panic),
+        };
+        scope.close();
+        Started::Done(finish.with(outcome))
+    }
+}
+
+impl Work<'_> {
+    fn timeout(&self) -> Option<Duration> {
+        match self {
+            Self::Tool { entry, .. } => entry.timeout,
+            Self::Prompt { entry, .. } => entry.timeout,
+            Self::Read { readable, .. } => readable.timeout(),
+            Self::Complete { .. } | Self::List(_) => None,
+        }
+    }
+
+    fn target(&self, dispatcher: &Dispatcher) -> Target {
+        match self {
+            Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
+            Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
+            Self::Read { readable, uri } => Target::Resource {
+                uri: uri.clone().into_owned(),
+                mime_type: readable.mime_type().map(str::to_owned),
+                cache: readable.cache(CacheHint::default()),
+            },
+            Self::Complete { partial, .. } => Target::Completion {
+                partial: partial.clone(),
+            },
+            Self::List(_) => Target::List(dispatcher.settings.cache.resources),
+        }
+    }
+
+    fn start(self, context: &dyn Fn() -> Context) -> Result<registry::Started, Refusal> {
+        match self {
+            Self::Tool { entry, arguments } => entry.handler.start(arguments, context),
+            Self::Prompt { entry, arguments } => entry.start(arguments, context),
+            Self::Read { readable, .. } => readable.start(context),
+            Self::Complete {
+                completer,
+                partial,
+                earlier,
+            } => completer.start(&partial, earlier.as_deref(), context),
+            Self::List(listing) => {
+                let members = listing.start(context());
+                Ok(registry::Started::Running(Box::pin(async move {
+                    members.await.map(Success::List)
+                })))
+            }
+        }
+    }
+}
+
+/// Makes the context of a call, when its handler first asks for one.
+fn make_context(
+    dispatcher: &Arc<Dispatcher>,
+    request: &Request<'_>,
+    logs: &Arc<LogBudget>,
+    sink: &dyn Fn() -> Arc<dyn Sink>,
+) -> (Context, Arc<CallStream>) {
+    let stream = Arc::new(CallStream {
+        sink: sink(),
+        version: request.version,
+        token: request.progress_token().map(Into::into),
+        level: if dispatcher.settings.logging {
+            request.caller.log_level()
+        } else {
+            super::session::LogLevel::Off
+        },
+        logs: Arc::clone(logs),
+        state: Mutex::new(Reports::new(dispatcher.limits().progress)),
+    });
+    let context = Context::new(RequestContext {
+        client: request.caller.info(),
+        // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
+        capabilities: request.caller.capabilities().unwrap_or_default(),
+        meta: request.params.get(Member::Meta).map(Into::into),
+        outbound: Arc::clone(&stream) as Arc<dyn Outbound>,
+        cancelled: CancellationToken::new(),
+        states: Arc::clone(&dispatcher.settings.states),
+        server: dispatcher.handle(),
+    });
+    (context, stream)
+}
+
+/// Runs work that blocks on a thread made for that, when there is a place. A thread cannot be cancelled: work that was
+/// given up runs to its end and keeps its place until then.
+fn on_a_thread(dispatcher: &Dispatcher, work: Blocking) -> Running {
+    let places = Arc::clone(&dispatcher.blocking);
+    Box::pin(async move {
+        let place = places.acquire_owned().await.map_err(ToolError::from)?;
+        let work = move || {
+            let output = work();
+            drop(place);
+            output
+        };
+        match tokio::task::spawn_blocking(work).await {
+            Ok(output) => output,
+            Err(error) => match error.try_into_panic() {
+                // Goes on to where all panics of handlers end.
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(error) => Err(ToolError::from(error)),
+            },
+        }
+    })
+}

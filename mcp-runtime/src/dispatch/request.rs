@@ -1,0 +1,86 @@
+//! A request that was understood: who asks, in which revision, with what.
+
+use std::sync::Arc;
+
+use crate::dispatch::session::{LegacyClient, LogLevel};
+use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
+use crate::protocol::{Method, Modern, ProtocolVersion};
+use crate::types::{ClientCapabilities, Implementation};
+
+/// A request that was understood.
+pub(super) struct Request<'m> {
+    pub(super) id: RequestId,
+    pub(super) method: Method,
+    pub(super) params: Params<'m>,
+    pub(super) version: ProtocolVersion,
+    pub(super) caller: Caller<'m>,
+}
+
+/// Who asks.
+pub(super) enum Caller<'m> {
+    /// Somebody who shook hands.
+    Legacy(Arc<LegacyClient>),
+    /// Somebody who says it all in the request.
+    Modern(Modern<'m>),
+}
+
+impl Caller<'_> {
+    pub(super) fn capabilities(&self) -> Result<Arc<ClientCapabilities>, ErrorObject> {
+        match self {
+            Self::Legacy(client) => Ok(Arc::clone(&client.capabilities)),
+            Self::Modern(modern) => modern.capabilities().map(Arc::new),
+        }
+    }
+
+    pub(super) fn info(&self) -> Option<Arc<Implementation>> {
+        match self {
+            Self::Legacy(client) => client.info.clone(),
+            Self::Modern(modern) => modern.client_info().map(Arc::new),
+        }
+    }
+
+    pub(super) fn log_level(&self) -> LogLevel {
+        match self {
+            Self::Legacy(client) => LogLevel::Session(Arc::clone(&client.level)),
+            Self::Modern(modern) => modern.log_level.map_or(LogLevel::Off, LogLevel::Request),
+        }
+    }
+}
+
+impl<'m> Request<'m> {
+    /// A member that must be there and be a string of at most `limit` bytes.
+    pub(super) fn string(
+        &self,
+        member: Member,
+        limit: usize,
+    ) -> Result<std::borrow::Cow<'m, str>, ErrorObject> {
+        let name = member.as_str();
+        match self.params.string(member) {
+            Ok(Some(text)) if text.len() <= limit => Ok(text),
+            Ok(Some(_)) => Err(ErrorObject::invalid_params(format!(
+                "`{name}` is longer than {limit} bytes"
+            ))),
+            Ok(None) => Err(ErrorObject::invalid_params(format!("`{name}` is missing"))),
+            Err(_) => Err(ErrorObject::invalid_params(format!(
+                "`{name}` must be a string"
+            ))),
+        }
+    }
+
+    /// `arguments`: an object, or absent, which means an empty one.
+    pub(super) fn arguments(&self) -> Result<&'m str, ErrorObject> {
+        match self.params.get(Member::Arguments) {
+            None => Ok("{}"),
+            Some(arguments) if arguments.starts_with('{') => Ok(arguments),
+            Some(_) => Err(ErrorObject::invalid_params("`arguments` must be an object")),
+        }
+    }
+
+    /// The raw JSON of the progress token: a string or an integer. Anything else counts as none.
+    pub(super) fn progress_token(&self) -> Option<&'m str> {
+        let token = self.params.meta(MetaMember::ProgressToken)?;
+        let is_string = token.starts_with('"');
+        let is_integer = token.parse::<i64>().is_ok();
+        (is_string || is_integer).then_some(token)
+    }
+}

@@ -1,0 +1,174 @@
+//! The state of one multiplexed channel: what the handshake agreed on, and who listens.
+//!
+//! Modern requests read none of the legacy part. A session is data: it owns no task and does no I/O.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::dispatch::dispatcher::Dispatcher;
+use crate::dispatch::notices::{Mailbox, Wake};
+use crate::dispatch::rate::Bucket;
+use crate::dispatch::stream::LogBudget;
+use crate::jsonrpc::RequestId;
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::{self, Filter, Reply};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+
+/// The state of one multiplexed channel.
+pub(crate) struct Session {
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) wake: Wake,
+    pub(super) legacy: Option<Legacy>,
+    pub(super) listens: Vec<Listen>,
+    pub(super) logs: Arc<LogBudget>,
+    pub(super) completions: Mutex<Bucket>,
+}
+
+/// What a handshake agreed on.
+pub(super) struct Legacy {
+    pub(super) client: Arc<LegacyClient>,
+    /// Whether the client said that it is ready; only then is it told of changes.
+    pub(super) ready: bool,
+    pub(super) mailbox: Arc<Mailbox>,
+}
+
+/// A client that shook hands.
+#[derive(Debug)]
+pub(super) struct LegacyClient {
+    pub(super) version: ProtocolVersion,
+    pub(super) capabilities: Arc<ClientCapabilities>,
+    pub(super) info: Option<Arc<Implementation>>,
+    pub(super) level: Arc<AtomicU8>,
+}
+
+/// An open `subscriptions/listen` request.
+pub(super) struct Listen {
+    pub(super) id: RequestId,
+    pub(super) mailbox: Arc<Mailbox>,
+}
+
+impl Session {
+    /// A channel on which nothing was said yet. `wake` is called when [`drain`](Self::drain) would have something.
+    pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
+        let limits = dispatcher.limits();
+        Self {
+            dispatcher: Arc::clone(dispatcher),
+            wake,
+            legacy: None,
+            listens: Vec::new(),
+            logs: Arc::new(LogBudget::new(limits.logs)),
+            completions: Mutex::new(Bucket::new(
+                limits.completions,
+                limits.completions.saturating_mul(2),
+            )),
+        }
+    }
+
+    /// Whether an array of messages is welcome: only where 2025-03-26 was agreed on.
+    pub(crate) fn allows_batch(&self) -> bool {
+        self.legacy
+            .as_ref()
+            .is_some_and(|legacy| legacy.client.version.has_batches())
+    }
+
+    /// Writes change notices, a line each, until `out` holds `room` bytes. Says whether there are no more.
+    pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
+        let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
+        legacy.is_none_or(|legacy| legacy.mailbox.drain(out, room, None))
+            && self
+                .listens
+                .iter()
+                .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
+    }
+
+    /// Ends the listen request of this id, without an answer; `false` if there is none.
+    pub(crate) fn cancel(&mut self, id: &RequestId) -> bool {
+        let before = self.listens.len();
+        self.listens.retain(|listen| listen.id != *id);
+        self.listens.len() < before
+    }
+
+    /// Ends all listen requests, with an answer, a line each.
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+        for listen in self.listens.drain(..) {
+            let identity = self.dispatcher.identity();
+            encode::listen_result(
+                out,
+                Reply {
+                    id: &listen.id,
+                    version: ProtocolVersion::LATEST,
+                    identity,
+                },
+            );
+            out.push(b'\n');
+            encode::cancelled(out, &listen.id, "the server is shutting down");
+            out.push(b'\n');
+        }
+    }
+
+    pub(super) fn may_complete(&self) -> bool {
+        self.completions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(Instant::now())
+    }
+
+    pub(super) fn begin(
+        &mut self,
+        version: ProtocolVersion,
+        capabilities: ClientCapabilities,
+        info: Implementation,
+    ) {
+        let everything = Filter {
+            tools: true,
+            prompts: true,
+            resources: true,
+            uris: Vec::new(),
+        };
+        let mailbox = self
+            .dispatcher
+            .notices()
+            .listen(everything, Arc::clone(&self.wake));
+        let client = LegacyClient {
+            version,
+            capabilities: Arc::new(capabilities),
+            info: Some(Arc::new(info)),
+            level: Arc::new(AtomicU8::new(LoggingLevel::Info as u8)),
+        };
+        self.legacy = Some(Legacy {
+            client: Arc::new(client),
+            ready: false,
+            mailbox,
+        });
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("client", &self.legacy.as_ref().map(|legacy| &legacy.client))
+            .finish()
+    }
+}
+
+/// Which log messages a client wants.
+#[derive(Clone, Debug)]
+pub(super) enum LogLevel {
+    /// None.
+    Off,
+    /// This level and above, for one modern request.
+    Request(LoggingLevel),
+    /// The level the session last set, and above.
+    Session(Arc<AtomicU8>),
+}
+
+impl LogLevel {
+    pub(super) fn admits(&self, level: LoggingLevel) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Request(least) => level >= *least,
+            Self::Session(least) => level as u8 >= least.load(Ordering::Relaxed),
+        }
+    }
+}

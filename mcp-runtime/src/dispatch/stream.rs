@@ -1,0 +1,139 @@
+//! What one call sends before its answer: progress and log messages, at a bounded rate, and nothing once it is over.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::context::{Outbound, Progress};
+use crate::dispatch::rate::Bucket;
+use crate::dispatch::session::LogLevel;
+use crate::protocol::{ProtocolVersion, encode};
+use crate::types::LoggingLevel;
+
+/// Takes whole messages for the stream of one request.
+pub(crate) trait Sink: Send + Sync {
+    /// Queues a message; `false` if it was not taken, because the request is over or the queue is full.
+    fn send(&self, message: &[u8]) -> bool;
+}
+
+/// The notifications of one call.
+pub(super) struct CallStream {
+    pub(super) sink: Arc<dyn Sink>,
+    pub(super) version: ProtocolVersion,
+    /// The raw JSON of the progress token, if the client sent one.
+    pub(super) token: Option<Box<str>>,
+    pub(super) level: LogLevel,
+    pub(super) logs: Arc<LogBudget>,
+    pub(super) state: Mutex<Reports>,
+}
+
+/// What was reported so far.
+pub(super) struct Reports {
+    over: bool,
+    last: Option<f64>,
+    /// Newer than what was sent, kept back because reports came too fast.
+    held: Option<Progress>,
+    bucket: Bucket,
+}
+
+impl Reports {
+    pub(super) fn new(rate: u32) -> Self {
+        Self {
+            over: false,
+            last: None,
+            held: None,
+            bucket: Bucket::new(rate, rate),
+        }
+    }
+}
+
+/// How many log messages a session may still be sent.
+#[derive(Debug)]
+pub(super) struct LogBudget(Mutex<(Bucket, u64)>);
+
+impl LogBudget {
+    pub(super) fn new(rate: u32) -> Self {
+        Self(Mutex::new((Bucket::new(rate, rate.saturating_mul(2)), 0)))
+    }
+
+    /// Takes one; says how many were dropped since the last one taken. `None` drops this one.
+    fn take(&self) -> Option<u64> {
+        let (bucket, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if bucket.take(Instant::now()) {
+            return Some(std::mem::take(dropped));
+        }
+        *dropped = dropped.saturating_add(1);
+        None
+    }
+}
+
+impl CallStream {
+    /// Sends what was held back, and nothing from then on. Called before the answer is written.
+    pub(super) fn finish(&self) {
+        let mut reports = self.reports();
+        if let Some(progress) = reports.held.take() {
+            self.send_progress(&progress);
+        }
+        reports.over = true;
+    }
+
+    fn send_progress(&self, progress: &Progress) {
+        let Some(token) = &self.token else { return };
+        let mut message = Vec::with_capacity(128);
+        let text = progress.message.as_deref();
+        encode::progress(
+            &mut message,
+            self.version,
+            token,
+            progress.progress,
+            progress.total,
+            text,
+        );
+        self.sink.send(&message);
+    }
+
+    fn reports(&self) -> std::sync::MutexGuard<'_, Reports> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outbound for CallStream {
+    fn progress(&self, progress: &Progress) {
+        let total_is_finite = progress.total.is_none_or(f64::is_finite);
+        if self.token.is_none() || !progress.progress.is_finite() || !total_is_finite {
+            return;
+        }
+        let mut reports = self.reports();
+        if reports.over || reports.last.is_some_and(|last| progress.progress <= last) {
+            return;
+        }
+        reports.last = Some(progress.progress);
+        if reports.bucket.take(Instant::now()) {
+            reports.held = None;
+            self.send_progress(progress);
+        } else {
+            reports.held = Some(progress.clone());
+        }
+    }
+
+    fn logs(&self, level: LoggingLevel) -> bool {
+        self.level.admits(level)
+    }
+
+    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
+        if !self.logs(level) || self.reports().over {
+            return;
+        }
+        let Some(dropped) = self.logs.take() else {
+            return;
+        };
+        let mut message = Vec::with_capacity(128);
+        if dropped > 0 && self.logs(LoggingLevel::Warning) {
+            let summary = format!("\"{dropped} log messages were dropped: too many at once\"");
+            encode::log(&mut message, LoggingLevel::Warning, None, &summary);
+            self.sink.send(&message);
+            message.clear();
+        }
+        encode::log(&mut message, level, logger, data);
+        self.sink.send(&message);
+    }
+}

@@ -1,0 +1,235 @@
+//! The claim that makes a message modern: `_meta` of its `params` names a revision.
+//!
+//! The body decides: no header, method name or earlier message matters here. A claim that is malformed is an error, never a
+//! reason to take the message for a legacy one.
+//!
+//! Specification: 2026-07-28, basic, "Per-request metadata".
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::jsonrpc::{ErrorObject, MetaMember, Params};
+use crate::protocol::{Era, ProtocolVersion, errors};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+
+/// What a message claims.
+#[derive(Debug)]
+pub(crate) enum Claim<'a> {
+    /// Nothing: the message is a legacy one.
+    None,
+    /// To be modern, in a revision that is served.
+    Valid(Modern<'a>),
+    /// A revision that is not served without a handshake: -32022.
+    Unsupported(ErrorObject),
+    /// Something that cannot be read: -32602, naming the key.
+    Malformed(ErrorObject),
+}
+
+/// What a modern request says about itself and its sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Modern<'a> {
+    pub(crate) version: ProtocolVersion,
+    /// Raw, an object.
+    pub(crate) raw_capabilities: &'a str,
+    /// Raw, with at least name and version.
+    pub(crate) raw_client_info: Option<&'a str>,
+    /// The mildest log message the client wants; none if it wants none.
+    pub(crate) log_level: Option<LoggingLevel>,
+}
+
+impl Modern<'_> {
+    /// What the client can be asked for.
+    ///
+    /// # Errors
+    ///
+    /// -32602 if a capability is not what the schema says.
+    pub(crate) fn capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
+        if self.raw_capabilities == "{}" {
+            return Ok(ClientCapabilities::default());
+        }
+        serde_json::from_str(self.raw_capabilities)
+            .map_err(|error| malformed(MetaMember::ClientCapabilities, &error.to_string()))
+    }
+
+    /// Who is asking. Only name and version, if the rest cannot be read.
+    pub(crate) fn client_info(&self) -> Option<Implementation> {
+        let json = self.raw_client_info?;
+        serde_json::from_str(json).ok().or_else(|| {
+            let named: Named<'_> = serde_json::from_str(json).ok()?;
+            Some(Implementation::new(named.name, named.version))
+        })
+    }
+}
+
+/// The least a program says about itself.
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    version: Cow<'a, str>,
+}
+
+/// What a message claims. Whether the claim can be read is decided before whether it is served.
+pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
+    if params.meta(MetaMember::ProtocolVersion).is_none() {
+        return Claim::None;
+    }
+    let Ok(Some(requested)) = params.meta_string(MetaMember::ProtocolVersion) else {
+        return Claim::Malformed(malformed(MetaMember::ProtocolVersion, "must be a string"));
+    };
+    let capabilities = match params.meta(MetaMember::ClientCapabilities) {
+        Some(json) if json.starts_with('{') => json,
+        Some(_) => {
+            let error = malformed(MetaMember::ClientCapabilities, "must be an object");
+            return Claim::Malformed(error);
+        }
+        None => {
+            return Claim::Malformed(malformed(MetaMember::ClientCapabilities, "is missing"));
+        }
+    };
+    let client_info = params.meta(MetaMember::ClientInfo);
+    let named =
+        |json: &str| json.starts_with('{') && serde_json::from_str::<Named<'_>>(json).is_ok();
+    if !client_info.is_none_or(named) {
+        let problem = "must be an object with `name` and `version`";
+        return Claim::Malformed(malformed(MetaMember::ClientInfo, problem));
+    }
+    let log_level = match params.meta_string(MetaMember::LogLevel) {
+        Ok(None) => None,
+        Ok(Some(name)) if let Some(level) = LoggingLevel::from_wire(&name) => Some(level),
+        _ => {
+            let problem = format!("is no level: {}", errors::invalid_level().message);
+            return Claim::Malformed(malformed(MetaMember::LogLevel, &problem));
+        }
+    };
+    match ProtocolVersion::from_wire(&requested).filter(|version| version.era() == Era::Modern) {
+        Some(version) => Claim::Valid(Modern {
+            version,
+            raw_capabilities: capabilities,
+            raw_client_info: client_info,
+            log_level,
+        }),
+        None => Claim::Unsupported(errors::unsupported_version(&requested)),
+    }
+}
+
+fn malformed(member: MetaMember, problem: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("`{}` {problem}", member.key()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::{Incoming, parse};
+    use crate::limits::Limits;
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
+            if let Ok(Incoming::Message(message)) = parse(&bytes, &Limits::default()) {
+                if let Claim::Valid(modern) = claim(&message.params) {
+                    drop(modern.capabilities());
+                    drop(modern.client_info());
+                }
+                drop(crate::protocol::InitializeParams::read(&message.params));
+            }
+        }
+    }
+
+    const P: &str = "io.modelcontextprotocol";
+
+    #[test]
+    fn a_claim_is_read_before_it_is_judged() {
+        let version = format!(r#""{P}/protocolVersion":"2026-07-28""#);
+        let old = format!(r#""{P}/protocolVersion":"2025-11-25""#);
+        let capabilities = format!(r#""{P}/clientCapabilities":{{}}"#);
+        for (meta, expected) in [
+            (String::new(), "none"),
+            (capabilities.clone(), "none"),
+            (r#""progressToken":1"#.to_owned(), "none"),
+            (format!("{version},{capabilities}"), "valid"),
+            (
+                format!(r#"{version},{capabilities},"{P}/logLevel":"info""#),
+                "valid",
+            ),
+            (
+                format!(
+                    r#"{version},{capabilities},"{P}/clientInfo":{{"name":"c","version":"1","icons":3}}"#
+                ),
+                "valid",
+            ),
+            (
+                format!(r#""{P}/protocolVersion":null,{capabilities}"#),
+                "/protocolVersion",
+            ),
+            (
+                format!(r#""{P}/protocolVersion":20260728,{capabilities}"#),
+                "/protocolVersion",
+            ),
+            (version.clone(), "/clientCapabilities"),
+            (old.clone(), "/clientCapabilities"),
+            (
+                format!(r#"{version},"{P}/clientCapabilities":null"#),
+                "/clientCapabilities",
+            ),
+            (
+                format!(r#"{version},"{P}/clientCapabilities":[]"#),
+                "/clientCapabilities",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/clientInfo":"c""#),
+                "/clientInfo",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/clientInfo":["c","1"]"#),
+                "/clientInfo",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/clientInfo":{{"name":"c"}}"#),
+                "/clientInfo",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/logLevel":"loud""#),
+                "/logLevel",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/logLevel":null"#),
+                "/logLevel",
+            ),
+            (
+                format!(r#"{old},{capabilities},"{P}/logLevel":"loud""#),
+                "/logLevel",
+            ),
+            (format!("{old},{capabilities}"), "unsupported"),
+            (
+                format!(r#""{P}/protocolVersion":"",{capabilities}"#),
+                "unsupported",
+            ),
+        ] {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{{meta}}}}}}}"#
+            );
+            let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &Limits::default()) else {
+                panic!("{text}")
+            };
+            match claim(&message.params) {
+                Claim::None => assert_eq!(expected, "none", "{meta}"),
+                Claim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
+                Claim::Unsupported(error) => {
+                    assert_eq!(expected, "unsupported", "{meta}");
+                    assert_eq!(error.code, -32022);
+                }
+                Claim::Malformed(error) => {
+                    assert_eq!(error.code, -32602);
+                    assert!(
+                        error.message.contains(expected),
+                        "{meta}: {}",
+                        error.message
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The errors the protocol names, with the code and data each revision gives them.
+//!
+//! HTTP status codes are not decided here.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::jsonrpc::{ErrorObject, MetaMember};
+use crate::protocol::{Era, ProtocolVersion};
+
+/// No such resource. Legacy era only.
+pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+/// A header is missing, malformed or disagrees with the body. Modern era only.
+pub(crate) const HEADER_MISMATCH: i32 = -32020;
+/// The request does not declare a capability it takes. Modern era only.
+pub(crate) const MISSING_CAPABILITY: i32 = -32021;
+/// The claimed revision is not served. Modern era only.
+pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+/// The client asks for more than it may at once.
+pub(crate) const TOO_MANY: i32 = 429;
+
+pub(crate) fn method_not_found(name: &str) -> ErrorObject {
+    ErrorObject::new(
+        ErrorObject::METHOD_NOT_FOUND,
+        format!("no method `{}`", clip(name)),
+    )
+}
+
+pub(crate) fn unknown_tool(name: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("no tool `{}`", clip(name)))
+}
+
+pub(crate) fn unknown_prompt(name: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("no prompt `{}`", clip(name)))
+}
+
+/// `data.uri` is the address that was asked for.
+pub(crate) fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
+    let code = match version.era() {
+        Era::Legacy => RESOURCE_NOT_FOUND,
+        Era::Modern => ErrorObject::INVALID_PARAMS,
+    };
+    ErrorObject::new(code, format!("no resource `{}`", clip(uri))).with_data(json!({ "uri": uri }))
+}
+
+/// The client lacks capabilities; `required` has the shape of `ClientCapabilities`, as [`missing`](super::missing) gives
+/// it. Legacy revisions have no code for this.
+pub(crate) fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
+    let names = names(&required);
+    let message = format!("the client does not declare what this takes: {names}");
+    match version.era() {
+        Era::Legacy => ErrorObject::internal(message),
+        Era::Modern => {
+            let data = Map::from_iter([("requiredCapabilities".to_owned(), required)]);
+            ErrorObject::new(MISSING_CAPABILITY, message).with_data(data)
+        }
+    }
+}
+
+/// The members of a capability object as a model or person reads them: `elicitation.url, sampling`.
+pub(crate) fn names(capabilities: &Value) -> String {
+    let mut names = Vec::new();
+    for (name, value) in capabilities.as_object().into_iter().flatten() {
+        match value.as_object().filter(|inner| !inner.is_empty()) {
+            Some(inner) => names.extend(inner.keys().map(|key| format!("{name}.{key}"))),
+            None => names.push(name.clone()),
+        }
+    }
+    names.join(", ")
+}
+
+pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
+    ErrorObject::new(
+        UNSUPPORTED_VERSION,
+        format!("revision `{}` is not served", clip(requested)),
+    )
+    .with_data(json!({ "supported": ProtocolVersion::supported(), "requested": clip(requested) }))
+}
+
+/// A request that only the modern era has came without a claim.
+pub(crate) fn missing_claim() -> ErrorObject {
+    ErrorObject::invalid_params(format!(
+        "`params._meta` lacks `{}` and `{}`",
+        MetaMember::ProtocolVersion.key(),
+        MetaMember::ClientCapabilities.key()
+    ))
+}
+
+/// `header` as it is spelled in the specification.
+pub(crate) fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
+    ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
+}
+
+/// A claim-less request came before `initialize`.
+pub(crate) fn not_initialized() -> ErrorObject {
+    ErrorObject::invalid_request("not initialized: send `initialize` first")
+}
+
+/// `initialize` came twice.
+pub(crate) fn already_initialized() -> ErrorObject {
+    ErrorObject::invalid_request("already initialized")
+}
+
+/// A member of `params` is missing or of the wrong type.
+pub(crate) fn invalid_member(name: &str, expected: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("`{name}` must be {expected}"))
+}
+
+pub(crate) fn invalid_cursor() -> ErrorObject {
+    ErrorObject::invalid_params("the cursor is not one of this list; start again without one")
+}
+
+pub(crate) fn invalid_level() -> ErrorObject {
+    let levels = crate::types::LoggingLevel::ALL.map(crate::types::LoggingLevel::as_str);
+    ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
+}
+
+/// The client asks for more than it may at once. The code is ours, outside of what JSON-RPC and the protocol reserve.
+pub(crate) fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
+    let retry = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX);
+    ErrorObject::new(TOO_MANY, format!("too many {what} at once"))
+        .with_data(json!({ "retryAfterMs": retry }))
+}
+
+/// What a peer sent, short enough to be sent back.
+fn clip(text: &str) -> &str {
+    const MOST: usize = 256;
+    let end = (0..=MOST.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_resource_has_the_code_of_the_revision() {
+        for version in ProtocolVersion::ALL {
+            let error = resource_not_found(version, "notes:///1");
+            let expected = if version == ProtocolVersion::V2026_07_28 {
+                -32602
+            } else {
+                -32002
+            };
+            assert_eq!(error.code, expected);
+            assert_eq!(error.data, Some(json!({"uri": "notes:///1"})));
+        }
+    }
+
+    #[test]
+    fn a_refused_version_is_answered_with_all_that_are_served_newest_first() {
+        let error = unsupported_version("1999-01-01");
+        assert_eq!(
+            error.data,
+            Some(json!({
+                "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+                "requested": "1999-01-01",
+            }))
+        );
+    }
+
+    #[test]
+    fn what_is_sent_back_is_clipped_between_characters() {
+        assert_eq!(clip("é"), "é");
+        let long = "é".repeat(500);
+        assert_eq!(clip(&long).len(), 256);
+        assert_eq!(clip(&format!("x{long}")).len(), 255);
+    }
+}

@@ -1,0 +1,127 @@
+//! The legacy handshake: what `initialize` asks for and which revision is agreed on.
+//!
+//! Specification: 2025-11-25, basic/lifecycle.
+
+use serde::de::DeserializeOwned;
+
+use crate::jsonrpc::{ErrorObject, Member, Params};
+use crate::protocol::{Era, ProtocolVersion, errors};
+use crate::types::{ClientCapabilities, Implementation};
+
+/// The revision to answer `initialize` with: the one asked for if it has a handshake, or else the newest that has.
+pub(crate) fn negotiate(requested: &str) -> ProtocolVersion {
+    ProtocolVersion::from_wire(requested)
+        .filter(|version| version.era() == Era::Legacy)
+        .unwrap_or(ProtocolVersion::LATEST_LEGACY)
+}
+
+/// What a client says in `initialize`.
+#[derive(Debug)]
+pub(crate) struct InitializeParams {
+    /// Agreed on, which need not be what the client asked for.
+    pub(crate) version: ProtocolVersion,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) client_info: Implementation,
+}
+
+impl InitializeParams {
+    /// # Errors
+    ///
+    /// -32602, naming the member that is missing or of the wrong type.
+    pub(crate) fn read(params: &Params<'_>) -> Result<Self, ErrorObject> {
+        let requested = params
+            .string(Member::ProtocolVersion)
+            .ok()
+            .flatten()
+            .ok_or_else(|| errors::invalid_member("protocolVersion", "a string"))?;
+        Ok(Self {
+            version: negotiate(&requested),
+            capabilities: member(params, Member::Capabilities).ok_or_else(|| {
+                errors::invalid_member("capabilities", "an object of capabilities")
+            })?,
+            client_info: member(params, Member::ClientInfo).ok_or_else(|| {
+                errors::invalid_member("clientInfo", "an object with `name` and `version`")
+            })?,
+        })
+    }
+}
+
+fn member<T: DeserializeOwned>(params: &Params<'_>, member: Member) -> Option<T> {
+    // An array would decode too: serde reads structs from both.
+    let json = params.get(member).filter(|json| json.starts_with('{'))?;
+    serde_json::from_str(json).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::{Incoming, parse};
+    use crate::limits::Limits;
+
+    #[test]
+    fn a_known_legacy_revision_is_echoed_and_anything_else_gets_the_newest() {
+        for (requested, agreed) in [
+            ("2024-11-05", "2024-11-05"),
+            ("2025-03-26", "2025-03-26"),
+            ("2025-06-18", "2025-06-18"),
+            ("2025-11-25", "2025-11-25"),
+            ("2026-07-28", "2025-11-25"),
+            ("2099-01-01", "2025-11-25"),
+            ("", "2025-11-25"),
+        ] {
+            assert_eq!(negotiate(requested).as_str(), agreed);
+        }
+    }
+
+    #[test]
+    fn a_bad_member_of_initialize_is_named() {
+        for (params, problem) in [
+            (
+                r#"{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":true},"x":1},"clientInfo":{"name":"c","version":"1"}}"#,
+                None,
+            ),
+            (
+                r#"{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":null},"sampling":null,"experimental":null},"clientInfo":{"name":"c","version":"1","title":null,"icons":null}}"#,
+                None,
+            ),
+            (
+                r#"{"protocolVersion":1,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#,
+                Some("protocolVersion"),
+            ),
+            (
+                r#"{"capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#,
+                Some("protocolVersion"),
+            ),
+            (
+                r#"{"protocolVersion":"2025-06-18","clientInfo":{"name":"c","version":"1"}}"#,
+                Some("capabilities"),
+            ),
+            (
+                r#"{"protocolVersion":"2025-06-18","capabilities":[],"clientInfo":{"name":"c","version":"1"}}"#,
+                Some("capabilities"),
+            ),
+            (
+                r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c"}}"#,
+                Some("clientInfo"),
+            ),
+            (
+                r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":["c","1"]}"#,
+                Some("clientInfo"),
+            ),
+        ] {
+            let text =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#);
+            let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &Limits::default()) else {
+                panic!("{text}")
+            };
+            match (InitializeParams::read(&message.params), problem) {
+                (Ok(read), None) => assert_eq!(read.version, ProtocolVersion::V2025_06_18),
+                (Err(error), Some(key)) => {
+                    assert_eq!(error.code, -32602);
+                    assert!(error.message.contains(key), "{}", error.message);
+                }
+                (other, _) => panic!("{params}: {other:?}"),
+            }
+        }
+    }
+}

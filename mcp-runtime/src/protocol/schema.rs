@@ -1,0 +1,136 @@
+//! JSON Schemas of tools for older revisions, which know property schemas as objects only.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+/// The schema with boolean property schemas written as objects; `None` if there are none.
+pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
+    let text = schema.get();
+    // Most schemas need no reading at all.
+    if !text.contains("true") && !text.contains("false") {
+        return None;
+    }
+    let mut value: Value = serde_json::from_str(text).ok()?;
+    let changed = rewrite(&mut value);
+    changed
+        .then(|| serde_json::value::to_raw_value(&value).ok())
+        .flatten()
+}
+
+/// The JSON on one line, as messages must be; `None` if it is.
+///
+/// Strings hold no line ends as they stand, so every one of them is white space.
+pub(super) fn on_one_line(json: &RawValue) -> Option<Box<RawValue>> {
+    memchr::memchr2(b'\n', b'\r', json.get().as_bytes())?;
+    RawValue::from_string(json.get().replace(['\n', '\r'], " ")).ok()
+}
+
+/// Whether the root of a schema says it describes an object.
+pub(super) fn has_object_root(schema: &RawValue) -> bool {
+    serde_json::from_str::<Map<String, Value>>(schema.get())
+        .is_ok_and(|root| root.get("type") == Some(&Value::from("object")))
+}
+
+fn rewrite(schema: &mut Value) -> bool {
+    let Value::Object(members) = schema else {
+        return false;
+    };
+    let mut changed = false;
+    for (keyword, value) in members {
+        changed |= match (keyword.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                let mut changed = false;
+                for property in properties.values_mut() {
+                    changed |= match property {
+                        Value::Bool(true) => {
+                            *property = json!({});
+                            true
+                        }
+                        Value::Bool(false) => {
+                            *property = json!({"not": {}});
+                            true
+                        }
+                        other => rewrite(other),
+                    };
+                }
+                changed
+            }
+            (
+                "$defs" | "definitions" | "patternProperties" | "dependentSchemas",
+                Value::Object(schemas),
+            ) => schemas
+                .values_mut()
+                .fold(false, |changed, schema| rewrite(schema) | changed),
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
+                schemas
+                    .iter_mut()
+                    .fold(false, |changed, schema| rewrite(schema) | changed)
+            }
+            (
+                "items"
+                | "additionalItems"
+                | "additionalProperties"
+                | "unevaluatedItems"
+                | "unevaluatedProperties"
+                | "contains"
+                | "propertyNames"
+                | "not"
+                | "if"
+                | "then"
+                | "else",
+                schema @ Value::Object(_),
+            ) => rewrite(schema),
+            // Anything else holds no schema, though it may look like one: `default`, `const`, `enum`, `examples`.
+            _ => false,
+        };
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_outside_strings_become_spaces() {
+        for (json, expected) in [
+            ("{\"a\": 1}", None),
+            ("{\n  \"a\":\r\n \"\\n\"\n}", Some("{   \"a\":   \"\\n\" }")),
+        ] {
+            let raw = RawValue::from_string(json.to_owned()).unwrap();
+            assert_eq!(on_one_line(&raw).as_deref().map(RawValue::get), expected);
+        }
+    }
+
+    #[test]
+    fn boolean_property_schemas_become_objects_and_nothing_else_changes() {
+        for (schema, expected) in [
+            (json!({"type": "object"}), None),
+            (
+                json!({"type": "object", "additionalProperties": false}),
+                None,
+            ),
+            (
+                json!({"properties": {"a": true, "b": false, "c": {"type": "boolean", "default": true}}}),
+                Some(
+                    json!({"properties": {"a": {}, "b": {"not": {}}, "c": {"type": "boolean", "default": true}}}),
+                ),
+            ),
+            (
+                json!({"default": {"properties": {"a": true}}, "enum": [{"properties": {"a": true}}]}),
+                None,
+            ),
+            (
+                json!({"$defs": {"D": {"properties": {"a": true}}}, "items": {"anyOf": [{"properties": {"b": false}}]}}),
+                Some(
+                    json!({"$defs": {"D": {"properties": {"a": {}}}}, "items": {"anyOf": [{"properties": {"b": {"not": {}}}}]}}),
+                ),
+            ),
+        ] {
+            let raw = serde_json::value::to_raw_value(&schema).unwrap();
+            let rewritten =
+                without_booleans(&raw).map(|raw| serde_json::from_str::<Value>(raw.get()).unwrap());
+            assert_eq!(rewritten, expected);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Cursors: where a list goes on, as text that means nothing to clients.
+//!
+//! A cursor names the last item a client saw, not a page number, so that unrelated changes neither skip nor repeat items,
+//! and it holds all it needs, so that every instance of the server can read it. It is checked strictly: of this list,
+//! complete, unchanged. A cursor made up by a client can do no more than choose where to go on.
+//!
+//! Specification: 2026-07-28, server/utilities/pagination.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::context::List;
+use crate::registry::table::{Key, fingerprint};
+
+/// Not a cursor of this list. The answer is -32602.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InvalidCursor;
+
+/// Where a list goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    pub(crate) list: List,
+    pub(crate) place: Place,
+}
+
+/// A place in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// After this item.
+    After(Mark),
+    /// Among the resources this template lists, where its lister said, or at their start.
+    Within(Mark, Option<String>),
+}
+
+/// An item, wherever it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Of the item's name.
+    pub(crate) fingerprint: u64,
+    /// Its place in the order, in case it is gone. Long names are cut.
+    pub(crate) key: Key,
+}
+
+/// Longest name kept in a cursor, in bytes.
+const NAME: usize = 192;
+/// Longest cursor of a lister that fits, in bytes.
+pub(crate) const INNER: usize = 512;
+/// Stands for the rank of an item that was inserted at run time.
+const INSERTED: u32 = u32::MAX;
+/// Keeps cursors of other layouts and of other programs out.
+const SALT: &[u8] = b"mcp-runtime cursor 1";
+
+impl Mark {
+    pub(crate) fn new(key: &Key, name: &str) -> Self {
+        let key = match key {
+            Key::Declared(rank) => Key::Declared(*rank),
+            Key::Inserted(name) => {
+                let mut end = name.len().min(NAME);
+                while !name.is_char_boundary(end) {
+                    end = end.saturating_sub(1);
+                }
+                Key::Inserted(name.get(..end).unwrap_or_default().into())
+            }
+        };
+        Self {
+            fingerprint: fingerprint(name),
+            key,
+        }
+    }
+}
+
+impl Cursor {
+    /// The text for the client, at most 1 KiB.
+    pub(crate) fn encode(&self) -> String {
+        let (stage, mark, inner) = match &self.place {
+            Place::After(mark) => (0, mark, None),
+            Place::Within(mark, None) => (1, mark, None),
+            Place::Within(mark, Some(inner)) => (2, mark, Some(inner)),
+        };
+        let (rank, name) = match &mark.key {
+            Key::Declared(rank) => (*rank, ""),
+            Key::Inserted(name) => (INSERTED, &**name),
+        };
+        let mut bytes = vec![(tag(self.list) << 2) | stage];
+        bytes.extend(rank.to_be_bytes());
+        bytes.extend(mark.fingerprint.to_be_bytes());
+        bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        bytes.extend(name.as_bytes());
+        bytes.extend(inner.map(String::as_bytes).unwrap_or_default());
+        bytes.extend(checksum(&bytes).to_be_bytes());
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Reads a cursor of `list`.
+    pub(crate) fn decode(list: List, text: &str) -> Result<Self, InvalidCursor> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
+        let place = place(list, &bytes).ok_or(InvalidCursor)?;
+        Ok(Self { list, place })
+    }
+}
+
+fn place(list: List, bytes: &[u8]) -> Option<Place> {
+    let (bytes, check) = bytes.split_last_chunk::<8>()?;
+    if checksum(bytes) != u64::from_be_bytes(*check) {
+        return None;
+    }
+    let (head, rest) = bytes.split_first()?;
+    if head >> 2 != tag(list) {
+        return None;
+    }
+    let (rank, rest) = rest.split_first_chunk()?;
+    let (fingerprint, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first()?;
+    let (name, inner) = rest.split_at_checked(usize::from(*length))?;
+    let name = std::str::from_utf8(name).ok()?;
+    let inner = std::str::from_utf8(inner).ok()?;
+    let key = match u32::from_be_bytes(*rank) {
+        INSERTED => Key::Inserted(name.into()),
+        rank if name.is_empty() => Key::Declared(rank),
+        _ => return None,
+    };
+    let mark = Mark {
+        fingerprint: u64::from_be_bytes(*fingerprint),
+        key,
+    };
+    match head & 3 {
+        0 if inner.is_empty() => Some(Place::After(mark)),
+        1 if inner.is_empty() && list == List::Resources => Some(Place::Within(mark, None)),
+        2 if list == List::Resources => Some(Place::Within(mark, Some(inner.to_owned()))),
+        _ => None,
+    }
+}
+
+fn tag(list: List) -> u8 {
+    match list {
+        List::Tools => 1,
+        List::Prompts => 2,
+        List::Resources => 3,
+        List::Templates => 4,
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    crate::registry::table::fnv(SALT.iter().chain(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursors() -> Vec<Cursor> {
+        let long = "é".repeat(5_000);
+        let marks = [
+            Mark::new(&Key::Declared(7), "add"),
+            Mark::new(&Key::Inserted("add".into()), "add"),
+            Mark::new(&Key::Inserted(long.as_str().into()), &long),
+        ];
+        let mut cursors = Vec::new();
+        for mark in marks {
+            for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+                let place = Place::After(mark.clone());
+                cursors.push(Cursor { list, place });
+            }
+            for inner in [None, Some(String::new()), Some("x".repeat(INNER))] {
+                cursors.push(Cursor {
+                    list: List::Resources,
+                    place: Place::Within(mark.clone(), inner),
+                });
+            }
+        }
+        cursors
+    }
+
+    #[test]
+    fn a_cursor_reads_back_and_fits() {
+        for cursor in cursors() {
+            let text = cursor.encode();
+            assert!(text.len() <= 1_024, "{}", text.len());
+            assert_eq!(Cursor::decode(cursor.list, &text), Ok(cursor));
+        }
+    }
+
+    #[test]
+    fn a_cursor_of_another_list_is_invalid() {
+        for cursor in cursors() {
+            let text = cursor.encode();
+            for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+                assert_eq!(
+                    Cursor::decode(list, &text).is_ok(),
+                    list == cursor.list,
+                    "{list:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_changed_or_cut_cursor_is_invalid() {
+        for cursor in cursors() {
+            let text = cursor.encode();
+            for end in 0..text.len() {
+                let cut = text.get(..end).unwrap();
+                assert_eq!(Cursor::decode(cursor.list, cut), Err(InvalidCursor));
+            }
+            for at in 0..text.len() {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+                let changed = String::from_utf8(bytes).unwrap();
+                assert_eq!(Cursor::decode(cursor.list, &changed), Err(InvalidCursor));
+            }
+            let padded = format!("{text}=");
+            assert_eq!(Cursor::decode(cursor.list, &padded), Err(InvalidCursor));
+        }
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_invalid() {
+        for text in ["", "0", "invalid-cursor", "AAAA", "\u{0}", "é", "eyJ9"] {
+            assert_eq!(
+                Cursor::decode(List::Tools, text),
+                Err(InvalidCursor),
+                "{text}"
+            );
+        }
+    }
+}

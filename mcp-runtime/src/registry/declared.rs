@@ -1,0 +1,303 @@
+//! From annotated functions to entries.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::handler::check::Validator;
+use crate::handler::decode::{ArgumentInfo, Decoder, Style};
+use crate::handler::definition::{Definition, Kind};
+use crate::handler::schema::output_schema;
+use crate::handler::template::UriTemplate;
+use crate::registry::complete::{Completer, CompleterEntry, Completions};
+use crate::registry::dynamic::address;
+use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::handler::Handler;
+use crate::registry::meta;
+use crate::types::{
+    Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
+    ToolAnnotations,
+};
+
+/// The value a method is called on, for methods.
+pub(super) type Held = Option<Arc<dyn Any + Send + Sync>>;
+
+/// An entry, or everything that is wrong with the definition.
+type Made<E> = Result<E, Vec<String>>;
+
+/// Finds the completer a parameter names.
+pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
+
+pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
+    let options = &definition.options;
+    let mut problems = Vec::new();
+    let meta = meta(definition, &mut problems);
+    let raw_schema = options
+        .input_schema
+        .and_then(|schema| schema().map_err(|error| problems.push(error)).ok());
+    if let Some(schema) = &raw_schema
+        && let Err(error) = Validator::new(schema.clone().to_value())
+    {
+        problems.push(format!("input schema: {error}"));
+    }
+    let style = Style::Tool {
+        strict: options.strict,
+    };
+    let decoder = decoder(definition, style, raw_schema, &mut problems);
+    let input_schema = decoder
+        .as_ref()
+        .and_then(|decoder| raw(decoder.schema(), &mut problems));
+    let output_schema = options
+        .output_schema
+        .and_then(output_schema)
+        .and_then(|schema| raw(&schema, &mut problems));
+    let (Some(decoder), Some(input_schema), true) = (decoder, input_schema, problems.is_empty())
+    else {
+        return Err(problems);
+    };
+    let annotations = ToolAnnotations {
+        title: None,
+        read_only_hint: options.read_only,
+        destructive_hint: options.destructive,
+        idempotent_hint: options.idempotent,
+        open_world_hint: options.open_world,
+    };
+    Ok(ToolEntry {
+        tool: Tool {
+            name: definition.name.to_owned(),
+            title: options.title.map(str::to_owned),
+            description: text(definition.description),
+            icons: icons(definition),
+            input_schema,
+            output_schema,
+            annotations: (annotations != ToolAnnotations::default()).then_some(annotations),
+            meta,
+        },
+        handler: handler(definition, decoder, receiver),
+        timeout: options.timeout,
+        requires: options.requires.into(),
+        pace: Arc::default(),
+    })
+}
+
+pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) -> Made<PromptEntry> {
+    let options = &definition.options;
+    let mut problems = Vec::new();
+    let meta = meta(definition, &mut problems);
+    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    let completions = completions(decoder.as_ref(), find, &mut problems);
+    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
+        return Err(problems);
+    };
+    let arguments = decoder
+        .arguments()
+        .iter()
+        .map(|argument| PromptArgument {
+            name: argument.name.to_owned(),
+            title: None,
+            description: argument.description.clone(),
+            required: Some(argument.required),
+        })
+        .collect();
+    Ok(PromptEntry {
+        prompt: Prompt {
+            name: definition.name.to_owned(),
+            title: options.title.map(str::to_owned),
+            description: text(definition.description),
+            arguments,
+            icons: icons(definition),
+            meta,
+        },
+        handler: handler(definition, decoder, receiver),
+        timeout: options.timeout,
+        requires: options.requires.into(),
+        pace: Arc::default(),
+        completions,
+    })
+}
+
+pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<ResourceEntry> {
+    let options = &definition.options;
+    let mut problems = Vec::new();
+    let meta = meta(definition, &mut problems);
+    problems.extend(address(options.uri));
+    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
+        problems.push(format!(
+            "parameter `{}` would never be given: an address without variables has no arguments; use \
+             `#[resource_template]`, or take an injected value",
+            argument.name
+        ));
+    }
+    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
+        return Err(problems);
+    };
+    Ok(ResourceEntry {
+        resource: Resource {
+            uri: options.uri.to_owned(),
+            name: definition.name.to_owned(),
+            title: options.title.map(str::to_owned),
+            description: text(definition.description),
+            mime_type: options.mime_type.map(str::to_owned),
+            size: options.size,
+            annotations: annotations(definition),
+            icons: icons(definition),
+            meta,
+        },
+        handler: handler(definition, decoder, receiver),
+        timeout: options.timeout,
+        requires: options.requires.into(),
+        pace: Arc::default(),
+        cache: cache(definition),
+    })
+}
+
+pub(super) fn template(
+    definition: &Definition,
+    receiver: Held,
+    find: Find<'_>,
+) -> Made<TemplateEntry> {
+    let options = &definition.options;
+    let mut problems = Vec::new();
+    let meta = meta(definition, &mut problems);
+    let pattern = UriTemplate::parse(options.uri)
+        .map_err(|error| problems.push(format!("invalid template: {error}")));
+    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    let completions = completions(decoder.as_ref(), find, &mut problems);
+    let (Ok(pattern), Some(decoder), true) = (pattern, decoder, problems.is_empty()) else {
+        return Err(problems);
+    };
+    Ok(TemplateEntry {
+        template: ResourceTemplate {
+            uri_template: options.uri.to_owned(),
+            name: definition.name.to_owned(),
+            title: options.title.map(str::to_owned),
+            description: text(definition.description),
+            mime_type: options.mime_type.map(str::to_owned),
+            annotations: annotations(definition),
+            icons: icons(definition),
+            meta,
+        },
+        pattern,
+        handler: handler(definition, decoder, receiver),
+        timeout: options.timeout,
+        requires: options.requires.into(),
+        pace: Arc::default(),
+        cache: cache(definition),
+        lister: options.list.map(|list| Arc::from(list())),
+        completions,
+    })
+}
+
+pub(super) fn completer(definition: &Definition, receiver: Held) -> Made<CompleterEntry> {
+    let mut problems = Vec::new();
+    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    match decoder {
+        Some(decoder) => Ok(CompleterEntry {
+            handler: handler(definition, decoder, receiver),
+        }),
+        None => Err(problems),
+    }
+}
+
+/// What a kind is called, and the name it is known by.
+pub(super) fn describe(definition: &Definition) -> String {
+    match definition.kind {
+        Kind::Tool => format!("tool `{}`", definition.name),
+        Kind::Prompt => format!("prompt `{}`", definition.name),
+        Kind::Resource => format!("resource `{}`", definition.options.uri),
+        Kind::ResourceTemplate => format!("resource template `{}`", definition.options.uri),
+        Kind::Completer => format!("completer `{}`", definition.name),
+    }
+}
+
+fn decoder(
+    definition: &Definition,
+    style: Style,
+    raw_schema: Option<schemars::Schema>,
+    problems: &mut Vec<String>,
+) -> Option<Decoder> {
+    Decoder::new(definition.parameters, style, raw_schema)
+        .map_err(|found| problems.extend(found))
+        .ok()
+}
+
+fn handler(definition: &Definition, decoder: Decoder, receiver: Held) -> Handler {
+    Handler::Function {
+        run: definition.run,
+        decoder,
+        receiver,
+    }
+}
+
+/// How each argument completes: by the completer it names, by its own type, or not at all.
+fn completions(
+    decoder: Option<&Decoder>,
+    find: Find<'_>,
+    problems: &mut Vec<String>,
+) -> Completions {
+    let mut completions = Completions::default();
+    for argument in decoder.map(Decoder::arguments).unwrap_or_default() {
+        let completer = if argument.completer.is_some() {
+            find(argument).unwrap_or_else(|problem| {
+                problems.push(problem);
+                Completer::Nothing
+            })
+        } else if argument.candidates.is_empty() {
+            Completer::Nothing
+        } else {
+            Completer::Fixed(Arc::from(argument.candidates.as_slice()))
+        };
+        completions.push(argument.name, completer);
+    }
+    completions
+}
+
+fn meta(definition: &Definition, problems: &mut Vec<String>) -> Option<Meta> {
+    let meta = match definition.options.meta?() {
+        Value::Object(meta) => meta,
+        other => {
+            problems.push(format!("meta must be an object, not `{other}`"));
+            return None;
+        }
+    };
+    problems.extend(meta::problems(Some(&meta)));
+    Some(meta)
+}
+
+fn annotations(definition: &Definition) -> Option<Annotations> {
+    let options = &definition.options;
+    let annotations = Annotations {
+        audience: options.audience.to_vec(),
+        priority: options.priority,
+        last_modified: options.last_modified.map(str::to_owned),
+    };
+    (!annotations.is_empty()).then_some(annotations)
+}
+
+fn icons(definition: &Definition) -> Vec<Icon> {
+    definition
+        .options
+        .icons
+        .map(|icons| icons())
+        .unwrap_or_default()
+}
+
+fn cache(definition: &Definition) -> CacheOptions {
+    CacheOptions {
+        ttl: definition.options.ttl,
+        scope: definition.options.cache,
+    }
+}
+
+fn text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn raw(schema: &Value, problems: &mut Vec<String>) -> Option<Box<RawValue>> {
+    to_raw_value(schema)
+        .map_err(|error| problems.push(format!("schema: {error}")))
+        .ok()
+}

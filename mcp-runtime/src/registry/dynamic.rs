@@ -1,0 +1,207 @@
+//! From definitions made at run time to entries.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::handler::check::Validator;
+use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
+use crate::handler::template::UriTemplate;
+use crate::registry::complete::{Completer, Completions};
+use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::handler::Handler;
+use crate::registry::meta;
+use crate::types::{ResourceTemplate, Tool};
+
+/// Longest tool name.
+const NAME: usize = 128;
+
+/// An entry, or everything that is wrong with the definition.
+type Made<E> = Result<E, Vec<String>>;
+
+pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
+    let mut problems = Vec::new();
+    let name = &definition.name;
+    if name.is_empty() || name.len() > NAME || !name.bytes().all(is_name_byte) {
+        problems.push("use 1 to 128 of A-Z a-z 0-9 _ - .".to_owned());
+    }
+    problems.extend(meta::problems(definition.meta.as_ref()));
+    if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
+        problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
+    }
+    let input_schema = raw(&definition.input_schema, &mut problems);
+    let validator = Validator::new(definition.input_schema)
+        .map_err(|error| problems.push(format!("input schema: {error}")));
+    let output_schema = definition.output_schema.map(|schema| {
+        let text = raw(&schema, &mut problems);
+        if let Err(error) = Validator::new(schema) {
+            problems.push(format!("output schema: {error}"));
+        }
+        text
+    });
+    let (Ok(validator), true) = (validator, problems.is_empty()) else {
+        return Err(problems);
+    };
+    Ok(ToolEntry {
+        tool: Tool {
+            name: definition.name,
+            title: definition.title,
+            description: definition.description,
+            icons: definition.icons,
+            input_schema,
+            output_schema,
+            annotations: definition.annotations,
+            meta: definition.meta,
+        },
+        handler: Handler::Closure {
+            run: definition.run,
+            validator: Some(validator),
+        },
+        timeout: definition.timeout,
+        requires: Box::default(),
+        pace: Arc::default(),
+    })
+}
+
+pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
+    let mut problems = meta::problems(definition.meta.as_ref());
+    if definition.name.is_empty() {
+        problems.push("the name is empty".into());
+    }
+    let mut completions = Completions::default();
+    for argument in &definition.arguments {
+        if argument.name.is_empty() {
+            problems.push("the name of an argument is empty".into());
+        } else if completions.find(&argument.name).is_some() {
+            problems.push(format!("argument `{}` is there twice", argument.name));
+        }
+        completions.push(&argument.name, Completer::Nothing);
+    }
+    fix(
+        &mut completions,
+        &definition.candidates,
+        "argument",
+        &mut problems,
+    );
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(PromptEntry {
+        prompt: definition.definition(),
+        handler: Handler::Closure {
+            run: definition.run,
+            validator: None,
+        },
+        timeout: definition.timeout,
+        requires: Box::default(),
+        pace: Arc::default(),
+        completions,
+    })
+}
+
+pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
+    let mut problems = meta::problems(definition.meta.as_ref());
+    problems.extend(address(&definition.uri));
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(ResourceEntry {
+        resource: definition.definition(),
+        handler: Handler::Closure {
+            run: definition.run,
+            validator: None,
+        },
+        timeout: definition.timeout,
+        requires: Box::default(),
+        pace: Arc::default(),
+        cache: CacheOptions {
+            ttl: definition.ttl,
+            scope: definition.cache,
+        },
+    })
+}
+
+pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
+    let mut problems = meta::problems(definition.meta.as_ref());
+    let pattern = UriTemplate::parse(&definition.uri_template)
+        .map_err(|error| problems.push(format!("invalid template: {error}")));
+    let mut completions = Completions::default();
+    if let Ok(pattern) = &pattern {
+        for variable in pattern.variables() {
+            completions.push(variable, Completer::Nothing);
+        }
+        fix(
+            &mut completions,
+            &definition.candidates,
+            "variable",
+            &mut problems,
+        );
+    }
+    let (Ok(pattern), true) = (pattern, problems.is_empty()) else {
+        return Err(problems);
+    };
+    let template: ResourceTemplate = definition.definition();
+    Ok(TemplateEntry {
+        template,
+        pattern,
+        handler: Handler::Closure {
+            run: definition.run,
+            validator: None,
+        },
+        timeout: definition.timeout,
+        requires: Box::default(),
+        pace: Arc::default(),
+        cache: CacheOptions {
+            ttl: definition.ttl,
+            scope: definition.cache,
+        },
+        lister: definition.lister,
+        completions,
+    })
+}
+
+/// What is wrong with the address of a resource.
+pub(super) fn address(uri: &str) -> Option<String> {
+    let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
+    let absolute = scheme.is_some_and(|scheme| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    });
+    if !absolute {
+        return Some(format!(
+            "the address `{uri}` has no scheme; write one, such as `notes:///today`"
+        ));
+    }
+    uri.chars()
+        .find(|part| part.is_whitespace() || part.is_control())
+        .map(|part| format!("the address `{uri}` contains {part:?}; write it percent-encoded"))
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+/// Gives arguments their candidates.
+fn fix(
+    completions: &mut Completions,
+    candidates: &[(String, Vec<String>)],
+    noun: &str,
+    problems: &mut Vec<String>,
+) {
+    for (argument, values) in candidates {
+        let completer = Completer::Fixed(Arc::from(values.as_slice()));
+        if !completions.set(argument, completer) {
+            problems.push(format!("candidates for `{argument}`, which is no {noun}"));
+        }
+    }
+}
+
+fn raw(schema: &Value, problems: &mut Vec<String>) -> Box<RawValue> {
+    to_raw_value(schema).unwrap_or_else(|error| {
+        problems.push(format!("schema: {error}"));
+        RawValue::NULL.to_owned()
+    })
+}

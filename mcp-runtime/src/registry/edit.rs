@@ -1,0 +1,322 @@
+//! Changes while the server runs: prepared and checked first, then made all together on a copy.
+
+use std::sync::Arc;
+
+use crate::context::{Edit, List, Step};
+use crate::error::{Error, ErrorKind};
+use crate::handler::dynamic::Item;
+use crate::registry::dynamic;
+use crate::registry::entry::{Entry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::snapshot::Snapshot;
+use crate::registry::table::{Key, Slot, Table};
+
+/// Changes whose definitions have been checked.
+pub(super) struct Prepared {
+    list: List,
+    steps: Vec<Change>,
+}
+
+/// One change.
+enum Change {
+    Put { made: Made, replace: bool },
+    Remove(String),
+    Show(String, bool),
+}
+
+/// A checked definition.
+pub(super) enum Made {
+    Tool(Arc<ToolEntry>),
+    Prompt(Arc<PromptEntry>),
+    Resource(Arc<ResourceEntry>),
+    Template(Arc<TemplateEntry>),
+}
+
+/// Checks a definition.
+pub(super) fn make(item: Item) -> Result<Made, String> {
+    let (what, made) = match item {
+        Item::Tool(definition) => (
+            format!("tool `{}`", definition.name),
+            dynamic::tool(definition).map(|entry| Made::Tool(Arc::new(entry))),
+        ),
+        Item::Prompt(definition) => (
+            format!("prompt `{}`", definition.name),
+            dynamic::prompt(definition).map(|entry| Made::Prompt(Arc::new(entry))),
+        ),
+        Item::Resource(definition) => (
+            format!("resource `{}`", definition.uri),
+            dynamic::resource(definition).map(|entry| Made::Resource(Arc::new(entry))),
+        ),
+        Item::Template(definition) => (
+            format!("resource template `{}`", definition.uri_template),
+            dynamic::template(definition).map(|entry| Made::Template(Arc::new(entry))),
+        ),
+    };
+    made.map_err(|problems| format!("{what}: {}", problems.join("; ")))
+}
+
+/// Checks every definition of an edit.
+pub(super) fn prepare(edit: Edit) -> Result<Prepared, Error> {
+    let mut problems = Vec::new();
+    let mut steps = Vec::new();
+    for step in edit.steps {
+        let (item, replace) = match step {
+            Step::Insert(item) => (item, false),
+            Step::Replace(item) => (item, true),
+            Step::Remove(name) => {
+                steps.push(Change::Remove(name));
+                continue;
+            }
+            Step::Enable(name) => {
+                steps.push(Change::Show(name, true));
+                continue;
+            }
+            Step::Disable(name) => {
+                steps.push(Change::Show(name, false));
+                continue;
+            }
+        };
+        match make(item) {
+            Ok(made) => steps.push(Change::Put { made, replace }),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() {
+        Ok(Prepared {
+            list: edit.list,
+            steps,
+        })
+    } else {
+        Err(Error::new(ErrorKind::Configuration, problems.join("\n")))
+    }
+}
+
+/// Makes all changes on a copy, and says whether clients would see another list.
+pub(super) fn apply(snapshot: &Snapshot, prepared: Prepared) -> Result<(Snapshot, bool), Error> {
+    let mut next = snapshot.clone();
+    let steps = prepared.steps;
+    let changed = match prepared.list {
+        List::Tools => edit(&mut next.tools, steps, |made| match made {
+            Made::Tool(entry) => Some(entry),
+            _ => None,
+        }),
+        List::Prompts => edit(&mut next.prompts, steps, |made| match made {
+            Made::Prompt(entry) => Some(entry),
+            _ => None,
+        }),
+        List::Resources => edit(&mut next.resources, steps, |made| match made {
+            Made::Resource(entry) => Some(entry),
+            _ => None,
+        }),
+        List::Templates => edit(&mut next.templates, steps, |made| match made {
+            Made::Template(entry) => Some(entry),
+            _ => None,
+        }),
+    }?;
+    Ok((next, changed))
+}
+
+fn edit<E: Entry>(
+    table: &mut Arc<Table<E>>,
+    steps: Vec<Change>,
+    take: fn(Made) -> Option<Arc<E>>,
+) -> Result<bool, Error> {
+    let mut slots = table.slots().to_vec();
+    let mut changed = false;
+    // Names found by search would make a large batch slow.
+    let mut places: std::collections::HashMap<String, usize> = slots
+        .iter()
+        .enumerate()
+        .map(|(index, slot)| (slot.entry.found_by().to_owned(), index))
+        .collect();
+    let mut gone = vec![false; slots.len()];
+    for step in steps {
+        match step {
+            Change::Put { made, replace } => {
+                let Some(entry) = take(made) else {
+                    continue;
+                };
+                let name = entry.found_by().to_owned();
+                match places.get(&name).copied() {
+                    Some(_) if !replace => {
+                        return Err(Error::new(
+                            ErrorKind::Duplicate,
+                            format!("the {} `{name}` is taken", E::NOUN),
+                        ));
+                    }
+                    Some(index) => {
+                        if let Some(slot) = slots.get_mut(index) {
+                            slot.entry = entry;
+                            slot.enabled = true;
+                        }
+                    }
+                    None => {
+                        places.insert(name.clone(), slots.len());
+                        slots.push(Slot {
+                            key: Key::Inserted(name.into()),
+                            entry,
+                            enabled: true,
+                        });
+                        gone.push(false);
+                    }
+                }
+                changed = true;
+            }
+            Change::Remove(name) => {
+                if let Some(index) = places.remove(&name) {
+                    if let Some(gone) = gone.get_mut(index) {
+                        *gone = true;
+                    }
+                    // Also if it was disabled: one notice too many does no harm.
+                    changed = true;
+                }
+            }
+            Change::Show(name, enabled) => {
+                if let Some(slot) = places.get(&name).and_then(|index| slots.get_mut(*index))
+                    && slot.enabled != enabled
+                {
+                    slot.enabled = enabled;
+                    changed = true;
+                }
+            }
+        }
+    }
+    if changed {
+        let mut gone = gone.into_iter();
+        slots.retain(|_| gone.next() != Some(true));
+        *table = Arc::new(Table::new(slots));
+    }
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handler::dynamic::ItemKind;
+    use crate::registry::fixture::{change, page, prompt, prompts};
+
+    #[test]
+    fn inserted_prompts_come_in_the_order_of_their_names() {
+        let registry = prompts(&["b", "c"], 10);
+        assert!(change(
+            &registry,
+            List::Prompts,
+            vec![Step::Insert(prompt("a").into_item())]
+        ));
+        assert_eq!(registry.snapshot().names(List::Prompts), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn what_is_disabled_is_neither_listed_nor_found() {
+        let registry = prompts(&["a", "b"], 10);
+        assert!(change(
+            &registry,
+            List::Prompts,
+            vec![Step::Disable("a".into())]
+        ));
+        let snapshot = registry.snapshot();
+        assert!(snapshot.prompt("a").is_none());
+        assert_eq!(page(&snapshot, List::Prompts, None).0, ["b"]);
+        assert!(snapshot.has_prompts());
+        assert!(change(
+            &registry,
+            List::Prompts,
+            vec![Step::Enable("a".into())]
+        ));
+        assert!(registry.snapshot().prompt("a").is_some());
+        assert_eq!(
+            page(&registry.snapshot(), List::Prompts, None).0,
+            ["a", "b"]
+        );
+    }
+
+    #[test]
+    fn an_edit_that_changes_nothing_says_so() {
+        let registry = prompts(&["a"], 10);
+        for step in [
+            Step::Enable("a".into()),
+            Step::Enable("x".into()),
+            Step::Disable("x".into()),
+            Step::Remove("x".into()),
+        ] {
+            assert!(!change(&registry, List::Prompts, vec![step]));
+        }
+    }
+
+    #[test]
+    fn a_taken_name_undoes_the_whole_edit() {
+        let registry = prompts(&["a"], 10);
+        let error = registry
+            .edit(Edit {
+                list: List::Prompts,
+                steps: vec![
+                    Step::Insert(prompt("b").into_item()),
+                    Step::Insert(prompt("a").into_item()),
+                ],
+            })
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Duplicate);
+        assert_eq!(error.to_string(), "the prompt name `a` is taken");
+        assert_eq!(registry.snapshot().names(List::Prompts), ["a"]);
+    }
+
+    #[test]
+    fn replacing_keeps_the_place_and_enables() {
+        let registry = prompts(&["a", "b"], 10);
+        change(
+            &registry,
+            List::Prompts,
+            vec![
+                Step::Disable("a".into()),
+                Step::Replace(prompt("a").title("new").into_item()),
+            ],
+        );
+        let snapshot = registry.snapshot();
+        assert_eq!(snapshot.names(List::Prompts), ["a", "b"]);
+        let title = &snapshot.prompt("a").unwrap().prompt.title;
+        assert_eq!(title.as_deref(), Some("new"));
+    }
+
+    #[test]
+    fn a_name_can_be_removed_and_inserted_again_in_one_edit() {
+        let registry = prompts(&["a", "b"], 10);
+        change(
+            &registry,
+            List::Prompts,
+            vec![
+                Step::Remove("a".into()),
+                Step::Insert(prompt("a").into_item()),
+                Step::Remove("b".into()),
+            ],
+        );
+        assert_eq!(registry.snapshot().names(List::Prompts), ["a"]);
+    }
+
+    #[test]
+    fn a_call_keeps_the_snapshot_it_started_with() {
+        let registry = prompts(&["a"], 10);
+        let before = registry.snapshot();
+        change(&registry, List::Prompts, vec![Step::Remove("a".into())]);
+        assert!(before.prompt("a").is_some());
+        assert!(registry.snapshot().prompt("a").is_none());
+    }
+
+    #[test]
+    fn everything_wrong_with_a_definition_is_said() {
+        let registry = prompts(&[], 10);
+        let error = registry
+            .edit(Edit {
+                list: List::Prompts,
+                steps: vec![Step::Insert(
+                    prompt("p")
+                        .required("x", "")
+                        .required("x", "")
+                        .candidates("y", ["1"])
+                        .meta("dev.mcp/x", 1)
+                        .into_item(),
+                )],
+            })
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`; argument `x` is there twice; candidates for `y`, which is no argument"].assert_eq(&error.to_string());
+    }
+}

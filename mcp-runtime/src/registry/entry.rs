@@ -1,0 +1,230 @@
+//! What the registry holds of each kind: the definition as lists show it, its handler, and how to run it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::handler::call::Refusal;
+use crate::handler::check::Fault;
+use crate::handler::definition::ClientFeature;
+use crate::handler::listing::Lister;
+use crate::handler::template::UriTemplate;
+use crate::protocol::encode::CacheHint;
+use crate::protocol::shape::Shape;
+use crate::registry::complete::Completions;
+use crate::registry::handler::{Handler, Started};
+use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
+
+/// A tool.
+#[derive(Debug)]
+pub(crate) struct ToolEntry {
+    pub(crate) tool: Tool,
+    pub(crate) handler: Handler,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) requires: Box<[ClientFeature]>,
+    pub(crate) pace: Arc<Pace>,
+}
+
+/// A prompt.
+#[derive(Debug)]
+pub(crate) struct PromptEntry {
+    pub(crate) prompt: Prompt,
+    pub(crate) handler: Handler,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) requires: Box<[ClientFeature]>,
+    pub(crate) pace: Arc<Pace>,
+    pub(crate) completions: Completions,
+}
+
+/// A resource with an address of its own.
+#[derive(Debug)]
+pub(crate) struct ResourceEntry {
+    pub(crate) resource: Resource,
+    pub(crate) handler: Handler,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) requires: Box<[ClientFeature]>,
+    pub(crate) pace: Arc<Pace>,
+    pub(crate) cache: CacheOptions,
+}
+
+/// A family of resources.
+#[derive(Debug)]
+pub(crate) struct TemplateEntry {
+    pub(crate) template: ResourceTemplate,
+    pub(crate) pattern: UriTemplate,
+    pub(crate) handler: Handler,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) requires: Box<[ClientFeature]>,
+    pub(crate) pace: Arc<Pace>,
+    pub(crate) cache: CacheOptions,
+    pub(crate) lister: Option<Arc<dyn Lister>>,
+    pub(crate) completions: Completions,
+}
+
+impl PromptEntry {
+    /// Starts the prompt with `arguments`, a JSON object whose values are strings, as they came from the client.
+    ///
+    /// # Errors
+    ///
+    /// If a required argument is missing, a value is no string, or one does not fit its type.
+    pub(crate) fn start(
+        &self,
+        arguments: &str,
+        context: &dyn Fn() -> Context,
+    ) -> Result<Started, Refusal> {
+        if let Some(decoder) = self.handler.decoder() {
+            let arguments = decoder
+                .from_strings(arguments)
+                .map_err(Refusal::Arguments)?;
+            return self.handler.start(&arguments, context);
+        }
+        let given: HashMap<String, serde_json::Value> =
+            serde_json::from_str(arguments).unwrap_or_default();
+        let mut faults = Vec::new();
+        for argument in &self.prompt.arguments {
+            match given.get(&argument.name) {
+                Some(serde_json::Value::String(_)) => {}
+                Some(_) => faults.push(fault(&argument.name, "is not a string")),
+                None if argument.required == Some(true) => {
+                    faults.push(fault(&argument.name, "is missing"));
+                }
+                None => {}
+            }
+        }
+        if faults.is_empty() {
+            self.handler.start(arguments, context)
+        } else {
+            Err(Refusal::Arguments(faults))
+        }
+    }
+}
+
+fn fault(name: &str, what: &str) -> Fault {
+    Fault {
+        pointer: format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+        message: format!("argument `{name}` {what}"),
+    }
+}
+
+/// How long and by whom what was read may be reused, as far as the definition says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CacheOptions {
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) scope: Option<CacheScope>,
+}
+
+impl CacheOptions {
+    /// What holds, given what the server says.
+    pub(crate) fn or(self, default: CacheHint) -> CacheHint {
+        CacheHint {
+            ttl: self.ttl.unwrap_or(default.ttl),
+            scope: self.scope.unwrap_or(default.scope),
+        }
+    }
+}
+
+/// Remembers whether a handler keeps its thread for long before it first waits.
+///
+/// Such a handler must not be polled by whoever leads a connection, because that would hold up the messages behind it.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(AtomicU32);
+
+impl Pace {
+    /// A first poll that takes longer makes the handler slow.
+    const SLOW: Duration = Duration::from_micros(200);
+    /// So many calls are spawned first after a slow one; then it is tried in place again.
+    const CALLS: u32 = 32;
+
+    /// Whether the next call should be spawned before its first poll. Counts it.
+    pub(crate) fn spawn_first(&self) -> bool {
+        // The usual case is one load.
+        self.0.load(Ordering::Relaxed) != 0
+            && self
+                .0
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |calls| {
+                    calls.checked_sub(1)
+                })
+                .is_ok()
+    }
+
+    /// How long a first poll took.
+    pub(crate) fn observed(&self, first_poll: Duration) {
+        if first_poll > Self::SLOW {
+            self.0.store(Self::CALLS, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An entry of a list.
+pub(crate) trait Entry: Send + Sync + 'static {
+    /// What lists show.
+    type Wire: Shape + Serialize + Clone;
+    /// The name of the list in its result.
+    const MEMBER: &'static str;
+    /// What to call one of it in messages.
+    const NOUN: &'static str;
+    /// What lists show.
+    fn wire(&self) -> &Self::Wire;
+    /// By what it is found.
+    fn found_by(&self) -> &str;
+}
+
+macro_rules! entry {
+    ($entry:ident, $field:ident: $wire:ident, $name:ident, $member:literal, $noun:literal) => {
+        impl Entry for $entry {
+            type Wire = $wire;
+            const MEMBER: &'static str = $member;
+            const NOUN: &'static str = $noun;
+
+            fn wire(&self) -> &$wire {
+                &self.$field
+            }
+
+            fn found_by(&self) -> &str {
+                &self.$field.$name
+            }
+        }
+    };
+}
+
+entry!(ToolEntry, tool: Tool, name, "tools", "tool name");
+entry!(PromptEntry, prompt: Prompt, name, "prompts", "prompt name");
+entry!(ResourceEntry, resource: Resource, uri, "resources", "resource address");
+entry!(TemplateEntry, template: ResourceTemplate, uri_template, "resourceTemplates", "resource template");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_slow_first_poll_32_calls_are_spawned_first() {
+        let pace = Pace::default();
+        assert!(!pace.spawn_first());
+        pace.observed(Duration::from_micros(200));
+        assert!(!pace.spawn_first());
+        pace.observed(Duration::from_micros(201));
+        for _ in 0..32 {
+            assert!(pace.spawn_first());
+        }
+        assert!(!pace.spawn_first());
+    }
+
+    #[test]
+    fn a_definition_overrides_the_cache_hint_of_the_server() {
+        let server = CacheHint {
+            ttl: Duration::from_secs(1),
+            scope: CacheScope::Public,
+        };
+        assert_eq!(CacheOptions::default().or(server), server);
+        let own = CacheOptions {
+            ttl: Some(Duration::from_secs(9)),
+            scope: Some(CacheScope::Private),
+        };
+        assert_eq!(own.or(server).ttl, Duration::from_secs(9));
+        assert_eq!(own.or(server).scope, CacheScope::Private);
+    }
+}

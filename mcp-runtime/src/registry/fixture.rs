@@ -1,0 +1,119 @@
+//! What tests of the registry share.
+
+use std::sync::Arc;
+
+use crate::context::{
+    Change, Context, Control, Edit, List, Outbound, Progress, RequestContext, ServerHandle, States,
+    Step,
+};
+use crate::error::Error;
+use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, ItemKind};
+use crate::handler::resource::IntoResource;
+use crate::handler::tool_error::ToolError;
+use crate::protocol::ProtocolVersion;
+use crate::registry::{Page, Registry, Snapshot, Sources};
+use crate::types::{ClientCapabilities, LoggingLevel, ReadResourceResult};
+
+pub(super) const MODERN: ProtocolVersion = ProtocolVersion::V2026_07_28;
+
+struct Nobody;
+
+impl Outbound for Nobody {
+    fn progress(&self, _: &Progress) {}
+    fn logs(&self, _: LoggingLevel) -> bool {
+        false
+    }
+    fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
+}
+
+impl Control for Nobody {
+    fn notify(&self, _: Change) {}
+    fn edit(&self, _: Edit) -> Result<bool, Error> {
+        Ok(false)
+    }
+    fn names(&self, _: List) -> Vec<String> {
+        Vec::new()
+    }
+    fn shut_down(&self) {}
+}
+
+pub(super) fn context() -> Context {
+    Context::new(RequestContext {
+        client: None,
+        capabilities: Arc::new(ClientCapabilities::default()),
+        meta: None,
+        outbound: Arc::new(Nobody),
+        cancelled: tokio_util::sync::CancellationToken::new(),
+        states: Arc::new(States::default()),
+        server: ServerHandle(Arc::new(Nobody)),
+    })
+}
+
+/// A prompt that says its name.
+pub(super) fn prompt(name: &str) -> DynamicPrompt {
+    let text = name.to_owned();
+    DynamicPrompt::new(name, move |_: Arguments, _| {
+        let text = text.clone();
+        async move { text }
+    })
+}
+
+/// A resource that cannot be read.
+pub(super) fn resource(uri: &str) -> DynamicResource {
+    DynamicResource::new(uri, uri, |_| async { Closed })
+}
+
+pub(super) struct Closed;
+
+impl IntoResource for Closed {
+    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
+        Err(ToolError::shown("closed"))
+    }
+}
+
+/// A registry of prompts of these names.
+pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
+    Registry::build(Sources {
+        only: Some(Vec::new()),
+        dynamic: names.iter().map(|name| prompt(name).into_item()).collect(),
+        page_size,
+        ..Sources::default()
+    })
+    .unwrap()
+}
+
+/// Makes changes that are expected to be fine.
+pub(super) fn change(registry: &Registry, list: List, steps: Vec<Step>) -> bool {
+    registry.edit(Edit { list, steps }).unwrap()
+}
+
+/// The members of a page, and where it goes on.
+pub(super) fn page(
+    snapshot: &Snapshot,
+    list: List,
+    cursor: Option<&str>,
+) -> (Vec<String>, Option<String>) {
+    let text = match snapshot.page(list, MODERN, cursor).unwrap() {
+        Page::Ready(text) => text.to_string(),
+        Page::Listing(listing) => futures_util::FutureExt::now_or_never(listing.start(context()))
+            .expect("test listers do not wait")
+            .unwrap(),
+    };
+    let mut page: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(&format!("{{{text}}}")).unwrap();
+    let next = page
+        .remove("nextCursor")
+        .map(|next| next.as_str().unwrap().to_owned());
+    let items = page
+        .values()
+        .flat_map(|items| items.as_array().unwrap())
+        .map(|item| {
+            ["uri", "uriTemplate", "name"]
+                .iter()
+                .find_map(|key| item.get(key)?.as_str())
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    (items, next)
+}

@@ -1,0 +1,87 @@
+//! Which `_meta` keys a program may use.
+//!
+//! Specification: 2026-07-28, basic, "_meta".
+
+use crate::types::Meta;
+
+/// Everything that is wrong with the keys.
+pub(super) fn problems(meta: Option<&Meta>) -> Vec<String> {
+    meta.into_iter()
+        .flat_map(Meta::keys)
+        .filter_map(|key| problem(key))
+        .collect()
+}
+
+fn problem(key: &str) -> Option<String> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    if let Some(prefix) = prefix {
+        if !prefix.split('.').all(is_label) {
+            return Some(format!(
+                "meta key `{key}`: the part before `/` must be labels with dots between, such as `com.example`"
+            ));
+        }
+        if matches!(
+            prefix.split('.').nth(1),
+            Some("mcp" | "modelcontextprotocol")
+        ) {
+            return Some(format!(
+                "meta key `{key}` is reserved for the protocol; use a prefix of your own, such as `com.example/`"
+            ));
+        }
+    }
+    (!is_name(name)).then(|| {
+        format!("meta key `{key}`: a name is letters and digits, with `-`, `_` and `.` inside")
+    })
+}
+
+/// A letter first, a letter or digit last, `-` inside.
+fn is_label(label: &str) -> bool {
+    label.starts_with(|first: char| first.is_ascii_alphabetic())
+        && label.ends_with(|last: char| last.is_ascii_alphanumeric())
+        && label
+            .chars()
+            .all(|inner| inner.is_ascii_alphanumeric() || inner == '-')
+}
+
+/// Empty, or alphanumeric at both ends.
+fn is_name(name: &str) -> bool {
+    let alphanumeric = |end: char| end.is_ascii_alphanumeric();
+    name.is_empty()
+        || (name.starts_with(alphanumeric)
+            && name.ends_with(alphanumeric)
+            && name
+                .chars()
+                .all(|inner| inner.is_ascii_alphanumeric() || "-_.".contains(inner)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::problem;
+
+    #[test]
+    fn own_keys_pass_and_reserved_ones_do_not() {
+        for (key, fine) in [
+            ("ui", true),
+            ("", true),
+            ("com.example/flag", true),
+            ("com.example/", true),
+            ("example.com/a.b-c_d", true),
+            ("io.modelcontextprotocol/x", false),
+            ("dev.mcp/x", false),
+            ("tools.mcp.com/x", false),
+            ("com.mcp-tools/x", true),
+            ("com.example.mcp/x", true),
+            ("1com/x", false),
+            ("com-/x", false),
+            ("/x", false),
+            ("a b", false),
+            ("-a", false),
+            ("a/b/c", false),
+        ] {
+            assert_eq!(problem(key).is_none(), fine, "{key}: {:?}", problem(key));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! One page of a list: rendered already, or still to be asked of the listers of templates.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::context::{Context, List};
+use crate::handler::listing::Lister;
+use crate::handler::tool_error::ToolError;
+use crate::protocol::ProtocolVersion;
+use crate::registry::cursor::{Cursor, INNER, Mark, Place};
+use crate::registry::entry::{Entry as _, ResourceEntry};
+use crate::registry::table::{Table, append};
+
+/// One page of a list.
+pub(crate) enum Page {
+    /// The text of its members, such as `"tools":[…],"nextCursor":"…"`.
+    Ready(Arc<str>),
+    /// User code must be asked first; only for `resources/list`.
+    Listing(Listing),
+}
+
+/// A page of resources whose templates are still to be asked.
+pub(crate) struct Listing {
+    /// The resources already on the page, with commas between, and how many.
+    pub(super) text: String,
+    pub(super) count: usize,
+    /// Templates to ask, in order.
+    pub(super) listers: Vec<(Mark, Arc<dyn Lister>)>,
+    /// Where the first of them goes on.
+    pub(super) cursor: Option<String>,
+    /// What was listed already; not listed again.
+    pub(super) listed: Arc<Table<ResourceEntry>>,
+    pub(super) size: usize,
+    pub(super) version: ProtocolVersion,
+}
+
+/// How often a lister may answer with an empty page that is not its last before it counts as faulty.
+const EMPTY: usize = 64;
+
+impl Listing {
+    /// Asks the listers in turn until the page is full. Gives the text of the members.
+    ///
+    /// # Errors
+    ///
+    /// What a lister failed with.
+    pub(crate) fn start(
+        self,
+        context: Context,
+    ) -> Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>> {
+        Box::pin(self.compose(context))
+    }
+
+    async fn compose(mut self, context: Context) -> Result<String, ToolError> {
+        let mut empty = 0_usize;
+        let mut listers = std::mem::take(&mut self.listers).into_iter().peekable();
+        while let Some((mark, lister)) = listers.peek() {
+            if self.count >= self.size {
+                let place = Place::Within(mark.clone(), self.cursor.take());
+                return Ok(self.finish(Some(place)));
+            }
+            let asked = self.cursor.take();
+            let page = lister.list(context.clone(), asked.clone()).await?;
+            for resource in page.items {
+                if self.listed.get(&resource.uri).is_none() {
+                    append(&mut self.text, resource, self.version);
+                    self.count = self.count.saturating_add(1);
+                }
+            }
+            match page.next {
+                None => {
+                    listers.next();
+                }
+                Some(next) => {
+                    if next.len() > INNER {
+                        return Err(ToolError::opaque(format!(
+                            "a lister's cursor has {} bytes; at most {INNER} fit",
+                            next.len()
+                        )));
+                    }
+                    empty = empty.saturating_add(1);
+                    if empty > EMPTY || asked.as_ref() == Some(&next) {
+                        return Err(ToolError::opaque(
+                            "a lister does not come to an end: it goes on without giving resources",
+                        ));
+                    }
+                    if self.count > 0 {
+                        let place = Place::Within(mark.clone(), Some(next));
+                        return Ok(self.finish(Some(place)));
+                    }
+                    self.cursor = Some(next);
+                }
+            }
+        }
+        Ok(self.finish(None))
+    }
+
+    fn finish(&self, next: Option<Place>) -> String {
+        let mut text = format!("\"{}\":[{}]", ResourceEntry::MEMBER, self.text);
+        if let Some(place) = next {
+            let cursor = Cursor {
+                list: List::Resources,
+                place,
+            };
+            text.push_str(",\"nextCursor\":\"");
+            text.push_str(&cursor.encode());
+            text.push('"');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Step;
+    use crate::handler::dynamic::{DynamicTemplate, Item, ItemKind as _};
+    use crate::handler::listing;
+    use crate::registry::fixture::{Closed, change, context, page, resource};
+    use crate::registry::{Registry, Sources};
+    use crate::types::Resource;
+
+    /// A template that lists these pages of resources; its cursors are page numbers.
+    fn template(uri: &str, pages: &'static [&'static [&'static str]]) -> Item {
+        DynamicTemplate::new(uri, uri, |_, _| async { Closed })
+            .list(move |_, cursor| async move {
+                let number: usize = match cursor {
+                    None => 0,
+                    Some(cursor) => cursor.parse().map_err(|_| "no page number")?,
+                };
+                let items = pages[number].iter().map(|uri| Resource::new(*uri, *uri));
+                Ok(listing::Page {
+                    items: items.collect(),
+                    next: (number + 1 < pages.len()).then(|| (number + 1).to_string()),
+                })
+            })
+            .into_item()
+    }
+
+    fn registry(resources: &[&str], templates: Vec<Item>, page_size: usize) -> Registry {
+        Registry::build(Sources {
+            only: Some(Vec::new()),
+            dynamic: resources
+                .iter()
+                .map(|uri| resource(uri).into_item())
+                .chain(templates)
+                .collect(),
+            page_size,
+            ..Sources::default()
+        })
+        .unwrap()
+    }
+
+    fn walk(registry: &Registry) -> Vec<Vec<String>> {
+        let mut pages = Vec::new();
+        let mut cursor = None;
+        loop {
+            let (items, next) = page(&registry.snapshot(), List::Resources, cursor.as_deref());
+            pages.push(items);
+            cursor = next;
+            if cursor.is_none() {
+                return pages;
+            }
+        }
+    }
+
+    #[test]
+    fn listed_resources_follow_those_with_an_address_of_their_own() {
+        let listers = || {
+            vec![
+                template("b:{x}", &[&["b:1", "b:2"], &["b:3"]]),
+                template("c:{x}", &[&["c:1"]]),
+            ]
+        };
+        for (resources, page_size, pages) in [
+            (
+                &["a:1"][..],
+                1_000,
+                vec![vec!["a:1", "b:1", "b:2"], vec!["b:3", "c:1"]],
+            ),
+            (
+                &["a:1", "a:2", "a:3"][..],
+                2,
+                vec![
+                    vec!["a:1", "a:2"],
+                    vec!["a:3", "b:1", "b:2"],
+                    vec!["b:3", "c:1"],
+                ],
+            ),
+            (
+                &["a:1"][..],
+                1,
+                vec![vec!["a:1"], vec!["b:1", "b:2"], vec!["b:3"], vec!["c:1"]],
+            ),
+            (&[][..], 2, vec![vec!["b:1", "b:2"], vec!["b:3", "c:1"]]),
+        ] {
+            assert_eq!(walk(&registry(resources, listers(), page_size)), pages);
+        }
+    }
+
+    #[test]
+    fn empty_pages_of_a_lister_are_passed_over() {
+        let listers = vec![template("b:{x}", &[&[], &[], &["b:1"], &[]])];
+        assert_eq!(
+            walk(&registry(&[], listers, 10)),
+            [vec!["b:1".to_owned()], vec![]]
+        );
+    }
+
+    #[test]
+    fn a_resource_is_not_listed_twice() {
+        let listers = vec![template("a:{x}", &[&["a:1", "a:2"]])];
+        assert_eq!(
+            walk(&registry(&["a:1"], listers, 10)),
+            [["a:1", "a:2"].map(str::to_owned)]
+        );
+    }
+
+    #[test]
+    fn a_walk_goes_on_after_a_template_that_is_gone() {
+        let listers = vec![
+            template("b:{x}", &[&["b:1"], &["b:2"]]),
+            template("c:{x}", &[&["c:1"]]),
+        ];
+        let registry = registry(&[], listers, 10);
+        let (_, next) = page(&registry.snapshot(), List::Resources, None);
+        change(
+            &registry,
+            List::Templates,
+            vec![Step::Remove("b:{x}".into())],
+        );
+        let (items, _) = page(&registry.snapshot(), List::Resources, next.as_deref());
+        assert_eq!(items, ["c:1"]);
+        change(
+            &registry,
+            List::Templates,
+            vec![Step::Remove("c:{x}".into())],
+        );
+        let end = page(&registry.snapshot(), List::Resources, next.as_deref());
+        assert_eq!(end, (vec![], None));
+    }
+
+    #[test]
+    fn a_lister_that_never_ends_or_says_too_much_fails() {
+        let endless = |next: fn(Option<String>) -> String| {
+            DynamicTemplate::new("b:{x}", "b", |_, _| async { Closed })
+                .list(move |_, cursor| async move {
+                    Ok(listing::Page {
+                        items: Vec::new(),
+                        next: Some(next(cursor)),
+                    })
+                })
+                .into_item()
+        };
+        for next in [
+            (|_| "x".repeat(INNER + 1)) as fn(Option<String>) -> String,
+            |_| "same".into(),
+            |cursor| cursor.unwrap_or_default() + "x",
+        ] {
+            let registry = registry(&[], vec![endless(next)], 10);
+            let version = crate::registry::fixture::MODERN;
+            let Ok(Page::Listing(listing)) =
+                registry.snapshot().page(List::Resources, version, None)
+            else {
+                panic!("there is a lister");
+            };
+            let listed = futures_util::FutureExt::now_or_never(listing.start(context()));
+            assert!(listed.unwrap().is_err());
+        }
+    }
+}

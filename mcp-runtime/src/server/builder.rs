@@ -1,0 +1,265 @@
+//! Builds a server from what the macros collected and what the author adds.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::context::{Control, ServerHandle, States};
+use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
+use crate::error::Error;
+use crate::handler::definition::Selected;
+use crate::limits::Limits;
+use crate::protocol::encode::{CacheHint, Identity};
+use crate::registry::{Receiver, Registry, Sources};
+use crate::types::{CacheScope, Icon, Implementation};
+
+/// A server, being built.
+///
+/// It serves every annotated function that is linked into the program, unless told otherwise by [`only`](Self::only) or
+/// [`group`](Self::group). Nothing is checked until it starts; then everything that is wrong is reported at once.
+///
+/// ```no_run
+/// use mcp_runtime::prelude::*;
+///
+/// /// Adds two integers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// #[mcp_runtime::main]
+/// async fn main() -> Result<(), mcp_runtime::Error> {
+///     Server::new("calculator", "1.0.0").run().await
+/// }
+/// ```
+#[must_use = "a server does nothing until it runs"]
+pub struct Server {
+    identity: Implementation,
+    instructions: Option<String>,
+    limits: Limits,
+    states: States,
+    receivers: Vec<Receiver>,
+    selected: Option<Vec<Selected>>,
+    groups: Vec<String>,
+    page_size: usize,
+    logging: bool,
+    argument_errors: bool,
+    cache: CacheHints,
+    shared: Arc<Shared>,
+}
+
+/// A server named after the package that says it: `Server::new` with the name and version of its `Cargo.toml`.
+///
+/// ```
+/// let server = mcp_runtime::new_server!();
+/// ```
+#[macro_export]
+macro_rules! new_server {
+    () => {
+        $crate::Server::new(
+            ::core::env!("CARGO_PKG_NAME"),
+            ::core::env!("CARGO_PKG_VERSION"),
+        )
+    };
+}
+
+/// A result that a client may reuse, for [`Server::cache`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cacheable {
+    /// All of those below.
+    Everything,
+    /// `server/discover`
+    Discover,
+    /// `tools/list`
+    Tools,
+    /// `prompts/list`
+    Prompts,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    ResourceTemplates,
+}
+
+impl Server {
+    /// A server that introduces itself by this name and version.
+    ///
+    /// [`new_server!()`](crate::new_server!) takes both from your package.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            identity: Implementation::new(name, version),
+            instructions: None,
+            limits: Limits::default(),
+            states: States::default(),
+            receivers: Vec::new(),
+            selected: None,
+            groups: Vec::new(),
+            page_size: 1_000,
+            logging: true,
+            argument_errors: false,
+            cache: CacheHints::default(),
+            shared: Arc::default(),
+        }
+    }
+
+    /// A name for people. Sent to clients of 2025-06-18 and later.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.identity.title = Some(title.into());
+        self
+    }
+
+    /// What the server is for, in a sentence or two. Sent to clients of 2025-11-25 and later.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.identity.description = Some(description.into());
+        self
+    }
+
+    /// Where to read more. Sent to clients of 2025-11-25 and later.
+    pub fn website(mut self, url: impl Into<String>) -> Self {
+        self.identity.website_url = Some(url.into());
+        self
+    }
+
+    /// A picture, besides those already given. Sent to clients of 2025-11-25 and later.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.identity.icons.push(icon);
+        self
+    }
+
+    /// What a model should know before it uses the server: how its tools belong together, what to do first.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Shares a value with every handler that takes [`State<T>`](crate::State). One per type: a second one replaces the
+    /// first.
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.states.insert(Arc::new(value));
+        self
+    }
+
+    /// Shares a value that is shared already.
+    pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.states.insert(value);
+        self
+    }
+
+    /// Serves the methods of `value`: those of its `#[server]` blocks.
+    pub fn handlers<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.receivers.push(Receiver::new(Arc::new(value)));
+        self
+    }
+
+    /// Serves these functions, rather than all that are linked in. Together with [`group`](Self::group), both.
+    ///
+    /// A function that is not annotated is an error at start-up.
+    pub fn only(mut self, functions: impl IntoIterator<Item = Selected>) -> Self {
+        self.selected.get_or_insert_default().extend(functions);
+        self
+    }
+
+    /// Serves the functions of this group, rather than all that are linked in. May be repeated.
+    pub fn group(mut self, name: impl Into<String>) -> Self {
+        self.groups.push(name.into());
+        self
+    }
+
+    /// How much a client may ask of the server.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The most items on one page of a list. Default 1,000; at least 1.
+    pub fn page_size(mut self, items: usize) -> Self {
+        self.page_size = items.max(1);
+        self
+    }
+
+    /// Whether handlers may send log messages to clients. Default `true`.
+    pub fn logging(mut self, offered: bool) -> Self {
+        self.logging = offered;
+        self
+    }
+
+    /// Answers arguments that do not fit a tool's schema with -32602 rather than with a tool result, to clients of
+    /// revisions up to 2025-06-18. Default `false`: the model reads what is wrong and tries again.
+    pub fn argument_errors(mut self, as_errors: bool) -> Self {
+        self.argument_errors = as_errors;
+        self
+    }
+
+    /// How long, and by whom, clients may reuse what they were told. Default: not at all, and only by whoever asked.
+    ///
+    /// Say [`CacheScope::Public`] only where everybody is told the same. Resources have options of their own.
+    ///
+    /// Source: revision 2026-07-28, server/utilities/caching. Clients of older revisions are not told.
+    pub fn cache(mut self, what: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
+        let hint = CacheHint { ttl, scope };
+        let cache = &mut self.cache;
+        match what {
+            Cacheable::Discover => cache.discover = hint,
+            Cacheable::Tools => cache.tools = hint,
+            Cacheable::Prompts => cache.prompts = hint,
+            Cacheable::Resources => cache.resources = hint,
+            Cacheable::ResourceTemplates => cache.templates = hint,
+            Cacheable::Everything => {
+                *cache = CacheHints {
+                    discover: hint,
+                    tools: hint,
+                    prompts: hint,
+                    resources: hint,
+                    templates: hint,
+                };
+            }
+        }
+        self
+    }
+
+    /// A handle to the server, for background tasks: change notices, what is registered, stopping it.
+    ///
+    /// Starting a server consumes it, so take the handle before. What is registered through it before the start is there
+    /// from the start; change notices sent before it reach nobody.
+    #[must_use]
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+    }
+
+    /// Checks everything and makes the server ready for connections.
+    pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<Shared>), Error> {
+        let states = Arc::new(self.states);
+        let (dynamic, edits) = self.shared.take_early();
+        let registry = Arc::new(Registry::build(Sources {
+            only: self.selected,
+            groups: self.groups,
+            receivers: self.receivers,
+            states: Arc::clone(&states),
+            dynamic,
+            page_size: self.page_size,
+        })?);
+        for edit in edits {
+            registry.edit(edit)?;
+        }
+        self.shared.attach(&registry);
+        let settings = Settings {
+            identity: Identity::new(self.identity),
+            instructions: self.instructions,
+            limits: self.limits,
+            states,
+            logging: self.logging,
+            argument_errors: self.argument_errors,
+            cache: self.cache,
+        };
+        let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
+        Ok((dispatcher, self.shared))
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("identity", &self.identity)
+            .finish_non_exhaustive()
+    }
+}

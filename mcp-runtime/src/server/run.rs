@@ -1,0 +1,46 @@
+//! Runs a server: over stdio, or over any transport.
+
+use crate::error::Error;
+use crate::server::Server;
+use crate::transport::{self, Stdio, Transport};
+
+impl Server {
+    /// Runs the server over standard input and output until the client closes them or a signal asks it to stop.
+    ///
+    /// Standard output belongs to the protocol from here on: what handlers print goes to standard error instead. If the
+    /// program has set up no `tracing` subscriber, warnings and errors are written to standard error too.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the definitions and settings, before anything is read; or that standard input or
+    /// output cannot be used.
+    pub async fn run(self) -> Result<(), Error> {
+        log_to_stderr();
+        self.serve(Stdio::open()?).await
+    }
+
+    /// Runs the server over `transport` until that has no more connections, or
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the definitions and settings, before anything is read; or that the transport failed
+    /// as a whole.
+    pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
+        let (dispatcher, shared) = self.start()?;
+        transport::serve(transport, dispatcher, shared.shutdown().clone()).await
+    }
+}
+
+/// Writes our warnings and errors to standard error, unless the program has a subscriber of its own.
+fn log_to_stderr() {
+    use tracing_subscriber::prelude::*;
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(false);
+    let level = tracing_subscriber::filter::LevelFilter::WARN;
+    // Fails if there is a subscriber already, which then wins.
+    let _ = tracing_subscriber::registry()
+        .with(lines.with_filter(level))
+        .try_init();
+}

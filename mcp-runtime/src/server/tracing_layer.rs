@@ -1,0 +1,116 @@
+//! Forwards `tracing` events to the client of the call they happen in.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context as LayerContext, Layer};
+
+use crate::context::current;
+use crate::types::LoggingLevel;
+
+/// A `tracing` layer that sends events to the client, as log messages of the call they happen in.
+///
+/// Events outside of a call go nowhere, and so do those below the level the client asked for. `TRACE` and `DEBUG` become
+/// `debug`, the others keep their names. The message data is a string, or an object if the event has fields besides its
+/// message. The name of the logger is the target of the event.
+///
+/// Clients see what you log: put no secrets, and nothing about the inside of the server, into events.
+///
+/// ```
+/// use tracing_subscriber::prelude::*;
+///
+/// tracing_subscriber::registry().with(mcp_runtime::client_logs()).init();
+/// ```
+#[must_use]
+pub fn client_logs() -> ClientLogs {
+    current::forward();
+    ClientLogs(())
+}
+
+/// The layer [`client_logs`] makes.
+#[derive(Debug)]
+pub struct ClientLogs(());
+
+impl<S: Subscriber> Layer<S> for ClientLogs {
+    fn on_event(&self, event: &Event<'_>, _: LayerContext<'_, S>) {
+        // Our own events are about the server, for whoever runs it.
+        if event.metadata().target().starts_with("mcp_runtime") {
+            return;
+        }
+        let Some(call) = current::current() else {
+            return;
+        };
+        let level = level(*event.metadata().level());
+        if !call.logs(level) {
+            return;
+        }
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        call.log(level, Some(event.metadata().target()), &fields.into_data());
+    }
+}
+
+fn level(level: Level) -> LoggingLevel {
+    match level {
+        Level::ERROR => LoggingLevel::Error,
+        Level::WARN => LoggingLevel::Warning,
+        Level::INFO => LoggingLevel::Info,
+        _ => LoggingLevel::Debug,
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    message: Option<String>,
+    others: Map<String, Value>,
+}
+
+impl Fields {
+    fn record(&mut self, field: &Field, value: Value) {
+        match (field.name(), value) {
+            ("message", Value::String(text)) => self.message = Some(text),
+            (name, value) => {
+                self.others.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    fn into_data(mut self) -> String {
+        if self.others.is_empty() {
+            return Value::String(self.message.unwrap_or_default()).to_string();
+        }
+        if let Some(message) = self.message {
+            self.others
+                .insert("message".to_owned(), Value::String(message));
+        }
+        Value::Object(self.others).to_string()
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.record(field, Value::String(format!("{value:?}")));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record(field, Value::String(value.to_owned()));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.record(field, Value::Bool(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.record(field, Value::from(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.record(field, Value::from(value));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.record(field, Value::from(value));
+    }
+}

@@ -1,0 +1,109 @@
+//! Decoding and encoding the specification's own examples changes nothing.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::*;
+
+/// The examples of a type: their names and texts.
+fn examples(of: &str) -> Vec<(String, String)> {
+    let folder = PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/wire/2026-07-28"
+    ))
+    .join(of);
+    let examples: Vec<_> = fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            (
+                path.display().to_string(),
+                fs::read_to_string(path).unwrap(),
+            )
+        })
+        .collect();
+    assert!(!examples.is_empty(), "{of} has no examples");
+    examples
+}
+
+fn identity<T: DeserializeOwned + Serialize>(of: &str) {
+    for (name, text) in examples(of) {
+        check::<T>(&name, &serde_json::from_str(&text).unwrap());
+    }
+}
+
+fn check<T: DeserializeOwned + Serialize>(name: &str, value: &Value) {
+    let decoded: T =
+        serde_json::from_str(&value.to_string()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(&serde_json::to_value(decoded).unwrap(), value, "{name}");
+}
+
+#[test]
+fn definitions_and_contents_are_unchanged() {
+    identity::<ContentBlock>("AudioContent");
+    identity::<ContentBlock>("EmbeddedResource");
+    identity::<ContentBlock>("ImageContent");
+    identity::<ContentBlock>("ResourceLink");
+    identity::<ContentBlock>("TextContent");
+    identity::<ResourceContents>("BlobResourceContents");
+    identity::<ResourceContents>("TextResourceContents");
+    identity::<Resource>("Resource");
+    identity::<Tool>("Tool");
+    identity::<ClientCapabilities>("ClientCapabilities");
+    identity::<ServerCapabilities>("ServerCapabilities");
+}
+
+#[test]
+fn results_are_unchanged_but_for_what_the_encoder_adds() {
+    fn identity<T: DeserializeOwned + Serialize>(of: &str) {
+        for (name, text) in examples(of) {
+            let mut value: Value = serde_json::from_str(&text).unwrap();
+            for added in ["resultType", "ttlMs", "cacheScope"] {
+                value.as_object_mut().unwrap().shift_remove(added);
+            }
+            // Left out, it is the same.
+            if value.get("isError") == Some(&Value::Bool(false)) {
+                value.as_object_mut().unwrap().shift_remove("isError");
+            }
+            check::<T>(&name, &value);
+        }
+    }
+    identity::<CallToolResult>("CallToolResult");
+    identity::<GetPromptResult>("GetPromptResult");
+    identity::<ReadResourceResult>("ReadResourceResult");
+}
+
+#[test]
+fn members_of_lists_are_unchanged() {
+    fn identity<T: DeserializeOwned + Serialize>(of: &str, list: &str) {
+        for (name, text) in examples(of) {
+            let value: Value = serde_json::from_str(&text).unwrap();
+            for item in value[list].as_array().unwrap() {
+                check::<T>(&name, item);
+            }
+        }
+    }
+    identity::<Tool>("ListToolsResult", "tools");
+    identity::<Prompt>("ListPromptsResult", "prompts");
+    identity::<Resource>("ListResourcesResult", "resources");
+    identity::<ResourceTemplate>("ListResourceTemplatesResult", "resourceTemplates");
+}
+
+#[test]
+fn completions_are_unchanged() {
+    for (name, text) in examples("CompleteResult") {
+        let value: Value = serde_json::from_str(&text).unwrap();
+        check::<Completion>(&name, &value["completion"]);
+    }
+}
+
+#[test]
+fn structured_content_may_be_null() {
+    let result: CallToolResult =
+        serde_json::from_str(r#"{"content":[],"structuredContent":null}"#).unwrap();
+    assert_eq!(result.structured_content.unwrap().get(), "null");
+}

@@ -1,0 +1,111 @@
+//! Batches, which one revision has.
+
+use serde_json::{Value, json};
+use tests::Revision;
+
+use crate::support::{client, client_and_state};
+
+fn ping(id: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
+}
+
+async fn answers(client: &mut tests::Client, batch: Value) -> Vec<Value> {
+    client.send(&batch).await;
+    let mut answers = match client.read().await.unwrap() {
+        Value::Array(answers) => answers,
+        one => panic!("not a batch: {one}"),
+    };
+    answers.sort_by_key(|answer| answer["id"].to_string());
+    answers
+}
+
+// Covers: BATCH-01, BATCH-03, BATCH-06, STDIO-01
+#[tokio::test]
+async fn a_batch_is_answered_on_one_line() {
+    let mut client = client(Revision::B).await;
+    let notice = json!({"jsonrpc": "2.0", "method": "notifications/unknown"});
+    let call = json!({"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}});
+    let unknown = json!({"jsonrpc": "2.0", "id": "u", "method": "no/such"});
+    let all = answers(
+        &mut client,
+        json!([ping(json!("a")), notice, call, unknown]),
+    )
+    .await;
+    assert_eq!(all.len(), 3);
+    assert_eq!(all[0]["result"], json!({}));
+    assert_eq!(all[1]["result"]["content"][0]["text"], "3");
+    assert_eq!(all[2]["error"]["code"], -32601);
+}
+
+// Covers: BATCH-03
+#[tokio::test]
+async fn a_batch_of_notifications_or_answers_is_not_answered() {
+    let mut client = client(Revision::B).await;
+    client
+        .send(&json!([{"jsonrpc": "2.0", "method": "notifications/unknown"}]))
+        .await;
+    client
+        .send(&json!([{"jsonrpc": "2.0", "id": 5, "result": {}}]))
+        .await;
+    assert_eq!(client.ok("ping", json!({})).await, json!({}));
+    assert_eq!(client.drain().await, Vec::<Value>::new());
+}
+
+// Covers: BATCH-02, BATCH-03
+#[tokio::test]
+async fn what_is_not_a_message_is_refused_one_by_one() {
+    let mut client = client(Revision::B).await;
+    client.send(&json!([])).await;
+    assert_eq!(client.anonymous().await.code, -32600);
+    let initialize = json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {}});
+    let all = answers(&mut client, json!([1, ping(json!("p")), "x", initialize])).await;
+    assert_eq!(all.len(), 4);
+    assert_eq!(
+        all.iter()
+            .filter(|answer| answer["error"]["code"] == -32600)
+            .count(),
+        3
+    );
+}
+
+// Covers: BATCH-05
+#[tokio::test]
+async fn no_other_revision_has_batches() {
+    for revision in [Revision::A, Revision::C, Revision::D, Revision::E] {
+        let mut client = client(revision).await;
+        client.line(&json!([ping(json!(1))]).to_string()).await;
+        assert_eq!(client.anonymous().await.code, -32600);
+        client.pass().await;
+    }
+}
+
+// Covers: BATCH-05
+#[tokio::test]
+async fn a_batch_with_a_modern_element_is_refused_whole() {
+    let mut client = client(Revision::B).await;
+    client.speak(Revision::E);
+    let params = client.dress(json!({}));
+    client.speak(Revision::B);
+    let modern = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": params});
+    client
+        .line(&json!([ping(json!(1)), modern]).to_string())
+        .await;
+    assert_eq!(client.anonymous().await.code, -32600);
+    client.pass().await;
+}
+
+// Covers: BATCH-06, CANC-01
+#[tokio::test]
+async fn a_cancelled_element_is_left_out() {
+    let (mut client, shared) = client_and_state(Revision::B).await;
+    let wait =
+        json!({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "wait"}});
+    client.send(&json!([wait, ping(json!("p"))])).await;
+    shared.started(1).await;
+    client.cancel(&json!("w")).await;
+    let answers = client.read().await.unwrap();
+    assert_eq!(
+        answers,
+        json!([{"jsonrpc": "2.0", "id": "p", "result": {}}])
+    );
+}

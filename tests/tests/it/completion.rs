@@ -1,0 +1,80 @@
+//! Completing arguments.
+
+use serde_json::{Value, json};
+use tests::{Client, Revision};
+
+use crate::support::client;
+
+async fn complete(client: &mut Client, argument: &str, value: &str, context: Value) -> Value {
+    let params = json!({
+        "ref": {"type": "ref/prompt", "name": "review"},
+        "argument": {"name": argument, "value": value},
+        "context": {"arguments": context},
+    });
+    client.ok("completion/complete", params).await["completion"].clone()
+}
+
+// Covers: COMP-02, COMP-03
+#[tokio::test]
+async fn enums_and_bools_complete_by_themselves() {
+    for revision in Revision::ALL {
+        let mut client = client(revision).await;
+        assert_eq!(
+            complete(&mut client, "language", "gr", json!({})).await["values"][0],
+            "green"
+        );
+        let all = complete(&mut client, "language", "", json!({})).await;
+        assert_eq!(all["values"].as_array().unwrap().len(), 3);
+        assert_eq!(
+            complete(&mut client, "strict", "t", json!({})).await["values"][0],
+            "true"
+        );
+    }
+}
+
+// Covers: COMP-02, COMP-03
+#[tokio::test]
+async fn a_completer_sees_earlier_arguments_and_is_ranked_and_capped() {
+    for revision in Revision::ALL {
+        let mut client = client(revision).await;
+        let found = complete(&mut client, "framework", "ro", json!({"language": "red"})).await;
+        assert_eq!(found["values"][0], "rocket", "{found}");
+        let many = complete(&mut client, "framework", "framework", json!({})).await;
+        assert_eq!(many["values"].as_array().unwrap().len(), 100);
+        assert_eq!(many["hasMore"], true);
+        assert_eq!(many["total"], 250);
+        // Without a context.
+        let params = json!({
+            "ref": {"type": "ref/resource", "uri": "item:///{id}"},
+            "argument": {"name": "id", "value": "7"},
+        });
+        let found = client.ok("completion/complete", params).await;
+        assert_eq!(found["completion"]["values"], json!(["7"]));
+    }
+}
+
+// Covers: COMP-04, COMP-05
+#[tokio::test]
+async fn what_cannot_be_completed_is_empty_or_invalid_params() {
+    for revision in Revision::ALL {
+        let mut client = client(revision).await;
+        assert_eq!(
+            complete(&mut client, "code", "x", json!({})).await["values"],
+            json!([])
+        );
+        let prompt = json!({"type": "ref/prompt", "name": "review"});
+        for params in [
+            json!({"ref": {"type": "ref/prompt", "name": "none"}, "argument": {"name": "code", "value": ""}}),
+            json!({"ref": prompt, "argument": {"name": "none", "value": ""}}),
+            json!({"ref": {"type": "ref/resource", "uri": "none:///{x}"}, "argument": {"name": "x", "value": ""}}),
+            json!({"ref": {"type": "ref/other"}, "argument": {"name": "x", "value": ""}}),
+            json!({"ref": prompt}),
+            json!({"argument": {"name": "x", "value": ""}}),
+            json!({"ref": prompt, "argument": {"name": "code", "value": 1}}),
+            json!({"ref": "review", "argument": {"name": "code", "value": ""}}),
+            json!({}),
+        ] {
+            client.fails("completion/complete", params, -32602).await;
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Handshake, discovery, negotiation, and what comes before either.
+
+use serde_json::{Value, json};
+use tests::{Client, Revision};
+
+use crate::fixture;
+use crate::support::{client, connect, raw};
+
+fn initialize(date: &str) -> Value {
+    json!({"protocolVersion": date, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+}
+
+fn fresh(revision: Revision) -> Client {
+    raw(fixture::server(), revision)
+}
+
+// Covers: LIFE-01, LIFE-02, LIFE-13
+#[tokio::test]
+async fn every_handshake_revision_is_echoed() {
+    for revision in Revision::LEGACY {
+        let client = client(revision).await;
+        let result = &client.initialized;
+        assert_eq!(result["protocolVersion"], revision.date());
+        assert_eq!(result["serverInfo"]["name"], "fixture");
+        assert_eq!(result["serverInfo"]["version"], "1.2.3");
+        assert_eq!(result["instructions"], "Call anything.");
+        let offered = &result["capabilities"];
+        assert_eq!(offered["tools"], json!({"listChanged": true}));
+        assert_eq!(offered["prompts"], json!({"listChanged": true}));
+        assert_eq!(
+            offered["resources"],
+            json!({"listChanged": true, "subscribe": true})
+        );
+        assert_eq!(offered["logging"], json!({}));
+        assert_eq!(offered.get("completions").is_some(), revision > Revision::A);
+        assert!(offered.get("tasks").is_none());
+        assert_eq!(
+            result["serverInfo"].get("title").is_some(),
+            revision >= Revision::C
+        );
+    }
+}
+
+// Covers: LIFE-02
+#[tokio::test]
+async fn an_unknown_revision_is_offered_the_newest_handshake_one() {
+    for date in ["2026-07-28", "2099-01-01", "1.0", "", "2024-10-07"] {
+        let mut client = fresh(Revision::D);
+        let result = client.ok("initialize", initialize(date)).await;
+        assert_eq!(result["protocolVersion"], "2025-11-25", "{date}");
+    }
+}
+
+// Covers: LIFE-05, LIFE-11
+#[tokio::test]
+async fn before_the_handshake_only_a_ping_is_answered() {
+    let mut client = fresh(Revision::D);
+    assert_eq!(client.ok("ping", json!({})).await, json!({}));
+    for method in [
+        "tools/list",
+        "tools/call",
+        "logging/setLevel",
+        "resources/subscribe",
+    ] {
+        client.fails(method, json!({}), -32600).await;
+    }
+    client.notify("notifications/initialized", json!({})).await;
+    client.fails("tools/list", json!({}), -32600).await;
+    let mut client = client.connect().await;
+    assert_eq!(client.ok("ping", json!({})).await, json!({}));
+}
+
+// Covers: LIFE-06
+#[tokio::test]
+async fn a_second_handshake_is_refused_and_changes_nothing() {
+    let mut client = client(Revision::B).await;
+    client
+        .fails("initialize", initialize("2025-11-25"), -32600)
+        .await;
+    // Batches are served in this revision only, so the session still has it.
+    client
+        .send(&json!([{"jsonrpc":"2.0","id":"x","method":"ping"}]))
+        .await;
+    assert!(client.read().await.unwrap().is_array());
+}
+
+// Covers: LIFE-08
+#[tokio::test]
+async fn a_handshake_cannot_be_cancelled() {
+    let mut client = fresh(Revision::D);
+    let id = client.start("initialize", initialize("2025-11-25")).await;
+    client.cancel(&id).await;
+    client.response(&id).await.unwrap();
+}
+
+// Covers: LIFE-01
+#[tokio::test]
+async fn a_malformed_handshake_is_invalid_params() {
+    for params in [
+        json!({}),
+        json!({"protocolVersion": 1, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+        json!({"protocolVersion": "2025-11-25", "capabilities": [], "clientInfo": {"name": "t", "version": "1"}}),
+    ] {
+        let mut client = fresh(Revision::D);
+        client.fails("initialize", params, -32602).await;
+        client.connect().await.pass().await;
+    }
+}
+
+// Covers: LIFE-09
+#[tokio::test]
+async fn requests_are_served_before_the_client_says_it_is_ready() {
+    let mut client = fresh(Revision::D);
+    client.ok("initialize", initialize("2025-11-25")).await;
+    assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
+}
+
+// Covers: LIFE-04
+#[tokio::test]
+async fn notices_wait_until_the_client_says_it_is_ready() {
+    let mut client = fresh(Revision::D);
+    client.ok("initialize", initialize("2025-11-25")).await;
+    client.tool("change_lists", json!({})).await;
+    assert_eq!(client.drain().await, Vec::<Value>::new());
+    client.notify("notifications/initialized", json!({})).await;
+    client
+        .notification("notifications/tools/list_changed")
+        .await;
+}
+
+// Covers: DISC-01, DISC-02, DISC-04, DISC-05, META-04, CACHE-01
+#[tokio::test]
+async fn discovery_says_what_the_server_can_do() {
+    let mut client = fresh(Revision::E);
+    let result = client.ok("server/discover", json!({})).await;
+    let versions: Vec<&str> = result["supportedVersions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(
+        versions,
+        [
+            "2026-07-28",
+            "2025-11-25",
+            "2025-06-18",
+            "2025-03-26",
+            "2024-11-05"
+        ]
+    );
+    assert_eq!(result["resultType"], "complete");
+    assert_eq!(result["instructions"], "Call anything.");
+    assert_eq!(result["ttlMs"], 0);
+    assert_eq!(result["cacheScope"], "private");
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "fixture"
+    );
+    assert!(result["capabilities"].get("tasks").is_none());
+    assert!(result["capabilities"]["tools"].is_object());
+}
+
+// Covers: BASE-10, DISC-05, LIFE-05
+#[tokio::test]
+async fn a_modern_request_needs_nothing_before_it() {
+    let mut client = fresh(Revision::E);
+    assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
+}
+
+// Covers: BASE-10, STDIO-10
+#[tokio::test]
+async fn both_eras_are_served_on_one_connection() {
+    let mut client = fresh(Revision::E);
+    client.ok("server/discover", json!({})).await;
+    client.speak(Revision::A);
+    let result = client.ok("initialize", initialize("2024-11-05")).await;
+    assert_eq!(result["protocolVersion"], "2024-11-05");
+    client.notify("notifications/initialized", json!({})).await;
+    client.text("add", json!({"a": 1, "b": 2})).await;
+    client.speak(Revision::E);
+    let result = client.tool("structured", json!({})).await;
+    assert_eq!(result["structuredContent"]["x"], 1);
+    client.speak(Revision::A);
+    let result = client.tool("structured", json!({})).await;
+    assert!(result.get("structuredContent").is_none());
+}
+
+// Covers: DISC-03, DISC-04
+#[tokio::test]
+async fn a_claim_of_a_revision_that_is_not_modern_is_refused() {
+    for date in ["2025-11-25", "2024-11-05", "2099-01-01", ""] {
+        let mut client = fresh(Revision::E);
+        client.meta.insert("ignored".into(), json!(1));
+        let params = json!({"_meta": {
+            "io.modelcontextprotocol/protocolVersion": date,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }});
+        let failure = client.fails("tools/list", params, -32022).await;
+        assert_eq!(failure.data["requested"], date);
+        assert!(
+            failure.data["supported"]
+                .as_array()
+                .unwrap()
+                .contains(&json!("2026-07-28"))
+        );
+    }
+}
+
+// Covers: META-01, META-02
+#[tokio::test]
+async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
+    let version = "io.modelcontextprotocol/protocolVersion";
+    let capabilities = "io.modelcontextprotocol/clientCapabilities";
+    for (meta, key) in [
+        (json!({version: "2026-07-28"}), capabilities),
+        (
+            json!({version: "2026-07-28", capabilities: []}),
+            capabilities,
+        ),
+        (
+            json!({version: "2026-07-28", capabilities: null}),
+            capabilities,
+        ),
+        (json!({version: 20_260_728, capabilities: {}}), version),
+        (json!({version: null, capabilities: {}}), version),
+    ] {
+        let mut client = fresh(Revision::E);
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
+        client.send(&message).await;
+        let failure = client.response(&json!(1)).await.unwrap_err();
+        assert_eq!(failure.code, -32602, "{message}");
+        assert!(failure.message.contains(key), "{}", failure.message);
+    }
+    let mut client = fresh(Revision::E);
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover"}))
+        .await;
+    assert_eq!(client.response(&json!(1)).await.unwrap_err().code, -32602);
+    // Who the client is may stay unsaid.
+    let meta = json!({version: "2026-07-28", capabilities: {}});
+    client
+        .send(
+            &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}}),
+        )
+        .await;
+    client.response(&json!(2)).await.unwrap();
+}
+
+// Covers: BASE-07, LOG-04
+#[tokio::test]
+async fn methods_of_the_other_era_do_not_exist() {
+    let mut modern = fresh(Revision::E);
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/get",
+    ] {
+        modern.fails(method, json!({}), -32601).await;
+    }
+    for revision in Revision::LEGACY {
+        let mut legacy = client(revision).await;
+        legacy
+            .fails("subscriptions/listen", json!({"notifications": {}}), -32601)
+            .await;
+        legacy.fails("no/such/method", json!({}), -32601).await;
+        legacy.fails("server/discover", json!({}), -32602).await;
+    }
+}
+
+// Covers: BASE-07, DISC-02, TOOL-01, PROMPT-01, RES-01, COMP-01, COMP-04
+#[tokio::test]
+async fn what_is_not_offered_does_not_exist() {
+    for revision in Revision::ALL {
+        let server =
+            mcp_runtime::Server::new("empty", "1").only([mcp_runtime::prompt(&fixture::lonely)]);
+        let mut client = connect(server, revision).await;
+        for method in [
+            "tools/list",
+            "tools/call",
+            "resources/list",
+            "resources/read",
+            "completion/complete",
+        ] {
+            client
+                .fails(method, json!({"name": "x", "uri": "x"}), -32601)
+                .await;
+        }
+        client.ok("prompts/list", json!({})).await;
+    }
+}
+
+// Covers: BASE-14
+#[tokio::test]
+async fn empty_results_are_empty() {
+    for revision in Revision::LEGACY {
+        let mut client = client(revision).await;
+        for (method, params) in [
+            ("ping", json!({})),
+            ("logging/setLevel", json!({"level": "info"})),
+            ("resources/subscribe", json!({"uri": "test://static"})),
+            ("resources/unsubscribe", json!({"uri": "test://static"})),
+        ] {
+            assert_eq!(client.ok(method, params).await, json!({}));
+        }
+    }
+}
+
+// Covers: META-03, META-07
+#[tokio::test]
+async fn a_handler_sees_who_asks() {
+    for revision in Revision::ERAS {
+        assert_eq!(client(revision).await.text("who", json!({})).await, "tests");
+    }
+}

@@ -1,0 +1,152 @@
+//! `subscriptions/listen`.
+
+use serde_json::{Value, json};
+use tests::{Client, Revision};
+
+use crate::fixture;
+use crate::support::{client, connect};
+
+const KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+async fn listen(client: &mut Client, id: Value, filter: Value) -> Value {
+    let params = client.dress(json!({"notifications": filter}));
+    client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params})).await;
+    let acknowledged = client
+        .notification("notifications/subscriptions/acknowledged")
+        .await;
+    assert_eq!(acknowledged["_meta"][KEY], id);
+    acknowledged["notifications"].clone()
+}
+
+// Covers: SUBS-01, SUBS-02, SUBS-03, SUBS-04, SUBS-05, SUBS-08, RES-08, TOOL-17, PROMPT-06, RES-09
+#[tokio::test]
+async fn each_listener_hears_what_it_asked_for_under_its_id() {
+    let mut client = client(Revision::E).await;
+    let tools = json!({"toolsListChanged": true});
+    assert_eq!(listen(&mut client, json!(0), tools.clone()).await, tools);
+    let rest = json!({"promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": ["test://static"]});
+    assert_eq!(listen(&mut client, json!(""), rest.clone()).await, rest);
+    assert_eq!(listen(&mut client, json!("0"), tools.clone()).await, tools);
+    client.tool("change_lists", json!({})).await;
+    client.tool("touch", json!({"uri": "test://static"})).await;
+    client.tool("touch", json!({"uri": "test://json"})).await;
+    let mut seen = Vec::new();
+    for (method, count) in [
+        ("tools/list_changed", 2),
+        ("prompts/list_changed", 1),
+        ("resources/list_changed", 1),
+        ("resources/updated", 1),
+    ] {
+        for _ in 0..count {
+            let params = client
+                .notification(&format!("notifications/{method}"))
+                .await;
+            seen.push((method, params["_meta"][KEY].clone()));
+        }
+    }
+    seen[..2].sort_by_key(|(_, id)| id.to_string());
+    assert_eq!(
+        seen,
+        [
+            ("tools/list_changed", json!("0")),
+            ("tools/list_changed", json!(0)),
+            ("prompts/list_changed", json!("")),
+            ("resources/list_changed", json!("")),
+            ("resources/updated", json!("")),
+        ]
+    );
+    assert_eq!(client.drain().await, Vec::<Value>::new());
+}
+
+// Covers: SUBS-09, STDIO-05, CANC-03, CANC-04
+#[tokio::test]
+async fn a_cancelled_listener_hears_nothing_more() {
+    let mut client = client(Revision::E).await;
+    listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
+    client.cancel(&json!("l")).await;
+    client.tool("change_lists", json!({})).await;
+    assert_eq!(client.drain().await, Vec::<Value>::new());
+    assert!(!client.answered(&json!("l")));
+    // The id is free again.
+    listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
+}
+
+// Covers: SUBS-06
+#[tokio::test]
+async fn an_empty_filter_is_held_open() {
+    let mut client = client(Revision::E).await;
+    assert_eq!(
+        listen(&mut client, json!(1_000), json!({})).await,
+        json!({})
+    );
+    client.tool("change_lists", json!({})).await;
+    assert_eq!(client.drain().await, Vec::<Value>::new());
+}
+
+// Covers: SUBS-02, SUBS-06
+#[tokio::test]
+async fn what_the_server_does_not_have_is_not_acknowledged() {
+    let server =
+        mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(&fixture::lonely)]);
+    let mut client = connect(server, Revision::E).await;
+    let wanted = json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a://b"]});
+    assert_eq!(
+        listen(&mut client, json!(1_000), wanted).await,
+        json!({"promptsListChanged": true})
+    );
+}
+
+// Covers: SUBS-01
+#[tokio::test]
+async fn a_malformed_filter_is_invalid_params() {
+    let mut client = client(Revision::E).await;
+    for params in [
+        json!({}),
+        json!({"notifications": []}),
+        json!({"notifications": null}),
+        json!({"notifications": {"toolsListChanged": "yes"}}),
+        json!({"notifications": {"resourceSubscriptions": "test://static"}}),
+        json!({"notifications": {"resourceSubscriptions": [1]}}),
+    ] {
+        client.fails("subscriptions/listen", params, -32602).await;
+    }
+}
+
+// Covers: SUBS-10, STDIO-08
+#[tokio::test]
+async fn a_server_that_stops_ends_its_listeners() {
+    let server = fixture::server();
+    let handle = server.handle();
+    let mut client = connect(server, Revision::E).await;
+    listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
+    handle.shut_down();
+    let result = client.response(&json!("l")).await.unwrap();
+    assert_eq!(result["_meta"][KEY], "l");
+    let cancelled = client.notification("notifications/cancelled").await;
+    assert_eq!(cancelled["requestId"], "l");
+    assert!(client.read().await.is_none());
+}
+
+// Covers: SUBS-07, BASE-10
+#[tokio::test]
+async fn legacy_state_and_listeners_do_not_touch() {
+    let mut client = client(Revision::D).await;
+    client
+        .ok("resources/subscribe", json!({"uri": "test://json"}))
+        .await;
+    client.speak(Revision::E);
+    listen(
+        &mut client,
+        json!("l"),
+        json!({"resourceSubscriptions": ["test://static"]}),
+    )
+    .await;
+    client.tool("touch", json!({"uri": "test://static"})).await;
+    let update = client.notification("notifications/resources/updated").await;
+    assert_eq!(update["_meta"][KEY], "l");
+    client.tool("touch", json!({"uri": "test://json"})).await;
+    let update = client.notification("notifications/resources/updated").await;
+    assert_eq!(update["uri"], "test://json");
+    assert!(update.get("_meta").is_none());
+    assert_eq!(client.drain().await, Vec::<Value>::new());
+}

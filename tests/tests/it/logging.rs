@@ -1,0 +1,107 @@
+//! Log messages to the client.
+
+use serde_json::{Value, json};
+use tests::Revision;
+
+use crate::fixture;
+use crate::support::{client, connect};
+
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
+fn levels(seen: &[Value]) -> Vec<&str> {
+    seen.iter()
+        .inspect(|message| assert_eq!(message["method"], "notifications/message"))
+        .filter_map(|message| message["params"]["level"].as_str())
+        .collect()
+}
+
+// Covers: LOG-01, LOG-02
+#[tokio::test]
+async fn a_session_chooses_its_level() {
+    for revision in Revision::LEGACY {
+        let mut client = client(revision).await;
+        for (index, level) in LEVELS.iter().enumerate() {
+            assert_eq!(
+                client.ok("logging/setLevel", json!({"level": level})).await,
+                json!({})
+            );
+            client.tool("log_all", json!({})).await;
+            let seen = client.drain().await;
+            assert_eq!(levels(&seen), LEVELS[index..], "{level}");
+            assert_eq!(seen[0]["params"]["data"], "hello");
+        }
+        for params in [json!({"level": "loud"}), json!({"level": 3}), json!({})] {
+            client.fails("logging/setLevel", params, -32602).await;
+        }
+    }
+}
+
+// Covers: LOG-03, META-06, STDIO-04
+#[tokio::test]
+async fn a_modern_request_chooses_for_itself() {
+    let mut client = client(Revision::E).await;
+    client.tool("log_all", json!({})).await;
+    assert_eq!(client.drain().await, Vec::<Value>::new(), "nobody asked");
+    let key = "io.modelcontextprotocol/logLevel";
+    client
+        .ok(
+            "tools/call",
+            json!({"name": "log_all", "_meta": {key: "error"}}),
+        )
+        .await;
+    assert_eq!(levels(&client.drain().await), LEVELS[4..]);
+    client.tool("log_all", json!({})).await;
+    assert_eq!(
+        client.drain().await,
+        Vec::<Value>::new(),
+        "nothing is remembered"
+    );
+    for level in [json!("loud"), json!(3), json!(null)] {
+        client
+            .fails(
+                "tools/call",
+                json!({"name": "nothing", "_meta": {key: level}}),
+                -32602,
+            )
+            .await;
+    }
+}
+
+// Covers: LOG-01, BASE-07
+#[tokio::test]
+async fn a_server_without_logging_sends_none() {
+    for revision in Revision::ALL {
+        let mut client = connect(fixture::server().logging(false), revision).await;
+        client
+            .meta
+            .insert("io.modelcontextprotocol/logLevel".into(), json!("debug"));
+        client.tool("log_all", json!({})).await;
+        assert_eq!(client.drain().await, Vec::<Value>::new());
+        client
+            .fails("logging/setLevel", json!({"level": "info"}), -32601)
+            .await;
+    }
+}
+
+// Covers: LOG-06, SEC-06
+#[tokio::test]
+async fn a_flood_is_cut_short() {
+    let mut client = client(Revision::D).await;
+    client
+        .ok("logging/setLevel", json!({"level": "debug"}))
+        .await;
+    for _ in 0..100 {
+        client.tool("log_all", json!({})).await;
+    }
+    let seen = client.drain().await.len();
+    assert!(seen < 600, "{seen} messages of 800");
+}

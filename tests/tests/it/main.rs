@@ -1,0 +1,30 @@
+//! Integration tests, one file per feature, most of them once per era over the in-memory transport.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    clippy::needless_pass_by_value,
+    clippy::unused_async,
+    reason = "a test that goes wrong may panic, and handlers under test come in every shape"
+)]
+
+mod bad_input;
+mod batches;
+mod cancellation;
+mod completion;
+mod coverage;
+mod down_conversion;
+mod examples;
+mod fixture;
+mod lifecycle;
+mod limits;
+mod listen;
+mod lists;
+mod logging;
+mod progress;
+mod prompts;
+mod properties;
+mod resources;
+mod stdio;
+mod support;
+mod tools;

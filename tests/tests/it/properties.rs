@@ -1,0 +1,224 @@
+//! Whatever bytes, JSON or messages arrive, in both eras: no panic, no hang, and the next message is still served.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+use tests::Revision;
+
+use crate::support::client;
+
+/// How many cases each property is tried with.
+const CASES: u32 = 1_000;
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,20}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((key(), inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+fn key() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "jsonrpc",
+            "id",
+            "method",
+            "params",
+            "result",
+            "error",
+            "name",
+            "arguments",
+            "uri",
+            "cursor",
+            "_meta",
+            "ref",
+            "argument",
+            "value",
+            "type",
+            "level",
+            "requestId",
+            "notifications",
+            "progressToken",
+            "protocolVersion",
+            "capabilities",
+            "clientInfo",
+            "io.modelcontextprotocol/protocolVersion",
+            "io.modelcontextprotocol/clientCapabilities",
+            "io.modelcontextprotocol/logLevel",
+        ])
+        .prop_map(str::to_owned),
+        ".{0,8}",
+    ]
+}
+
+fn method() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "initialize",
+            "ping",
+            "server/discover",
+            "tools/list",
+            "tools/call",
+            "prompts/list",
+            "prompts/get",
+            "resources/list",
+            "resources/templates/list",
+            "resources/read",
+            "resources/subscribe",
+            "resources/unsubscribe",
+            "completion/complete",
+            "logging/setLevel",
+            "notifications/initialized",
+            "notifications/cancelled",
+            "notifications/progress",
+            "tasks/get",
+        ])
+        .prop_map(str::to_owned),
+        "[a-z/]{0,20}",
+    ]
+}
+
+fn params() -> impl Strategy<Value = Value> {
+    let name = prop::sample::select(vec![
+        "add",
+        "echo",
+        "arguments",
+        "greet",
+        "review",
+        "structured",
+        "contents",
+        "none",
+    ]);
+    let uri = prop::sample::select(vec![
+        "test://static",
+        "item:///3",
+        "item:///x",
+        "tree:///../a",
+        "tree:///%zz",
+        "",
+    ]);
+    prop_oneof![
+        any_json(),
+        (name, uri, any_json()).prop_map(|(name, uri, arguments)| json!({
+            "name": name, "uri": uri, "arguments": arguments, "level": "info", "requestId": arguments,
+            "ref": {"type": "ref/prompt", "name": name}, "argument": {"name": "code", "value": uri},
+        })),
+        (any::<i64>(), any::<i64>()).prop_map(|(a, b)| json!({"name": "add", "arguments": {"a": a, "b": b}})),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Value> {
+    let id = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        "[a-z]{0,5}".prop_map(Value::from)
+    ];
+    (
+        prop::option::of(id),
+        method(),
+        prop::option::of(params()),
+        any::<bool>(),
+    )
+        .prop_map(|(id, method, params, claim)| {
+            let mut message = json!({"jsonrpc": "2.0", "method": method});
+            if let Some(id) = id {
+                message["id"] = id;
+            }
+            if let Some(params) = params {
+                message["params"] = params;
+            }
+            if claim && message["params"].is_object() {
+                message["params"]["_meta"] = json!({
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                });
+            }
+            message
+        })
+}
+
+/// Sends every case on one connection of each era, then asks for something, and reads up to its answer.
+fn survives(strategy: impl Strategy<Value = Vec<u8>>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    for revision in Revision::ERAS {
+        let client = runtime.block_on(client(revision));
+        let client = std::cell::RefCell::new((client, 0_u32));
+        let mut runner = TestRunner::new(Config {
+            cases: CASES,
+            failure_persistence: None,
+            ..Config::default()
+        });
+        runner
+            .run(&strategy, |mut line| {
+                line.retain(|byte| *byte != b'\n');
+                let (client, count) = &mut *client.borrow_mut();
+                *count += 1;
+                let id = json!(format!("after-{count}"));
+                runtime.block_on(async {
+                    line.push(b'\n');
+                    client.bytes(&line).await;
+                    let method = if revision.is_modern() { "server/discover" } else { "ping" };
+                    let params = client.dress(json!({}));
+                    client.line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+                    let mut lines = 0;
+                    loop {
+                        let answer = client.read_line().await.expect("the server is still there");
+                        let answer: Value = serde_json::from_str(&answer).expect("answers are JSON");
+                        lines += 1;
+                        assert!(lines < 200, "one message has {lines} answers");
+                        if answer["id"] == id {
+                            assert!(answer.get("result").is_some(), "{answer}");
+                            break;
+                        }
+                    }
+                });
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+// Covers: STDIO-06, SEC-05
+#[test]
+fn any_bytes() {
+    survives(prop::collection::vec(any::<u8>(), 0..200));
+}
+
+// Covers: STDIO-06, SEC-05, BASE-08
+#[test]
+fn any_json_value() {
+    survives(any_json().prop_map(|value| value.to_string().into_bytes()));
+}
+
+// Covers: STDIO-06, SEC-05, BASE-08
+#[test]
+fn any_message() {
+    survives(message().prop_map(|message| message.to_string().into_bytes()));
+}
+
+// Covers: STDIO-06, SEC-05
+#[test]
+fn any_damaged_message() {
+    let damaged = (message(), any::<prop::sample::Index>(), any::<u8>()).prop_map(
+        |(message, index, byte)| {
+            let mut bytes = message.to_string().into_bytes();
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
+            bytes
+        },
+    );
+    survives(damaged);
+}
