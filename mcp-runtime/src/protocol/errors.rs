@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use serde_json::{Map, Value, json};
 
 use crate::jsonrpc::{ErrorObject, MetaMember};

@@ -97,8 +97,3 @@ impl Transport for Option<Connection> {
         self.take().map(Ok)
     }
 }
-
-/// Standard input and output.
-pub struct Stdio;
-impl Stdio { pub fn open() -> io::Result<Self> { todo!() } }
-impl Transport for Stdio { async fn accept(&mut self) -> Option<io::Result<Connection>> { None } }
