@@ -18,16 +18,26 @@ pub mod types;
 #[doc(hidden)]
 pub mod __private;
 
-pub use context::{Context, FromContext, ServerHandle, State};
+pub use context::{
+    Amount, Batch, Context, Editor, FromContext, Notifier, Progress, ServerHandle, State, States,
+};
 pub use error::{Error, ErrorKind};
+pub use handler::completion::{Candidates, IntoCompletion};
+pub use handler::definition::{IntoSchema, Selected};
+pub use handler::dynamic::{
+    Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
+};
+pub use handler::listing::{ListCursor, Page};
+pub use handler::output::{IntoToolResult, Json};
+pub use handler::prompt::IntoPrompt;
+pub use handler::resource::IntoResource;
+pub use handler::safe_path::SafePath;
+pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
-pub use handler::definition::{IntoSchema, Selected};
-pub use handler::completion::Candidates;
-pub use handler::output::Json;
-pub use handler::tool_error::{Result, ResultExt, ToolError};
 pub use macros::{completer, data, main, prompt, resource, resource_template, server, tool};
-pub use server::Server;
+pub use server::{Cacheable, ClientLogs, Server, client_logs};
+pub use transport::Transport;
 
 pub use schemars;
 pub use serde;

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Longest line of stdio and byte streams, in bytes. Default 16 MiB. A longer one is read away and answered -32600.
     pub line: usize,
-    /// Deepest nesting of a message. Default 128. A deeper one is answered -32700.
+    /// Deepest nesting of a message. Default 128, and never more than that. A deeper one is answered -32700.
     pub depth: usize,
     /// Most values in one message, counting every key, item and scalar. Default 100,000. Beyond: -32600.
     pub nodes: usize,

@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::schemars::JsonSchema;
-use mcp_runtime::serde::{Deserialize, Serialize};
 use mcp_runtime::types::{
     ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
     ResourceLink,
@@ -69,9 +67,7 @@ fn mixed() -> Vec<ContentBlock> {
 }
 
 /// The weather somewhere.
-#[derive(Serialize, JsonSchema)]
-#[serde(crate = "mcp_runtime::serde")]
-#[schemars(crate = "mcp_runtime::schemars")]
+#[data(output)]
 struct Weather {
     /// In degrees Celsius
     temperature: f64,
@@ -82,9 +78,9 @@ struct Weather {
 }
 
 /// What the sky looks like.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(crate = "mcp_runtime::serde", rename_all = "lowercase")]
-#[schemars(crate = "mcp_runtime::schemars")]
+#[data]
+#[derive(Clone, Copy, Debug)]
+#[serde(rename_all = "lowercase")]
 enum Sky {
     Clear,
     Cloudy,
@@ -246,9 +242,9 @@ fn memo_ids(_partial: &str) -> Vec<String> {
 }
 
 /// A programming language.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(crate = "mcp_runtime::serde", rename_all = "lowercase")]
-#[schemars(crate = "mcp_runtime::schemars")]
+#[data(input)]
+#[derive(Debug)]
+#[serde(rename_all = "lowercase")]
 enum Language {
     Python,
     Rust,

@@ -9,7 +9,10 @@ fn add(
     #[arg(description = "How urgent it is", range(1..=5), default = 3)] urgency: u8,
     #[arg(description = "Who should see to it")] owner: Option<String>,
 ) {
-    notes.lock().unwrap().push(format!("{urgency} {text} {owner:?}"));
+    notes
+        .lock()
+        .unwrap()
+        .push(format!("{urgency} {text} {owner:?}"));
 }
 /// Asks for a summary of the notes.
 #[prompt]

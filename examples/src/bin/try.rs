@@ -1,6 +1,9 @@
 //! Starts the example `hello`, calls its tool over its real protocol, and shows what was said.
 
-#![expect(clippy::print_stdout, reason = "showing the exchange is what this program is for")]
+#![expect(
+    clippy::print_stdout,
+    reason = "showing the exchange is what this program is for"
+)]
 
 use std::io::{BufRead, BufReader, Error, Write};
 use std::process::{Command, Stdio};
@@ -14,12 +17,25 @@ const REQUESTS: [&str; 2] = [
 ];
 
 fn main() -> Result<(), Error> {
-    let hello = std::env::current_exe()?.with_file_name(format!("hello{}", std::env::consts::EXE_SUFFIX));
+    let hello =
+        std::env::current_exe()?.with_file_name(format!("hello{}", std::env::consts::EXE_SUFFIX));
     if !hello.exists() {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        Command::new(cargo).args(["build", "--quiet", "--package", "examples", "--bin", "hello"]).status()?;
+        Command::new(cargo)
+            .args([
+                "build",
+                "--quiet",
+                "--package",
+                "examples",
+                "--bin",
+                "hello",
+            ])
+            .status()?;
     }
-    let mut server = Command::new(hello).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut server = Command::new(hello)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
     let (Some(mut input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
         return Err(Error::other("no pipes to the server"));
     };
@@ -27,7 +43,12 @@ fn main() -> Result<(), Error> {
     for request in REQUESTS {
         println!("-> {request}");
         writeln!(input, "{request}")?;
-        println!("<- {}", answers.next().ok_or_else(|| Error::other("the server has ended"))??);
+        println!(
+            "<- {}",
+            answers
+                .next()
+                .ok_or_else(|| Error::other("the server has ended"))??
+        );
     }
     drop(input);
     server.wait()?;

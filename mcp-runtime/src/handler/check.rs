@@ -22,7 +22,7 @@ use crate::handler::suggest::closest;
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Most places of a schema that are looked at for one value.
-const STEPS: u32 = 1_000_000;
+const STEPS: u32 = 500_000;
 /// Deepest nesting of schemas while a value is checked.
 const DEPTH: u32 = 192;
 /// Most faults that are collected; more would help nobody.
@@ -1465,3 +1465,6 @@ fn canonical(value: &Value, out: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

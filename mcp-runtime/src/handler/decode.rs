@@ -8,6 +8,7 @@
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use regex_lite::Regex;
@@ -27,6 +28,8 @@ use crate::handler::schema::{HEADER, Properties, allows, candidates};
 
 /// Most parameters of one function that come from the client: which of them were given is kept in 64 bits.
 const MOST: usize = 64;
+/// Most faults that are collected; more would help nobody.
+const FAULTS: usize = 100;
 
 /// How the arguments of a function arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +71,8 @@ pub(crate) struct Decoder {
     wire: Vec<Wire>,
     /// The parameter that takes the whole object, as an index into `parameters`.
     flatten: Option<usize>,
+    /// The names the flattened type knows.
+    flattened: Vec<String>,
     style: Style,
     validator: Validator,
     arguments: Vec<ArgumentInfo>,
@@ -183,10 +188,17 @@ impl Decoder {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let properties = validator.schema().get("properties").and_then(Value::as_object);
+        let names = properties.into_iter().flat_map(Map::keys).cloned();
+        let flattened = match flatten {
+            Some(_) => names.filter(|name| !wire.iter().any(|wire| wire.name == name)).collect(),
+            None => Vec::new(),
+        };
         Ok(Self {
             parameters,
             wire,
             flatten,
+            flattened,
             style,
             validator,
             arguments,
@@ -228,6 +240,9 @@ impl Decoder {
                 Err(_) => {
                     let mut pointer = String::new();
                     push_token(&mut pointer, &name);
+                    if faults.len() >= FAULTS {
+                        return Ok(Some(length));
+                    }
                     faults.push(Fault::new(
                         pointer,
                         format!("expected string, received {}", quote_raw(value)),
@@ -355,13 +370,8 @@ impl Decoder {
         let mut expected = 0_usize;
         let scanned = scan(arguments, |name, rest, _| {
             let Some(position) = self.position(&name, expected) else {
-                if self.closed || (self.flatten.is_some() && self.style != Style::Text) {
-                    // A property of the flattened type, or a mistake: both are told apart below.
-                    return if self.flatten.is_some() {
-                        skip(rest).map(Some)
-                    } else {
-                        Ok(None)
-                    };
+                if self.closed && !self.is_flattened(&name) {
+                    return Ok(None);
                 }
                 return skip(rest).map(Some);
             };
@@ -401,15 +411,19 @@ impl Decoder {
                 return false;
             }
         }
-        // What the flattened type knows, only the slow path looks at, unless there is nothing else to know.
         match self.flatten {
-            Some(_) if self.closed || !self.wire.is_empty() => false,
+            // The other arguments have to be taken out first.
+            Some(_) if !self.wire.is_empty() => false,
             Some(index) => match (self.parameters.get(index), slots.get_mut(index)) {
                 (Some(parameter), Some(slot)) => (parameter.read)(&mut **slot, arguments).is_ok(),
                 _ => false,
             },
             None => true,
         }
+    }
+
+    fn is_flattened(&self, name: &str) -> bool {
+        self.flattened.iter().any(|known| known == name)
     }
 
     /// Which parameter has this name; most clients send them in order.
@@ -456,8 +470,9 @@ impl Decoder {
         // Nothing is said about arguments that are not JSON but that: the rest would be guesses.
         scanned.map_err(|error| vec![error.fault()])?;
         let mut faults = Vec::new();
-        for (index, (name, _)) in entries.iter().enumerate() {
-            if entries.iter().take(index).any(|(other, _)| other == name) {
+        let mut given: HashSet<String> = HashSet::with_capacity(entries.len());
+        for (name, _) in &entries {
+            if !given.insert(name.clone().into_owned()) && faults.len() < FAULTS {
                 faults.push(Fault::new("", format!("argument `{name}` is given twice")));
             }
         }
@@ -467,37 +482,26 @@ impl Decoder {
         if self.raw {
             self.check_raw(&mut entries)?;
         }
-        let flattened = self.flattened_names();
-        let known: Vec<&str> = self
-            .wire
-            .iter()
-            .map(|wire| wire.name)
-            .chain(flattened.iter().copied())
+        let names = self.wire.iter().map(|wire| wire.name);
+        let absent: Vec<&str> = names
+            .chain(self.flattened.iter().map(String::as_str))
+            .filter(|name| !given.contains(*name))
             .collect();
-        let mut given = vec![false; self.wire.len()];
         let mut rest: Vec<(&str, &str)> = Vec::new();
         for (name, value) in &entries {
             let Some(position) = self.position(name, 0) else {
-                if self.closed && !flattened.contains(&&**name) {
-                    let absent: Vec<&str> = known
-                        .iter()
-                        .copied()
-                        .filter(|name| !entries.iter().any(|(given, _)| given == name))
-                        .collect();
+                if self.closed && !self.is_flattened(name) && faults.len() < FAULTS {
                     faults.push(Fault::new("", unknown("argument", name, &absent)));
                 }
                 rest.push((name, value));
                 continue;
             };
-            if let Some(given) = given.get_mut(position) {
-                *given = true;
-            }
             if let Some(wire) = self.wire.get(position) {
                 self.decode_value(wire, value, slots, &mut faults);
             }
         }
-        for (wire, given) in self.wire.iter().zip(given) {
-            if !given && !self.fill(wire, slots) {
+        for wire in &self.wire {
+            if !given.contains(wire.name) && !self.fill(wire, slots) {
                 let schema = self
                     .arguments
                     .iter()
@@ -608,21 +612,6 @@ impl Decoder {
         self.schema()
             .get("properties")
             .and_then(|properties| properties.get(name))
-    }
-
-    /// The names the flattened type knows.
-    fn flattened_names(&self) -> Vec<&str> {
-        if self.flatten.is_none() {
-            return Vec::new();
-        }
-        let properties = self.schema().get("properties").and_then(Value::as_object);
-        let names = properties
-            .into_iter()
-            .flat_map(Map::keys)
-            .map(String::as_str);
-        names
-            .filter(|name| !self.wire.iter().any(|wire| wire.name == *name))
-            .collect()
     }
 
     fn decode_flattened(
@@ -1310,3 +1299,6 @@ fn take(text: &str) -> Result<(&str, usize), ScanError> {
     let length = skip(text)?;
     Ok((text.get(..length).unwrap_or(""), length))
 }
+
+#[cfg(test)]
+mod tests;

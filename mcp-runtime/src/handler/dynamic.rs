@@ -14,7 +14,6 @@ use serde_json::{Map, Value};
 
 use crate::context::{Context, List};
 use crate::handler::call::{Running, prompt, resource, tool};
-use crate::handler::definition::ClientFeature;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::output::IntoToolResult;
 use crate::handler::prompt::IntoPrompt;
@@ -130,7 +129,6 @@ pub struct DynamicTool {
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) requires: Vec<ClientFeature>,
     pub(crate) run: DynamicRun,
 }
 
@@ -159,7 +157,6 @@ impl DynamicTool {
             input_schema,
             output_schema: None,
             timeout: None,
-            requires: Vec::new(),
             run: Arc::new(move |arguments, context| {
                 tool::boxed::<R, _>(handler(arguments, context))
             }),

@@ -199,3 +199,6 @@ impl<F: ListFunction<Kind>, Kind> Lister for Function<F, Kind> {
         self.0.call(&context, cursor)
     }
 }
+
+#[cfg(test)]
+mod tests;

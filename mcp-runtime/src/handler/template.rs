@@ -278,7 +278,7 @@ impl Expression {
     }
 
     /// Whether a character can belong to what this expression wrote.
-    fn holds(&self, byte: u8) -> bool {
+    fn holds(&self, byte: u8, last: bool) -> bool {
         if byte.is_ascii_alphanumeric()
             || matches!(byte, b'-' | b'_' | b'~' | b'.' | b'%')
             || !byte.is_ascii()
@@ -288,7 +288,8 @@ impl Expression {
         let (_, separator) = self.operator.marks();
         if self.operator.keeps_reserved() {
             return match byte {
-                b'?' | b'#' => self.operator == Operator::Fragment,
+                // Nothing after it can begin with these.
+                b'?' | b'#' => last || self.operator == Operator::Fragment,
                 _ => byte.is_ascii_graphic(),
             };
         }
@@ -300,7 +301,9 @@ impl Expression {
             // Clients write these as they are in places where RFC 6570 would encode them.
             b'@' | b':' | b'!' | b'$' | b'\'' | b'(' | b')' | b'*' | b'+' => true,
             b',' => self.operator != Operator::Simple || several,
-            _ => several && char::from(byte) == separator,
+            // A query may hold what would end a path, and parameters that nobody asked for.
+            b'/' if matches!(self.operator, Operator::Query | Operator::Continuation) => true,
+            _ => (several || self.operator.is_named()) && char::from(byte) == separator,
         }
     }
 
@@ -319,7 +322,7 @@ impl Expression {
         let body = rest.get(start..)?;
         let mut length = body
             .bytes()
-            .position(|byte| !self.holds(byte))
+            .position(|byte| !self.holds(byte, next.is_none()))
             .unwrap_or(body.len());
         if matches!(self.operator, Operator::Path | Operator::Label) {
             // One separator per variable, unless one of them takes any number.
@@ -500,3 +503,6 @@ fn encode(text: &str, keep_reserved: bool, out: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

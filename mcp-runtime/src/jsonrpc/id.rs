@@ -1,5 +1,6 @@
 //! Request ids, echoed as they came and compared type-exactly.
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 use crate::jsonrpc::{unquote, write_string};
@@ -8,16 +9,12 @@ use crate::jsonrpc::{unquote, write_string};
 ///
 /// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Written back byte for byte as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestId {
-    raw: Box<str>,
-    /// The one spelling that stands for all, where `raw` has another.
-    canonical: Option<Box<str>>,
-}
+pub(crate) struct RequestId(Box<str>);
 
 impl RequestId {
     /// The id as it is on the wire, quotes and escapes included.
     pub(crate) fn as_json(&self) -> &str {
-        &self.raw
+        &self.0
     }
 
     /// From any JSON value; `None` if it cannot be an id.
@@ -28,20 +25,31 @@ impl RequestId {
 
     /// From JSON text that is known to be a valid id.
     pub(crate) fn from_valid(json: &str) -> Self {
-        Self {
-            raw: json.into(),
-            canonical: canonical(json),
-        }
+        Self(json.into())
     }
 
-    fn key(&self) -> &str {
-        self.canonical.as_deref().unwrap_or(&self.raw)
+    /// The one spelling that stands for all spellings of this id.
+    fn canonical(&self) -> Cow<'_, str> {
+        let json = self.as_json();
+        if json == "-0" {
+            return Cow::Borrowed("0");
+        }
+        if memchr::memchr(b'\\', json.as_bytes()).is_some()
+            && let Ok(text) = unquote(json)
+        {
+            let mut out = Vec::with_capacity(json.len());
+            write_string(&mut out, &text);
+            if let Ok(canonical) = String::from_utf8(out) {
+                return Cow::Owned(canonical);
+            }
+        }
+        Cow::Borrowed(json)
     }
 }
 
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+        self.canonical() == other.canonical()
     }
 }
 
@@ -49,20 +57,8 @@ impl Eq for RequestId {}
 
 impl Hash for RequestId {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key().hash(state);
+        self.canonical().hash(state);
     }
-}
-
-fn canonical(json: &str) -> Option<Box<str>> {
-    if json == "-0" {
-        return Some("0".into());
-    }
-    if memchr::memchr(b'\\', json.as_bytes()).is_none() {
-        return None;
-    }
-    let mut out = Vec::with_capacity(json.len());
-    write_string(&mut out, &unquote(json).ok()?);
-    String::from_utf8(out).ok().map(Into::into)
 }
 
 #[cfg(test)]

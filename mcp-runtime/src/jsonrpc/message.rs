@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::scan::{Fail, Quoted, Scan, rescue_id};
+use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Quoted, Scan, rescue_id};
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::limits::Limits;
 
@@ -257,7 +257,7 @@ fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorO
             (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
         }
         Fail::Deep => {
-            let message = format!("nested deeper than {} levels", limits.depth);
+            let message = format!("nested deeper than {} levels", limits.depth.min(MOST_DEPTH));
             (
                 rescued(),
                 ErrorObject::new(ErrorObject::PARSE_ERROR, message),
@@ -329,7 +329,7 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fa
     let name = method.map(unquote).transpose();
     let problem = if repeated {
         "a member is there twice"
-    } else if version.map(unquote) != Some(Ok(Cow::Borrowed("2.0"))) {
+    } else if !version.is_some_and(is_2_0) {
         "`jsonrpc` must be \"2.0\""
     } else if name.is_err() {
         "`method` must be a string"
@@ -389,6 +389,10 @@ fn read_params<'a>(
     })?;
     params.raw = Some(scan.since(start));
     Ok(())
+}
+
+fn is_2_0(json: &str) -> bool {
+    json == "\"2.0\"" || unquote(json).is_ok_and(|text| text == "2.0")
 }
 
 /// A key may be written with escapes, and is the same key.

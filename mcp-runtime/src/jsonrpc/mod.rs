@@ -13,4 +13,4 @@ pub(crate) use message::{Id, Incoming, Member, Message, MetaMember, NotAString, 
 pub(crate) use text::{unquote, write_string};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

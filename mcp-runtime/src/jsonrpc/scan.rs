@@ -7,7 +7,7 @@ use crate::jsonrpc::text::{hex4, plain};
 use crate::limits::Limits;
 
 /// Open brackets are kept in the bits of one number.
-const MOST_DEPTH: usize = u128::BITS as usize;
+pub(super) const MOST_DEPTH: usize = u128::BITS as usize;
 
 /// Why a text was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,18 @@ impl<'a> Scan<'a> {
     }
 
     /// The next byte that is no white space, which stays unread.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
+        // Between the tokens of a message there is hardly ever any.
+        let byte = *self.text.as_bytes().get(self.at)?;
+        if byte > b' ' {
+            return Some(byte);
+        }
+        self.peek_past_space()
+    }
+
+    #[cold]
+    fn peek_past_space(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -81,10 +92,10 @@ impl<'a> Scan<'a> {
         loop {
             let key = self.key()?;
             each(self, key)?;
-            if self.take(b'}') {
-                return Ok(());
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b'}'),
             }
-            self.expect(b',')?;
         }
     }
 
@@ -101,16 +112,20 @@ impl<'a> Scan<'a> {
         }
         loop {
             each(self.value(depth.saturating_add(1))?);
-            if self.take(b']') {
-                return Ok(());
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b']'),
             }
-            self.expect(b',')?;
         }
     }
 
     /// Reads any value, inside `depth` open brackets, and gives its text without white space around it.
     pub(super) fn value(&mut self, depth: usize) -> Result<&'a str, Fail> {
-        self.peek();
+        // Most values are strings: these need no stack.
+        if self.peek() == Some(b'"') {
+            self.node()?;
+            return self.string().map(|quoted| quoted.json);
+        }
         let start = self.at;
         self.skip(depth)?;
         Ok(self.since(start))
@@ -184,6 +199,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    #[inline]
     fn node(&mut self) -> Result<(), Fail> {
         self.nodes = self.nodes.checked_sub(1).ok_or(Fail::Long)?;
         Ok(())
@@ -201,14 +217,16 @@ impl<'a> Scan<'a> {
     fn string(&mut self) -> Result<Quoted<'a>, Fail> {
         let start = self.at;
         let bytes = self.text.as_bytes();
-        if bytes.get(self.at) != Some(&b'"') {
+        if bytes.get(start) != Some(&b'"') {
             return Err(self.syntax());
         }
         self.at += 1;
         let mut escaped = false;
         loop {
-            self.at += plain(bytes.get(self.at..).unwrap_or_default());
-            match bytes.get(self.at) {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let plain = plain(rest);
+            self.at += plain;
+            match rest.get(plain) {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(Quoted {
@@ -272,7 +290,10 @@ impl<'a> Scan<'a> {
 
     fn digits(&mut self) -> Result<(), Fail> {
         let start = self.at;
-        while self.follows(b"0123456789") {}
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
         if self.at == start {
             return Err(self.syntax());
         }
@@ -298,12 +319,14 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    #[inline]
     fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Result<(), Fail> {
         if self.take(byte) {
             Ok(())
@@ -317,13 +340,14 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The text of the member `id` of an object that is too deep or too long to be read in full.
+/// The text of the member `id` of a request that is too deep or too long to be read in full.
 ///
-/// Values are skipped by their brackets alone, so whatever is found here is only good for saying what is wrong.
+/// Values are skipped by their brackets alone, so what is found here is only good for saying what is wrong. Nothing is found
+/// in a response, or where there is more than one id.
 pub(super) fn rescue_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
-    let mut depth = 0_usize;
-    let mut at = 0;
+    let (mut depth, mut at) = (0_usize, 0_usize);
+    let (mut id, mut requests) = (None, false);
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'{' | b'[' => depth += 1,
@@ -339,17 +363,14 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
                         _ => return None,
                     }
                 }
-                let string = bytes.get(start..=at)?;
-                if depth == 1 && string == b"\"id\"" {
-                    let rest = text.get(at + 1..)?.trim_ascii_start();
-                    if let Some(value) = rest.strip_prefix(':') {
-                        let mut scan = Scan {
-                            text: value,
-                            at: 0,
-                            nodes: 1,
-                            depth: 0,
-                        };
-                        return scan.value(0).ok();
+                let rest = text.get(at + 1..)?.trim_ascii_start();
+                if let (1, Some(value)) = (depth, rest.strip_prefix(':')) {
+                    match text.get(start..=at)? {
+                        "\"method\"" => requests = true,
+                        "\"result\"" | "\"error\"" => return None,
+                        "\"id\"" if id.is_some() => return None,
+                        "\"id\"" => id = Some(value),
+                        _ => {}
                     }
                 }
             }
@@ -357,5 +378,11 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
         }
         at += 1;
     }
-    None
+    let mut scan = Scan {
+        text: id.filter(|_| requests && depth == 0)?,
+        at: 0,
+        nodes: 1,
+        depth: 0,
+    };
+    scan.value(0).ok()
 }

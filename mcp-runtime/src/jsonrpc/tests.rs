@@ -15,6 +15,7 @@ fn read(text: &str) -> Result<Message<'_>, (Option<String>, i32)> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
     for (text, id, code) in [
         ("", None, -32700),
@@ -233,6 +234,31 @@ fn limits_hold_to_the_last_unit() {
 }
 
 #[test]
+fn a_response_that_is_too_deep_never_has_its_id_in_the_error() {
+    let limits = Limits {
+        depth: 2,
+        ..Limits::default()
+    };
+    for (text, id) in [
+        (r#"{"jsonrpc":"2.0","id":1,"result":[[[]]]}"#, None),
+        (r#"{"result":[[[]]],"jsonrpc":"2.0","id":1}"#, None),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x","p":[[[]]]}"#,
+            None,
+        ),
+        (
+            r#"{"id":1,"p":[[["id",{"id":3}]]],"method":"x","q":"id"}"#,
+            Some("1"),
+        ),
+        (r#"{"id":1,"method":"x","p":[[["#, None),
+    ] {
+        let (found, error) = parse(text.as_bytes(), &limits).unwrap_err();
+        assert_eq!(found.as_ref().map(RequestId::as_json), id, "{text}");
+        assert_eq!(error.code, -32700, "{text}");
+    }
+}
+
+#[test]
 fn every_key_item_and_scalar_counts() {
     let limits = Limits {
         nodes: 12,
@@ -293,6 +319,25 @@ fn serde_accepts(bytes: &[u8]) -> Option<bool> {
         Ok(_) => Some(true),
         Err(error) if error.to_string().starts_with("number out of range") => None,
         Err(_) => Some(false),
+    }
+}
+
+/// The id in an error is the one `serde_json` sees, however little of the message could be read.
+fn ids_agree(bytes: &[u8]) {
+    let tight = Limits {
+        depth: 3,
+        nodes: 8,
+        ..Limits::default()
+    };
+    for limits in [tight, Limits::default()] {
+        let Err((Some(id), _)) = parse(bytes, &limits) else {
+            continue;
+        };
+        if let Ok(whole) = serde_json::from_slice::<Value>(bytes) {
+            let id: Value = serde_json::from_str(id.as_json()).unwrap();
+            assert_eq!(whole.get("id"), Some(&id));
+            assert!(whole.get("method").is_some() || whole.get("result").is_none());
+        }
     }
 }
 
@@ -427,6 +472,7 @@ fn key() -> impl Strategy<Value = String> {
         "progressToken",
         "io.modelcontextprotocol/protocolVersion",
         "requestId",
+        "io.modelcontextprotocol/clientCapabilities",
         "uri",
         "cursor",
     ]);
@@ -483,7 +529,8 @@ fn message() -> impl Strategy<Value = String> {
     })
 }
 
-fn damaged() -> impl Strategy<Value = Vec<u8>> {
+/// JSON, often a message, sometimes with a few wrong bytes.
+pub(crate) fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => proptest::sample::select(b"{}[]\",:\\u0123456789.eE+-tfn \n\x00\x1f\x7f\xff\xc3\xa9\xed\xa0\x80".to_vec()),
         1 => any::<u8>(),
@@ -514,6 +561,11 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_taken_as_serde_takes_them(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         agrees(&bytes);
+    }
+
+    #[test]
+    fn the_id_of_an_error_is_that_of_the_message(bytes in damaged()) {
+        ids_agree(&bytes);
     }
 
     #[test]

@@ -8,10 +8,11 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How many bytes come before the first quote, backslash or control character.
+#[inline]
 pub(super) fn plain(bytes: &[u8]) -> usize {
-    let (chunks, tail) = bytes.as_chunks::<8>();
     let mut at = 0_usize;
-    for chunk in chunks {
+    let mut rest = bytes;
+    while let Some((chunk, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         // Each term marks the bytes it looks for, and maybe some above the lowest of them: the lowest mark is right.
         let control = word.wrapping_sub(ONES * 0x20) & !word;
@@ -24,11 +25,12 @@ pub(super) fn plain(bytes: &[u8]) -> usize {
             return at + (marks.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        rest = after;
     }
-    at + tail
+    at + rest
         .iter()
         .position(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\'))
-        .unwrap_or(tail.len())
+        .unwrap_or(rest.len())
 }
 
 /// The number that four hexadecimal digits from `at` write.
@@ -50,7 +52,7 @@ pub(crate) fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'))
         .ok_or(NotAString)?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+    if plain(inner.as_bytes()) == inner.len() {
         return Ok(Cow::Borrowed(inner));
     }
     unescape(inner).map(Cow::Owned).ok_or(NotAString)

@@ -76,9 +76,8 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
         return Claim::None;
     }
-    let requested = match params.meta_string(MetaMember::ProtocolVersion) {
-        Ok(Some(requested)) => requested,
-        _ => return Claim::Malformed(malformed(MetaMember::ProtocolVersion, "must be a string")),
+    let Ok(Some(requested)) = params.meta_string(MetaMember::ProtocolVersion) else {
+        return Claim::Malformed(malformed(MetaMember::ProtocolVersion, "must be a string"));
     };
     let capabilities = match params.meta(MetaMember::ClientCapabilities) {
         Some(json) if json.starts_with('{') => json,
@@ -125,6 +124,19 @@ mod tests {
     use super::*;
     use crate::jsonrpc::{Incoming, parse};
     use crate::limits::Limits;
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
+            if let Ok(Incoming::Message(message)) = parse(&bytes, &Limits::default()) {
+                if let Claim::Valid(modern) = claim(&message.params) {
+                    drop(modern.capabilities());
+                    drop(modern.client_info());
+                }
+                drop(crate::protocol::InitializeParams::read(&message.params));
+            }
+        }
+    }
 
     const P: &str = "io.modelcontextprotocol";
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::jsonrpc::{ErrorObject, MetaMember};
 use crate::protocol::{Era, ProtocolVersion};
@@ -51,8 +51,10 @@ pub(crate) fn missing_capability(version: ProtocolVersion, required: Value) -> E
     let message = format!("the client does not declare what this takes: {names}");
     match version.era() {
         Era::Legacy => ErrorObject::internal(message),
-        Era::Modern => ErrorObject::new(MISSING_CAPABILITY, message)
-            .with_data(json!({ "requiredCapabilities": required })),
+        Era::Modern => {
+            let data = Map::from_iter([("requiredCapabilities".to_owned(), required)]);
+            ErrorObject::new(MISSING_CAPABILITY, message).with_data(data)
+        }
     }
 }
 

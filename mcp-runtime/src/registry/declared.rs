@@ -13,9 +13,7 @@ use crate::handler::schema::output_schema;
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::dynamic::address;
-use crate::registry::entry::{
-    CacheOptions, Pace, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
-};
+use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::types::{
@@ -97,7 +95,7 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
         .arguments()
         .iter()
         .map(|argument| PromptArgument {
-            name: argument.name.to_string(),
+            name: argument.name.to_owned(),
             title: None,
             description: argument.description.clone(),
             required: Some(argument.required),
@@ -126,6 +124,13 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
     let meta = meta(definition, &mut problems);
     problems.extend(address(options.uri));
     let decoder = decoder(definition, Style::Text, None, &mut problems);
+    for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
+        problems.push(format!(
+            "parameter `{}` would never be given: an address without variables has no arguments; use \
+             `#[resource_template]`, or take an injected value",
+            argument.name
+        ));
+    }
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
         return Err(problems);
     };
@@ -245,7 +250,7 @@ fn completions(
         } else {
             Completer::Fixed(Arc::from(argument.candidates.as_slice()))
         };
-        completions.push(&argument.name, completer);
+        completions.push(argument.name, completer);
     }
     completions
 }

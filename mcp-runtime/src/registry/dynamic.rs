@@ -9,9 +9,7 @@ use crate::handler::check::Validator;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
-use crate::registry::entry::{
-    CacheOptions, Pace, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
-};
+use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::types::{ResourceTemplate, Tool};
@@ -61,7 +59,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
             validator: Some(validator),
         },
         timeout: definition.timeout,
-        requires: definition.requires.into(),
+        requires: Box::default(),
         pace: Arc::default(),
     })
 }

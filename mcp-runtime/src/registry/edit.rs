@@ -126,7 +126,7 @@ fn edit<E: Entry>(
     let mut places: std::collections::HashMap<String, usize> = slots
         .iter()
         .enumerate()
-        .map(|(index, slot)| (slot.entry.name().to_owned(), index))
+        .map(|(index, slot)| (slot.entry.found_by().to_owned(), index))
         .collect();
     let mut gone = vec![false; slots.len()];
     for step in steps {
@@ -135,7 +135,7 @@ fn edit<E: Entry>(
                 let Some(entry) = take(made) else {
                     continue;
                 };
-                let name = entry.name().to_owned();
+                let name = entry.found_by().to_owned();
                 match places.get(&name).copied() {
                     Some(_) if !replace => {
                         return Err(Error::new(
@@ -166,7 +166,7 @@ fn edit<E: Entry>(
                     if let Some(gone) = gone.get_mut(index) {
                         *gone = true;
                     }
-                    // Taking away what nobody saw changes no list, but it does change what may be enabled.
+                    // Also if it was disabled: one notice too many does no harm.
                     changed = true;
                 }
             }

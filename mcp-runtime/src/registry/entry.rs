@@ -170,7 +170,7 @@ pub(crate) trait Entry: Send + Sync + 'static {
     /// What lists show.
     fn wire(&self) -> &Self::Wire;
     /// By what it is found.
-    fn name(&self) -> &str;
+    fn found_by(&self) -> &str;
 }
 
 macro_rules! entry {
@@ -184,7 +184,7 @@ macro_rules! entry {
                 &self.$field
             }
 
-            fn name(&self) -> &str {
+            fn found_by(&self) -> &str {
                 &self.$field.$name
             }
         }

@@ -25,13 +25,12 @@ use arc_swap::ArcSwap;
 
 pub(crate) use build::{Receiver, Sources};
 pub(crate) use complete::Completer;
-pub(crate) use cursor::InvalidCursor;
-pub(crate) use entry::{Pace, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
-pub(crate) use handler::{Handler, Started};
+pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
+pub(crate) use handler::Started;
 pub(crate) use page::{Listing, Page};
 pub(crate) use snapshot::{Readable, Snapshot};
 
-pub(crate) use crate::context::{Edit, List};
+use crate::context::Edit;
 use crate::error::Error;
 
 /// What is offered now.

@@ -109,3 +109,163 @@ impl Listing {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Step;
+    use crate::handler::dynamic::{DynamicTemplate, Item, ItemKind as _};
+    use crate::handler::listing;
+    use crate::registry::fixture::{Closed, change, context, page, resource};
+    use crate::registry::{Registry, Sources};
+    use crate::types::Resource;
+
+    /// A template that lists these pages of resources; its cursors are page numbers.
+    fn template(uri: &str, pages: &'static [&'static [&'static str]]) -> Item {
+        DynamicTemplate::new(uri, uri, |_, _| async { Closed })
+            .list(move |_, cursor| async move {
+                let number: usize = match cursor {
+                    None => 0,
+                    Some(cursor) => cursor.parse().map_err(|_| "no page number")?,
+                };
+                let items = pages[number].iter().map(|uri| Resource::new(*uri, *uri));
+                Ok(listing::Page {
+                    items: items.collect(),
+                    next: (number + 1 < pages.len()).then(|| (number + 1).to_string()),
+                })
+            })
+            .into_item()
+    }
+
+    fn registry(resources: &[&str], templates: Vec<Item>, page_size: usize) -> Registry {
+        Registry::build(Sources {
+            only: Some(Vec::new()),
+            dynamic: resources
+                .iter()
+                .map(|uri| resource(uri).into_item())
+                .chain(templates)
+                .collect(),
+            page_size,
+            ..Sources::default()
+        })
+        .unwrap()
+    }
+
+    fn walk(registry: &Registry) -> Vec<Vec<String>> {
+        let mut pages = Vec::new();
+        let mut cursor = None;
+        loop {
+            let (items, next) = page(&registry.snapshot(), List::Resources, cursor.as_deref());
+            pages.push(items);
+            cursor = next;
+            if cursor.is_none() {
+                return pages;
+            }
+        }
+    }
+
+    #[test]
+    fn listed_resources_follow_those_with_an_address_of_their_own() {
+        let listers = || {
+            vec![
+                template("b:{x}", &[&["b:1", "b:2"], &["b:3"]]),
+                template("c:{x}", &[&["c:1"]]),
+            ]
+        };
+        for (resources, page_size, pages) in [
+            (
+                &["a:1"][..],
+                1_000,
+                vec![vec!["a:1", "b:1", "b:2"], vec!["b:3", "c:1"]],
+            ),
+            (
+                &["a:1", "a:2", "a:3"][..],
+                2,
+                vec![
+                    vec!["a:1", "a:2"],
+                    vec!["a:3", "b:1", "b:2"],
+                    vec!["b:3", "c:1"],
+                ],
+            ),
+            (
+                &["a:1"][..],
+                1,
+                vec![vec!["a:1"], vec!["b:1", "b:2"], vec!["b:3"], vec!["c:1"]],
+            ),
+            (&[][..], 2, vec![vec!["b:1", "b:2"], vec!["b:3", "c:1"]]),
+        ] {
+            assert_eq!(walk(&registry(resources, listers(), page_size)), pages);
+        }
+    }
+
+    #[test]
+    fn empty_pages_of_a_lister_are_passed_over() {
+        let listers = vec![template("b:{x}", &[&[], &[], &["b:1"], &[]])];
+        assert_eq!(
+            walk(&registry(&[], listers, 10)),
+            [vec!["b:1".to_owned()], vec![]]
+        );
+    }
+
+    #[test]
+    fn a_resource_is_not_listed_twice() {
+        let listers = vec![template("a:{x}", &[&["a:1", "a:2"]])];
+        assert_eq!(
+            walk(&registry(&["a:1"], listers, 10)),
+            [["a:1", "a:2"].map(str::to_owned)]
+        );
+    }
+
+    #[test]
+    fn a_walk_goes_on_after_a_template_that_is_gone() {
+        let listers = vec![
+            template("b:{x}", &[&["b:1"], &["b:2"]]),
+            template("c:{x}", &[&["c:1"]]),
+        ];
+        let registry = registry(&[], listers, 10);
+        let (_, next) = page(&registry.snapshot(), List::Resources, None);
+        change(
+            &registry,
+            List::Templates,
+            vec![Step::Remove("b:{x}".into())],
+        );
+        let (items, _) = page(&registry.snapshot(), List::Resources, next.as_deref());
+        assert_eq!(items, ["c:1"]);
+        change(
+            &registry,
+            List::Templates,
+            vec![Step::Remove("c:{x}".into())],
+        );
+        let end = page(&registry.snapshot(), List::Resources, next.as_deref());
+        assert_eq!(end, (vec![], None));
+    }
+
+    #[test]
+    fn a_lister_that_never_ends_or_says_too_much_fails() {
+        let endless = |next: fn(Option<String>) -> String| {
+            DynamicTemplate::new("b:{x}", "b", |_, _| async { Closed })
+                .list(move |_, cursor| async move {
+                    Ok(listing::Page {
+                        items: Vec::new(),
+                        next: Some(next(cursor)),
+                    })
+                })
+                .into_item()
+        };
+        for next in [
+            (|_| "x".repeat(INNER + 1)) as fn(Option<String>) -> String,
+            |_| "same".into(),
+            |cursor| cursor.unwrap_or_default() + "x",
+        ] {
+            let registry = registry(&[], vec![endless(next)], 10);
+            let version = crate::registry::fixture::MODERN;
+            let Ok(Page::Listing(listing)) =
+                registry.snapshot().page(List::Resources, version, None)
+            else {
+                panic!("there is a lister");
+            };
+            let listed = futures_util::FutureExt::now_or_never(listing.start(context()));
+            assert!(listed.unwrap().is_err());
+        }
+    }
+}

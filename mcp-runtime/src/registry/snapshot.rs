@@ -70,7 +70,7 @@ impl Snapshot {
     }
 
     /// The most specific enabled template that matches, and its variables.
-    fn matching(&self, uri: &str) -> Option<(&Arc<TemplateEntry>, Vec<(&str, String)>)> {
+    fn matching(&self, uri: &str) -> Option<Matching<'_>> {
         self.templates
             .visible()
             .filter_map(|slot| Some((&slot.entry, slot.entry.pattern.matches(uri)?)))
@@ -131,7 +131,11 @@ impl Snapshot {
             .visible()
             .filter_map(|slot| {
                 let lister = slot.entry.lister.clone()?;
-                Some((&slot.key, Mark::new(&slot.key, slot.entry.name()), lister))
+                Some((
+                    &slot.key,
+                    Mark::new(&slot.key, slot.entry.found_by()),
+                    lister,
+                ))
             })
             .collect();
         let start = match &place {
@@ -200,14 +204,11 @@ impl Snapshot {
                     .map(|entry| &entry.completions),
             ),
         };
-        let completions = match completions {
-            Some(completions) => completions,
-            // A resource with an address of its own has nothing to complete.
-            None => {
-                return Err(ErrorObject::invalid_params(format!(
-                    "unknown {what} `{name}`"
-                )));
-            }
+        // A resource with an address of its own has nothing to complete.
+        let Some(completions) = completions else {
+            return Err(ErrorObject::invalid_params(format!(
+                "unknown {what} `{name}`"
+            )));
         };
         completions.find(argument).cloned().ok_or_else(|| {
             let names: Vec<_> = completions
@@ -230,7 +231,7 @@ impl Snapshot {
         fn names<E: Entry>(table: &Table<E>) -> Vec<String> {
             table
                 .visible()
-                .map(|slot| slot.entry.name().to_owned())
+                .map(|slot| slot.entry.found_by().to_owned())
                 .collect()
         }
         match list {
@@ -270,13 +271,16 @@ impl Snapshot {
     }
 }
 
-fn after<E: Entry>(list: List, last: &Slot<E>) -> String {
+fn after<E: Entry>(list: List, slot: &Slot<E>) -> String {
     Cursor {
         list,
-        place: Place::After(Mark::new(&last.key, last.entry.name())),
+        place: Place::After(Mark::new(&slot.key, slot.entry.found_by())),
     }
     .encode()
 }
+
+/// A template and the variables with which it gives an address.
+type Matching<'a> = (&'a Arc<TemplateEntry>, Vec<(&'a str, String)>);
 
 /// Something at an address, with the variables of the address if a template has it.
 #[derive(Clone, Debug)]
@@ -370,8 +374,11 @@ mod tests {
 
     use super::*;
     use crate::context::Step;
-    use crate::handler::dynamic::ItemKind as _;
-    use crate::registry::fixture::{MODERN, change, page, prompt, prompts, resource};
+    use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool, ItemKind as _};
+    use crate::handler::tool_error::ToolError;
+    use crate::registry::fixture::{
+        Closed, MODERN, change, context, page, prompt, prompts, resource,
+    };
     use crate::registry::{Registry, Sources};
 
     /// Walks a list to its end.
@@ -540,6 +547,115 @@ mod tests {
         ] {
             let error = ask(name, argument).unwrap_err();
             assert_eq!((error.code, &*error.message), (-32602, message));
+        }
+    }
+
+    #[test]
+    fn the_most_specific_template_reads_an_address() {
+        let template = |uri: &str| {
+            DynamicTemplate::new(uri, uri, |_, _| async { Closed })
+                .candidates("x", ["1"])
+                .into_item()
+        };
+        let registry = Registry::build(Sources {
+            only: Some(Vec::new()),
+            dynamic: vec![
+                template("notes:///{+x}"),
+                template("notes:///{x}"),
+                template("notes:///day/{x}"),
+                resource("notes:///day/one").into_item(),
+            ],
+            ..Sources::default()
+        })
+        .unwrap();
+        for (uri, name, arguments) in [
+            ("notes:///day/one", "notes:///day/one", "{}"),
+            ("notes:///day/two", "notes:///day/{x}", r#"{"x":"two"}"#),
+            ("notes:///a%20b", "notes:///{x}", r#"{"x":"a b"}"#),
+            ("notes:///a/b", "notes:///{+x}", r#"{"x":"a/b"}"#),
+        ] {
+            let readable = registry.snapshot().read(uri).unwrap();
+            assert_eq!((readable.name(), readable.arguments()), (name, arguments));
+        }
+        assert!(registry.snapshot().read("files:///x").is_none());
+        for uri in ["notes:///{x}", "notes:///anything"] {
+            let reference = CompletionReference::Resource { uri: uri.into() };
+            let completer = registry.snapshot().completer(&reference, "x");
+            assert!(matches!(completer, Ok(Completer::Fixed(_))));
+        }
+    }
+
+    #[test]
+    fn a_dynamic_tool_checks_its_arguments_first() {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        });
+        let tool = DynamicTool::new(
+            "weather",
+            schema,
+            async |arguments: Arguments, _| -> Result<String, ToolError> { arguments.get("city") },
+        );
+        let registry = prompts(&[], 1);
+        change(
+            &registry,
+            List::Tools,
+            vec![Step::Insert(tool.read_only(true).into_item())],
+        );
+        let snapshot = registry.snapshot();
+        assert!(snapshot.has_tools());
+        let entry = snapshot.tool("weather").unwrap();
+        for wrong in ["{}", r#"{"city":1}"#, "[]"] {
+            let started = entry.handler.start(wrong, &context);
+            assert!(matches!(started, Err(Refusal::Arguments(_))), "{wrong}");
+        }
+        match entry.handler.start(r#"{"city":"Oslo"}"#, &context) {
+            Ok(Started::Running(running)) => {
+                let output = futures_util::FutureExt::now_or_never(running).unwrap();
+                assert!(output.is_ok());
+            }
+            _ => panic!("it should run"),
+        }
+    }
+
+    #[test]
+    fn a_dynamic_tool_that_clients_would_refuse_is_refused() {
+        let registry = prompts(&[], 1);
+        for (name, schema) in [
+            ("add note", serde_json::json!({"type": "object"})),
+            ("", serde_json::json!({"type": "object"})),
+            ("a", serde_json::json!({"type": "array"})),
+            ("a", serde_json::json!(true)),
+        ] {
+            let tool = DynamicTool::new(name, schema, async |_, _| String::new());
+            let error = registry.edit(crate::context::Edit {
+                list: List::Tools,
+                steps: vec![Step::Insert(tool.into_item())],
+            });
+            assert_eq!(
+                error.unwrap_err().kind(),
+                crate::ErrorKind::Configuration,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_dynamic_prompt_needs_its_required_arguments() {
+        let registry = prompts(&[], 1);
+        let item = prompt("p").required("code", "").into_item();
+        change(&registry, List::Prompts, vec![Step::Insert(item)]);
+        let snapshot = registry.snapshot();
+        let entry = snapshot.prompt("p").unwrap();
+        for (arguments, fine) in [
+            ("{}", false),
+            (r#"{"code":1}"#, false),
+            (r#"{"code":"x"}"#, true),
+            (r#"{"code":"x","other":"y"}"#, true),
+        ] {
+            let started = entry.start(arguments, &context);
+            assert_eq!(started.is_ok(), fine, "{arguments}");
         }
     }
 }

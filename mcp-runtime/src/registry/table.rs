@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::protocol::ProtocolVersion;
-use crate::protocol::shape::Shape as _;
+use crate::protocol::shape::Shape;
 use crate::registry::cursor::Mark;
 use crate::registry::entry::Entry;
 
@@ -57,7 +57,7 @@ impl<E: Entry> Table<E> {
         let names = slots
             .iter()
             .enumerate()
-            .map(|(index, slot)| (slot.entry.name().into(), index))
+            .map(|(index, slot)| (slot.entry.found_by().into(), index))
             .collect();
         let visible = slots
             .iter()
@@ -107,7 +107,7 @@ impl<E: Entry> Table<E> {
         let held = self
             .slots
             .iter()
-            .position(|slot| fingerprint(slot.entry.name()) == mark.fingerprint);
+            .position(|slot| fingerprint(slot.entry.found_by()) == mark.fingerprint);
         let next = match held {
             Some(index) => index.saturating_add(1),
             None => self.slots.partition_point(|slot| slot.key <= mark.key),
@@ -178,7 +178,7 @@ impl<E: Entry> Table<E> {
 }
 
 /// Adds an item to a JSON array under way, as `version` sees it.
-pub(crate) fn append<T: crate::protocol::shape::Shape + serde::Serialize>(
+pub(crate) fn append<T: Shape + serde::Serialize>(
     text: &mut String,
     mut item: T,
     version: ProtocolVersion,

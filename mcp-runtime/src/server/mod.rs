@@ -2,9 +2,7 @@
 
 mod builder;
 mod run;
-mod selection;
 mod tracing_layer;
 
-pub use builder::Server;
-pub use selection::Select;
+pub use builder::{Cacheable, Server};
 pub use tracing_layer::{ClientLogs, client_logs};

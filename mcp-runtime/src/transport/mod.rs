@@ -5,9 +5,12 @@
 
 mod dispatched;
 mod duplex;
+mod listeners;
 mod memory;
 mod peer;
 mod serve;
+mod signals;
+mod stdio;
 mod watchdog;
 
 use std::fmt;
@@ -17,7 +20,8 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use memory::{Memory, memory};
-pub(crate) use serve::serve;
+pub(crate) use serve::{serve, serve_until_signal};
+pub use stdio::Stdio;
 
 /// Where clients come from.
 ///
@@ -33,10 +37,10 @@ pub(crate) use serve::serve;
 /// use mcp_runtime::transport::{Connection, Transport};
 /// use tokio::net::TcpListener;
 ///
-/// /// One client after another, from this machine only.
-/// struct Local(TcpListener);
+/// /// Whoever connects. (A `TcpListener` is a transport already.)
+/// struct Everybody(TcpListener);
 ///
-/// impl Transport for Local {
+/// impl Transport for Everybody {
 ///     async fn accept(&mut self) -> Option<io::Result<Connection>> {
 ///         let accepted = self.0.accept().await;
 ///         Some(accepted.map(|(stream, _)| Connection::from_stream(stream)))
@@ -93,8 +97,3 @@ impl Transport for Option<Connection> {
         self.take().map(Ok)
     }
 }
-
-/// Standard input and output.
-pub struct Stdio;
-impl Stdio { pub fn open() -> io::Result<Self> { todo!() } }
-impl Transport for Stdio { async fn accept(&mut self) -> Option<io::Result<Connection>> { None } }

@@ -12,10 +12,10 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::Limits;
 
 /// Called when a session has something to say that nobody asked for. Must not block; may be called from anywhere.
-pub(super) type Wake = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// What a line holds.
-pub(super) enum Parsed<'m, M> {
+pub(crate) enum Parsed<'m, M> {
     /// One message.
     One(M),
     /// An array: the text of each element.
@@ -23,7 +23,7 @@ pub(super) enum Parsed<'m, M> {
 }
 
 /// What to do about a message.
-pub(super) enum Verdict<C> {
+pub(crate) enum Verdict<C> {
     /// Nothing, or it is done.
     Silent,
     /// Send what was written.
@@ -35,13 +35,13 @@ pub(super) enum Verdict<C> {
 }
 
 /// What starting a call came to.
-pub(super) enum Begun<R, F> {
+pub(crate) enum Begun<R, F> {
     Done(F),
     Running(R),
 }
 
 /// The protocol, as the engine sees it.
-pub(super) trait Peer: Send + Sync + 'static {
+pub(crate) trait Peer: Send + Sync + 'static {
     /// What one channel has agreed on.
     type Session: Send + 'static;
     type Message<'m>;

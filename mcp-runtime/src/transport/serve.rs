@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Error;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::Watchdog;
-use crate::transport::{Connection, Transport, duplex};
+use crate::transport::{Connection, Transport, duplex, signals};
 
 /// How long to wait when the process is out of descriptors or memory.
 const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
@@ -65,6 +65,18 @@ pub(crate) async fn serve<P: Peer, T: Transport>(
     match failure {
         Some(error) if accepting.is_ok() && accepted == 1 => Err(error.into()),
         _ => Ok(accepting?),
+    }
+}
+
+/// Like [`serve`], and a signal to stop is a shutdown. A second one ends the process at once.
+pub(crate) async fn serve_until_signal<P: Peer, T: Transport>(
+    transport: T,
+    dispatcher: Arc<P>,
+    shutdown: CancellationToken,
+) -> Result<(), Error> {
+    tokio::select! {
+        served = serve(transport, dispatcher, shutdown.clone()) => served,
+        error = signals::listen(shutdown) => Err(error.into()),
     }
 }
 

@@ -47,6 +47,7 @@ impl ContentBlock {
     }
 
     /// The contents of a resource, embedded.
+    #[must_use]
     pub fn resource(contents: ResourceContents) -> Self {
         EmbeddedResource::new(contents).into()
     }

@@ -32,14 +32,14 @@ fn examples(of: &str) -> Vec<(String, String)> {
 
 fn identity<T: DeserializeOwned + Serialize>(of: &str) {
     for (name, text) in examples(of) {
-        check::<T>(&name, serde_json::from_str(&text).unwrap());
+        check::<T>(&name, &serde_json::from_str(&text).unwrap());
     }
 }
 
-fn check<T: DeserializeOwned + Serialize>(name: &str, value: Value) {
+fn check<T: DeserializeOwned + Serialize>(name: &str, value: &Value) {
     let decoded: T =
         serde_json::from_str(&value.to_string()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert_eq!(serde_json::to_value(decoded).unwrap(), value, "{name}");
+    assert_eq!(&serde_json::to_value(decoded).unwrap(), value, "{name}");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn results_are_unchanged_but_for_what_the_encoder_adds() {
             if value.get("isError") == Some(&Value::Bool(false)) {
                 value.as_object_mut().unwrap().shift_remove("isError");
             }
-            check::<T>(&name, value);
+            check::<T>(&name, &value);
         }
     }
     identity::<CallToolResult>("CallToolResult");
@@ -83,7 +83,7 @@ fn members_of_lists_are_unchanged() {
         for (name, text) in examples(of) {
             let value: Value = serde_json::from_str(&text).unwrap();
             for item in value[list].as_array().unwrap() {
-                check::<T>(&name, item.clone());
+                check::<T>(&name, item);
             }
         }
     }
@@ -97,7 +97,7 @@ fn members_of_lists_are_unchanged() {
 fn completions_are_unchanged() {
     for (name, text) in examples("CompleteResult") {
         let value: Value = serde_json::from_str(&text).unwrap();
-        check::<Completion>(&name, value["completion"].clone());
+        check::<Completion>(&name, &value["completion"]);
     }
 }
 

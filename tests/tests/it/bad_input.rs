@@ -37,7 +37,12 @@ async fn what_is_not_json_is_a_parse_error() {
             b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\"}",
             b"[1,",
         ] {
-            assert_eq!(refused(&mut client, line).await, -32700, "{}", String::from_utf8_lossy(line));
+            assert_eq!(
+                refused(&mut client, line).await,
+                -32700,
+                "{}",
+                String::from_utf8_lossy(line)
+            );
         }
     }
 }
@@ -60,10 +65,18 @@ async fn what_is_json_but_no_message_is_an_invalid_request() {
             json!({"jsonrpc": "2.0", "id": {}, "method": "ping"}),
             json!({"jsonrpc": "2.0", "id": true, "method": "ping"}),
         ] {
-            assert_eq!(refused(&mut client, message.to_string().as_bytes()).await, -32600, "{message}");
+            assert_eq!(
+                refused(&mut client, message.to_string().as_bytes()).await,
+                -32600,
+                "{message}"
+            );
         }
         assert_eq!(
-            refused(&mut client, br#"{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}"#).await,
+            refused(
+                &mut client,
+                br#"{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}"#
+            )
+            .await,
             -32600
         );
     }
@@ -78,12 +91,15 @@ async fn a_broken_message_whose_id_can_be_read_is_refused_under_it() {
             json!({"jsonrpc": "1.0", "id": "x", "method": "ping"}),
             json!({"id": "x", "method": "ping"}),
             json!({"jsonrpc": "2.0", "id": "x", "method": 1}),
-            json!({"jsonrpc": "2.0", "id": "x", "method": "ping", "params": 7}),
-            json!({"jsonrpc": "2.0", "id": "x", "method": "ping", "params": "p"}),
+            json!({"jsonrpc": "2.0", "id": "x", "method": "tools/list", "params": 7}),
+            json!({"jsonrpc": "2.0", "id": "x", "method": "tools/list", "params": "p"}),
         ] {
             client.line(&message.to_string()).await;
             let failure = client.response(&json!("x")).await.unwrap_err();
-            assert!(matches!(failure.code, -32600 | -32602), "{message}: {failure:?}");
+            assert!(
+                matches!(failure.code, -32600 | -32602),
+                "{message}: {failure:?}"
+            );
             client.pass().await;
         }
     }
@@ -120,7 +136,11 @@ async fn deep_and_wide_messages_are_refused() {
         let answer = client.read().await.unwrap();
         assert_eq!(answer["error"]["code"], -32700, "{answer}");
         let wide = vec!["1"; 200_000].join(",");
-        client.line(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":[{wide}]}}}}"#)).await;
+        client
+            .line(&format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":[{wide}]}}}}"#
+            ))
+            .await;
         let answer = client.read().await.unwrap();
         assert_eq!(answer["error"]["code"], -32600, "{answer}");
         client.pass().await;
@@ -169,7 +189,8 @@ async fn lines_may_end_in_a_carriage_return_and_be_blank() {
         let mut client = client(revision).await;
         client.bytes(b"\n\r\n  \n\n").await;
         let params = client.dress(json!({}));
-        let message = json!({"jsonrpc": "2.0", "id": "cr", "method": "tools/list", "params": params});
+        let message =
+            json!({"jsonrpc": "2.0", "id": "cr", "method": "tools/list", "params": params});
         client.remember(&message);
         client.bytes(format!(" {message} \r\n").as_bytes()).await;
         client.response(&json!("cr")).await.unwrap();
@@ -208,7 +229,12 @@ async fn a_hundred_thousand_requests_at_once_are_all_answered() {
         use tokio::io::AsyncWriteExt as _;
         for block in 0..100 {
             let lines: String = (0..1_000)
-                .map(|index| format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}}\n", block * 1_000 + index))
+                .map(|index| {
+                    format!(
+                        "{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}}\n",
+                        block * 1_000 + index
+                    )
+                })
                 .collect();
             writer.write_all(lines.as_bytes()).await.unwrap();
         }
@@ -241,7 +267,10 @@ async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
         });
         client.remember(&message);
         let line = format!("{message}\n");
-        let sending = tokio::time::timeout(std::time::Duration::from_millis(300), client.try_bytes(line.as_bytes()));
+        let sending = tokio::time::timeout(
+            std::time::Duration::from_millis(300),
+            client.try_bytes(line.as_bytes()),
+        );
         if sending.await.is_err() {
             break;
         }
@@ -264,7 +293,12 @@ async fn too_many_calls_at_once_are_refused_and_the_others_go_on() {
         shared.started(256).await;
         client.pass().await;
         let mut refused = 0;
-        for id in ids.iter().filter(|id| client.answered(id)).cloned().collect::<Vec<_>>() {
+        for id in ids
+            .iter()
+            .filter(|id| client.answered(id))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
             let failure = client.response(&id).await.unwrap_err();
             assert!(!(-32768..=-32000).contains(&failure.code), "{failure:?}");
             refused += 1;
@@ -282,11 +316,29 @@ async fn too_many_calls_at_once_are_refused_and_the_others_go_on() {
 async fn parameters_of_every_wrong_type_are_refused() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
-        for method in ["tools/call", "prompts/get", "resources/read", "completion/complete"] {
+        for method in [
+            "tools/call",
+            "prompts/get",
+            "resources/read",
+            "completion/complete",
+        ] {
             for member in ["name", "uri", "ref", "argument", "arguments"] {
-                for value in [json!(null), json!(1), json!([]), json!({}), json!(true), json!("")] {
-                    let failure = client.request(method, json!({member: value})).await.unwrap_err();
-                    assert!(matches!(failure.code, -32602 | -32002), "{method} {member} {value}: {failure:?}");
+                for value in [
+                    json!(null),
+                    json!(1),
+                    json!([]),
+                    json!({}),
+                    json!(true),
+                    json!(""),
+                ] {
+                    let failure = client
+                        .request(method, json!({member: value}))
+                        .await
+                        .unwrap_err();
+                    assert!(
+                        matches!(failure.code, -32602 | -32002),
+                        "{method} {member} {value}: {failure:?}"
+                    );
                 }
             }
         }

@@ -26,7 +26,11 @@ async fn a_batch_is_answered_on_one_line() {
     let notice = json!({"jsonrpc": "2.0", "method": "notifications/unknown"});
     let call = json!({"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}});
     let unknown = json!({"jsonrpc": "2.0", "id": "u", "method": "no/such"});
-    let all = answers(&mut client, json!([ping(json!("a")), notice, call, unknown])).await;
+    let all = answers(
+        &mut client,
+        json!([ping(json!("a")), notice, call, unknown]),
+    )
+    .await;
     assert_eq!(all.len(), 3);
     assert_eq!(all[0]["result"], json!({}));
     assert_eq!(all[1]["result"]["content"][0]["text"], "3");
@@ -37,8 +41,12 @@ async fn a_batch_is_answered_on_one_line() {
 #[tokio::test]
 async fn a_batch_of_notifications_or_answers_is_not_answered() {
     let mut client = client(Revision::B).await;
-    client.send(&json!([{"jsonrpc": "2.0", "method": "notifications/unknown"}])).await;
-    client.send(&json!([{"jsonrpc": "2.0", "id": 5, "result": {}}])).await;
+    client
+        .send(&json!([{"jsonrpc": "2.0", "method": "notifications/unknown"}]))
+        .await;
+    client
+        .send(&json!([{"jsonrpc": "2.0", "id": 5, "result": {}}]))
+        .await;
     assert_eq!(client.ok("ping", json!({})).await, json!({}));
     assert_eq!(client.drain().await, Vec::<Value>::new());
 }
@@ -52,7 +60,12 @@ async fn what_is_not_a_message_is_refused_one_by_one() {
     let initialize = json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {}});
     let all = answers(&mut client, json!([1, ping(json!("p")), "x", initialize])).await;
     assert_eq!(all.len(), 4);
-    assert_eq!(all.iter().filter(|answer| answer["error"]["code"] == -32600).count(), 3);
+    assert_eq!(
+        all.iter()
+            .filter(|answer| answer["error"]["code"] == -32600)
+            .count(),
+        3
+    );
 }
 
 // Covers: BATCH-05
@@ -74,7 +87,9 @@ async fn a_batch_with_a_modern_element_is_refused_whole() {
     let params = client.dress(json!({}));
     client.speak(Revision::B);
     let modern = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": params});
-    client.line(&json!([ping(json!(1)), modern]).to_string()).await;
+    client
+        .line(&json!([ping(json!(1)), modern]).to_string())
+        .await;
     assert_eq!(client.anonymous().await.code, -32600);
     client.pass().await;
 }
@@ -83,10 +98,14 @@ async fn a_batch_with_a_modern_element_is_refused_whole() {
 #[tokio::test]
 async fn a_cancelled_element_is_left_out() {
     let (mut client, shared) = client_and_state(Revision::B).await;
-    let wait = json!({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "wait"}});
+    let wait =
+        json!({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "wait"}});
     client.send(&json!([wait, ping(json!("p"))])).await;
     shared.started(1).await;
     client.cancel(&json!("w")).await;
     let answers = client.read().await.unwrap();
-    assert_eq!(answers, json!([{"jsonrpc": "2.0", "id": "p", "result": {}}]));
+    assert_eq!(
+        answers,
+        json!([{"jsonrpc": "2.0", "id": "p", "result": {}}])
+    );
 }

@@ -33,10 +33,18 @@ async fn cancelling_what_is_not_there_does_nothing() {
         let finished = client.start("tools/call", json!({"name": "nothing"})).await;
         client.response(&finished).await.unwrap();
         client.cancel(&finished).await;
-        for params in [json!({}), json!({"requestId": null}), json!({"requestId": 1.5}), json!({"requestId": []}), json!([])] {
+        for params in [
+            json!({}),
+            json!({"requestId": null}),
+            json!({"requestId": 1.5}),
+            json!({"requestId": []}),
+            json!([]),
+        ] {
             client.notify("notifications/cancelled", params).await;
         }
-        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled"})).await;
+        client
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled"}))
+            .await;
         client.pass().await;
         shared.0.go_on.notify_waiters();
         client.response(&id).await.unwrap();
@@ -50,7 +58,9 @@ async fn a_cancelled_call_frees_its_id_and_its_place() {
         let (mut client, shared) = client_and_state(revision).await;
         for call in 1..=5 {
             let params = client.dress(json!({"name": "wait"}));
-            client.send(&json!({"jsonrpc":"2.0","id":"same","method":"tools/call","params":params})).await;
+            client
+                .send(&json!({"jsonrpc":"2.0","id":"same","method":"tools/call","params":params}))
+                .await;
             shared.started(call).await;
             client.cancel(&json!("same")).await;
             shared.dropped(call).await;

@@ -19,10 +19,16 @@ async fn complete(client: &mut Client, argument: &str, value: &str, context: Val
 async fn enums_and_bools_complete_by_themselves() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
-        assert_eq!(complete(&mut client, "language", "gr", json!({})).await["values"][0], "green");
+        assert_eq!(
+            complete(&mut client, "language", "gr", json!({})).await["values"][0],
+            "green"
+        );
         let all = complete(&mut client, "language", "", json!({})).await;
         assert_eq!(all["values"].as_array().unwrap().len(), 3);
-        assert_eq!(complete(&mut client, "strict", "t", json!({})).await["values"][0], "true");
+        assert_eq!(
+            complete(&mut client, "strict", "t", json!({})).await["values"][0],
+            "true"
+        );
     }
 }
 
@@ -52,7 +58,10 @@ async fn a_completer_sees_earlier_arguments_and_is_ranked_and_capped() {
 async fn what_cannot_be_completed_is_empty_or_invalid_params() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
-        assert_eq!(complete(&mut client, "code", "x", json!({})).await["values"], json!([]));
+        assert_eq!(
+            complete(&mut client, "code", "x", json!({})).await["values"],
+            json!([])
+        );
         let prompt = json!({"type": "ref/prompt", "name": "review"});
         for params in [
             json!({"ref": {"type": "ref/prompt", "name": "none"}, "argument": {"name": "code", "value": ""}}),

@@ -23,7 +23,8 @@ fn requirements() -> Vec<(String, String)> {
         .filter_map(|line| {
             let (id, rest) = line.strip_prefix("- **")?.split_once("**")?;
             let is_id = id.split_once('-').is_some_and(|(area, number)| {
-                area.chars().all(|letter| letter.is_ascii_uppercase()) && number.chars().all(|digit| digit.is_ascii_digit())
+                area.chars().all(|letter| letter.is_ascii_uppercase())
+                    && number.chars().all(|digit| digit.is_ascii_digit())
             });
             is_id.then(|| (id.to_owned(), rest.trim().to_owned()))
         })
@@ -36,7 +37,9 @@ fn table(path: &str) -> BTreeMap<String, String> {
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| {
-            let (key, rest) = line.split_once(' ').unwrap_or_else(|| panic!("{path}: {line}"));
+            let (key, rest) = line
+                .split_once(' ')
+                .unwrap_or_else(|| panic!("{path}: {line}"));
             (key.to_owned(), rest.trim().to_owned())
         })
         .collect()
@@ -44,25 +47,49 @@ fn table(path: &str) -> BTreeMap<String, String> {
 
 /// What a table says of an id, or else of its area.
 fn look_up<'a>(table: &'a BTreeMap<String, String>, id: &str) -> Option<&'a String> {
-    table.get(id).or_else(|| table.get(id.split('-').next().unwrap_or_default()))
+    table
+        .get(id)
+        .or_else(|| table.get(id.split('-').next().unwrap_or_default()))
 }
 
 /// The tests that name each id.
 fn covered() -> BTreeMap<String, BTreeSet<String>> {
     let mut covered: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for folder in ["tests/tests", "tests/interop", "mcp-runtime/src", "mcp-macros/src"] {
+    for folder in [
+        "tests/tests",
+        "tests/interop",
+        "mcp-runtime/src",
+        "mcp-macros/src",
+    ] {
         for path in files(&root().join(folder)) {
-            let Ok(text) = std::fs::read_to_string(&path) else { continue };
-            let name = path.strip_prefix(root()).unwrap_or(&path).with_extension("").display().to_string().replace('\\', "/");
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                continue;
+            };
+            let name = path
+                .strip_prefix(root())
+                .unwrap_or(&path)
+                .with_extension("")
+                .display()
+                .to_string()
+                .replace('\\', "/");
             let mut ids: Vec<String> = Vec::new();
             for line in text.lines().map(str::trim) {
                 let comment = line.strip_prefix("// ").or_else(|| line.strip_prefix("# "));
                 if let Some(list) = comment.and_then(|comment| comment.strip_prefix("Covers: ")) {
-                    ids.extend(list.split(',').map(|id| id.trim().trim_end_matches('.').to_owned()));
-                } else if let Some(function) = ["fn ", "async fn ", "async def "].iter().find_map(|start| line.strip_prefix(start)) {
+                    ids.extend(
+                        list.split(',')
+                            .map(|id| id.trim().trim_end_matches('.').to_owned()),
+                    );
+                } else if let Some(function) = ["fn ", "async fn ", "async def "]
+                    .iter()
+                    .find_map(|start| line.strip_prefix(start))
+                {
                     let function = function.split(['(', '<']).next().unwrap_or_default();
                     for id in ids.drain(..) {
-                        covered.entry(id).or_default().insert(format!("`{name}::{function}`"));
+                        covered
+                            .entry(id)
+                            .or_default()
+                            .insert(format!("`{name}::{function}`"));
                     }
                 }
             }
@@ -79,7 +106,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
             if path.file_name().is_none_or(|name| name != "node_modules") {
                 found.extend(files(&path));
             }
-        } else if path.extension().is_some_and(|kind| kind == "rs" || kind == "py") {
+        } else if path
+            .extension()
+            .is_some_and(|kind| kind == "rs" || kind == "py")
+        {
             found.push(path);
         }
     }
@@ -101,7 +131,9 @@ fn every_requirement_is_tested_or_openly_not() {
     }
     for path in modules.values().flat_map(|list| list.split(", ")) {
         if !root().join(path).exists() {
-            faults.push(format!("tests/coverage/modules.txt names {path}, which does not exist"));
+            faults.push(format!(
+                "tests/coverage/modules.txt names {path}, which does not exist"
+            ));
         }
     }
     let (mut rows, mut rest) = (String::new(), String::new());
@@ -114,17 +146,32 @@ fn every_requirement_is_tested_or_openly_not() {
             if open.contains_key(id) {
                 faults.push(format!("{id} has a test and is listed as open"));
             }
-            let modules = module.map(|list| list.split(", ").map(|path| format!("`{path}`")).collect::<Vec<_>>().join(" "));
+            let modules = module.map(|list| {
+                list.split(", ")
+                    .map(|path| format!("`{path}`"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            });
             let tests: Vec<&str> = tests.iter().map(String::as_str).collect();
             if modules.is_none() {
-                faults.push(format!("{id} has a test but no module in tests/coverage/modules.txt"));
+                faults.push(format!(
+                    "{id} has a test but no module in tests/coverage/modules.txt"
+                ));
             }
-            writeln!(rows, "| {id} | {} | {} |", modules.unwrap_or_default(), tests.join("<br>")).unwrap();
+            writeln!(
+                rows,
+                "| {id} | {} | {} |",
+                modules.unwrap_or_default(),
+                tests.join("<br>")
+            )
+            .unwrap();
         } else if let Some(reason) = look_up(&open, id) {
             untested += 1;
             writeln!(rest, "| {id} | {reason} |").unwrap();
         } else {
-            faults.push(format!("{id} has neither a test nor an entry in tests/coverage/open.txt"));
+            faults.push(format!(
+                "{id} has neither a test nor an entry in tests/coverage/open.txt"
+            ));
         }
     }
     let document = format!(
@@ -141,6 +188,9 @@ fn every_requirement_is_tested_or_openly_not() {
         std::fs::write(&path, document).unwrap();
     } else {
         let stands = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(stands == document, "SPEC_COVERAGE.md is stale: UPDATE_COVERAGE=1 cargo test -p tests --test it coverage");
+        assert!(
+            stands == document,
+            "SPEC_COVERAGE.md is stale: UPDATE_COVERAGE=1 cargo test -p tests --test it coverage"
+        );
     }
 }

@@ -6,12 +6,23 @@ use tests::Revision;
 use crate::support::client;
 
 fn kinds(contents: &[Value]) -> Vec<&str> {
-    contents.iter().filter_map(|content| content["type"].as_str()).collect()
+    contents
+        .iter()
+        .filter_map(|content| content["type"].as_str())
+        .collect()
 }
 
 fn expected(revision: Revision) -> [&'static str; 5] {
-    let link = if revision >= Revision::C { "resource_link" } else { "text" };
-    let audio = if revision >= Revision::B { "audio" } else { "resource" };
+    let link = if revision >= Revision::C {
+        "resource_link"
+    } else {
+        "text"
+    };
+    let audio = if revision >= Revision::B {
+        "audio"
+    } else {
+        "resource"
+    };
     ["text", "image", audio, link, "resource"]
 }
 
@@ -25,11 +36,20 @@ async fn a_tool_result_holds_only_content_its_revision_knows() {
         let mut wanted = expected(revision);
         if kinds(contents)[2] == "text" {
             // Sound may also be told of in words.
-            wanted[2] = if revision == Revision::A { "text" } else { wanted[2] };
+            wanted[2] = if revision == Revision::A {
+                "text"
+            } else {
+                wanted[2]
+            };
         }
         assert_eq!(kinds(contents), wanted, "{}", revision.date());
         if revision < Revision::C {
-            assert!(contents[3]["text"].as_str().unwrap().contains("test://static"));
+            assert!(
+                contents[3]["text"]
+                    .as_str()
+                    .unwrap()
+                    .contains("test://static")
+            );
         }
     }
 }
@@ -39,9 +59,15 @@ async fn a_tool_result_holds_only_content_its_revision_knows() {
 async fn a_prompt_holds_only_content_its_revision_knows() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
-        let result = client.ok("prompts/get", json!({"name": "prompt_contents"})).await;
-        let contents: Vec<Value> =
-            result["messages"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect();
+        let result = client
+            .ok("prompts/get", json!({"name": "prompt_contents"}))
+            .await;
+        let contents: Vec<Value> = result["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["content"].clone())
+            .collect();
         let kinds = kinds(&contents);
         assert_eq!(kinds[..2], ["text", "image"]);
         assert_eq!(kinds[3], expected(revision)[3]);
@@ -56,14 +82,23 @@ async fn a_tool_is_described_in_the_words_of_its_revision() {
         let mut client = client(revision).await;
         let (tools, _) = client.list("tools/list", "tools").await;
         let add = tools.iter().find(|tool| tool["name"] == "add").unwrap();
-        assert_eq!(add.get("title") == Some(&json!("Add")), revision >= Revision::C);
+        assert_eq!(
+            add.get("title") == Some(&json!("Add")),
+            revision >= Revision::C
+        );
         assert_eq!(add.get("annotations").is_some(), revision >= Revision::B);
         if revision == Revision::B {
             assert_eq!(add["annotations"]["title"], "Add");
         }
         assert!(add.get("execution").is_none());
-        let structured = tools.iter().find(|tool| tool["name"] == "structured").unwrap();
-        assert_eq!(structured.get("outputSchema").is_some(), revision >= Revision::C);
+        let structured = tools
+            .iter()
+            .find(|tool| tool["name"] == "structured")
+            .unwrap();
+        assert_eq!(
+            structured.get("outputSchema").is_some(),
+            revision >= Revision::C
+        );
     }
 }
 
@@ -73,8 +108,14 @@ async fn a_resource_is_described_in_the_words_of_its_revision() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let (resources, _) = client.list("resources/list", "resources").await;
-        let resource = resources.iter().find(|resource| resource["uri"] == "test://static").unwrap();
-        assert_eq!(resource.get("title") == Some(&json!("Static")), revision >= Revision::C);
+        let resource = resources
+            .iter()
+            .find(|resource| resource["uri"] == "test://static")
+            .unwrap();
+        assert_eq!(
+            resource.get("title") == Some(&json!("Static")),
+            revision >= Revision::C
+        );
         assert_eq!(resource["mimeType"], "text/plain");
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{
-    ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents, ResourceLink,
+    ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
+    ResourceLink,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,11 @@ pub(crate) struct Counters {
 }
 
 impl Shared {
+    /// For handlers, whose `State` has a field of its own in the way.
+    fn counters(&self) -> &Counters {
+        &self.0
+    }
+
     /// Waits until so many calls of `wait` have started.
     pub(crate) async fn started(&self, calls: u32) {
         self.reach(&self.0.started, calls).await;
@@ -49,7 +55,9 @@ impl Shared {
                 changed.await;
             }
         };
-        tokio::time::timeout(tests::client::PATIENCE, reached).await.expect("it happens in time");
+        tokio::time::timeout(tests::client::PATIENCE, reached)
+            .await
+            .expect("it happens in time");
     }
 }
 
@@ -110,7 +118,9 @@ fn contents() -> Vec<ContentBlock> {
         ContentBlock::image([0, 1, 2], "image/png"),
         ContentBlock::audio([0, 1, 2], "audio/wav"),
         ResourceLink::new("test://static", "static").into(),
-        ContentBlock::resource(ResourceContents::text("test://static", "embedded").with_mime_type("text/plain")),
+        ContentBlock::resource(
+            ResourceContents::text("test://static", "embedded").with_mime_type("text/plain"),
+        ),
     ]
 }
 
@@ -124,7 +134,11 @@ pub(crate) struct Point {
 /// Answers with an object.
 #[tool(group = "fixture")]
 fn structured() -> Json<Point> {
-    Json(Point { x: 1, y: 2, label: None })
+    Json(Point {
+        x: 1,
+        y: 2,
+        label: None,
+    })
 }
 
 /// Answers with a list.
@@ -148,7 +162,10 @@ fn fail_opaque() -> Result<String> {
 /// Fails with a protocol error.
 #[tool(group = "fixture")]
 fn fail_protocol() -> Result<String> {
-    Err(ToolError::protocol(mcp_runtime::ErrorObject::new(4711, "application error")))
+    Err(ToolError::protocol(mcp_runtime::ErrorObject::new(
+        4711,
+        "application error",
+    )))
 }
 
 /// Panics before its first suspension.
@@ -171,15 +188,15 @@ async fn wait(shared: State<Shared>) -> &'static str {
     impl Drop for Guard {
         fn drop(&mut self) {
             if !self.1 {
-                self.0.0.dropped.fetch_add(1, Ordering::SeqCst);
-                self.0.0.changed.notify_waiters();
+                self.0.counters().dropped.fetch_add(1, Ordering::SeqCst);
+                self.0.counters().changed.notify_waiters();
             }
         }
     }
     let mut guard = Guard(shared, false);
-    let go_on = guard.0.0.go_on.notified();
-    guard.0.0.started.fetch_add(1, Ordering::SeqCst);
-    guard.0.0.changed.notify_waiters();
+    let go_on = guard.0.counters().go_on.notified();
+    guard.0.counters().started.fetch_add(1, Ordering::SeqCst);
+    guard.0.counters().changed.notify_waiters();
     go_on.await;
     guard.1 = true;
     "waited"
@@ -260,7 +277,11 @@ fn change_lists(ctx: &Context) {
 #[tool(group = "fixture")]
 fn switch(ctx: &Context, name: &str, on: bool) -> bool {
     let tools = ctx.server().tools();
-    if on { tools.enable(name) } else { tools.disable(name) }
+    if on {
+        tools.enable(name)
+    } else {
+        tools.disable(name)
+    }
 }
 
 /// Comes and goes.
@@ -272,17 +293,28 @@ fn extra() -> &'static str {
 /// Says who is asking.
 #[tool(group = "fixture")]
 fn who(ctx: &Context) -> String {
-    ctx.client().map(|client| client.name.to_string()).unwrap_or_default()
+    ctx.client()
+        .map(|client| client.name.to_string())
+        .unwrap_or_default()
 }
 
 /// Text at a fixed address.
-#[resource("test://static", group = "fixture", title = "Static", mime_type = "text/plain")]
+#[resource(
+    "test://static",
+    group = "fixture",
+    title = "Static",
+    mime_type = "text/plain"
+)]
 fn static_text() -> &'static str {
     "static text"
 }
 
 /// Bytes at a fixed address.
-#[resource("test://binary", group = "fixture", mime_type = "application/octet-stream")]
+#[resource(
+    "test://binary",
+    group = "fixture",
+    mime_type = "application/octet-stream"
+)]
 fn static_binary() -> Vec<u8> {
     vec![0, 255, 1]
 }
@@ -290,13 +322,20 @@ fn static_binary() -> Vec<u8> {
 /// JSON at a fixed address.
 #[resource("test://json", group = "fixture", mime_type = "application/json")]
 async fn static_json() -> Json<Point> {
-    Json(Point { x: 1, y: 2, label: None })
+    Json(Point {
+        x: 1,
+        y: 2,
+        label: None,
+    })
 }
 
 /// Several contents at one address.
 #[resource("test://several", group = "fixture")]
 fn several() -> Vec<ResourceContents> {
-    vec![ResourceContents::text("test://several/1", "one"), ResourceContents::blob("test://several/2", [1, 2])]
+    vec![
+        ResourceContents::text("test://several/1", "one"),
+        ResourceContents::blob("test://several/2", [1, 2]),
+    ]
 }
 
 /// Panics when it is read.
@@ -312,10 +351,12 @@ fn item(#[complete(item_ids)] id: u32) -> Option<String> {
 }
 
 async fn items() -> Vec<Resource> {
-    (0..10).map(|id| Resource::new(format!("item:///{id}"), format!("item {id}"))).collect()
+    (0..10)
+        .map(|id| Resource::new(format!("item:///{id}"), format!("item {id}")))
+        .collect()
 }
 
-#[completer(group = "fixture")]
+#[completer]
 fn item_ids(_partial: &str) -> Vec<String> {
     (0..10).map(|id: u32| id.to_string()).collect()
 }
@@ -344,7 +385,9 @@ fn review(
     lines: Option<u32>,
 ) -> Vec<PromptMessage> {
     vec![
-        PromptMessage::user(format!("{code} {language:?} {framework:?} {strict:?} {lines:?}")),
+        PromptMessage::user(format!(
+            "{code} {language:?} {framework:?} {strict:?} {lines:?}"
+        )),
         PromptMessage::assistant("Understood."),
     ]
 }
@@ -352,7 +395,12 @@ fn review(
 /// Every kind of content.
 #[prompt(group = "fixture")]
 fn prompt_contents() -> GetPromptResult {
-    GetPromptResult::new(contents().into_iter().map(PromptMessage::user).collect::<Vec<_>>())
+    GetPromptResult::new(
+        contents()
+            .into_iter()
+            .map(PromptMessage::user)
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// Fails with a text.
@@ -362,11 +410,13 @@ fn prompt_failure() -> Result<String> {
 }
 
 /// Frameworks for the language chosen so far.
-#[completer(group = "fixture")]
+#[completer]
 async fn frameworks(_partial: &str, language: Option<Colour>) -> Vec<String> {
     match language {
         Some(Colour::Red) => vec!["rocket".into(), "react".into(), "axum".into()],
-        _ => (0..250).map(|number| format!("framework-{number}")).collect(),
+        _ => (0..250)
+            .map(|number| format!("framework-{number}"))
+            .collect(),
     }
 }
 

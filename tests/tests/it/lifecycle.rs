@@ -27,11 +27,17 @@ async fn every_handshake_revision_is_echoed() {
         let offered = &result["capabilities"];
         assert_eq!(offered["tools"], json!({"listChanged": true}));
         assert_eq!(offered["prompts"], json!({"listChanged": true}));
-        assert_eq!(offered["resources"], json!({"listChanged": true, "subscribe": true}));
+        assert_eq!(
+            offered["resources"],
+            json!({"listChanged": true, "subscribe": true})
+        );
         assert_eq!(offered["logging"], json!({}));
         assert_eq!(offered.get("completions").is_some(), revision > Revision::A);
         assert!(offered.get("tasks").is_none());
-        assert_eq!(result["serverInfo"].get("title").is_some(), revision >= Revision::C);
+        assert_eq!(
+            result["serverInfo"].get("title").is_some(),
+            revision >= Revision::C
+        );
     }
 }
 
@@ -50,7 +56,12 @@ async fn an_unknown_revision_is_offered_the_newest_handshake_one() {
 async fn before_the_handshake_only_a_ping_is_answered() {
     let mut client = fresh(Revision::D);
     assert_eq!(client.ok("ping", json!({})).await, json!({}));
-    for method in ["tools/list", "tools/call", "logging/setLevel", "resources/subscribe"] {
+    for method in [
+        "tools/list",
+        "tools/call",
+        "logging/setLevel",
+        "resources/subscribe",
+    ] {
         client.fails(method, json!({}), -32600).await;
     }
     client.notify("notifications/initialized", json!({})).await;
@@ -63,9 +74,13 @@ async fn before_the_handshake_only_a_ping_is_answered() {
 #[tokio::test]
 async fn a_second_handshake_is_refused_and_changes_nothing() {
     let mut client = client(Revision::B).await;
-    client.fails("initialize", initialize("2025-11-25"), -32600).await;
+    client
+        .fails("initialize", initialize("2025-11-25"), -32600)
+        .await;
     // Batches are served in this revision only, so the session still has it.
-    client.send(&json!([{"jsonrpc":"2.0","id":"x","method":"ping"}])).await;
+    client
+        .send(&json!([{"jsonrpc":"2.0","id":"x","method":"ping"}]))
+        .await;
     assert!(client.read().await.unwrap().is_array());
 }
 
@@ -108,7 +123,9 @@ async fn notices_wait_until_the_client_says_it_is_ready() {
     client.tool("change_lists", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new());
     client.notify("notifications/initialized", json!({})).await;
-    client.notification("notifications/tools/list_changed").await;
+    client
+        .notification("notifications/tools/list_changed")
+        .await;
 }
 
 // Covers: DISC-01, DISC-02, DISC-04, DISC-05, META-04, CACHE-01
@@ -116,13 +133,30 @@ async fn notices_wait_until_the_client_says_it_is_ready() {
 async fn discovery_says_what_the_server_can_do() {
     let mut client = fresh(Revision::E);
     let result = client.ok("server/discover", json!({})).await;
-    let versions: Vec<&str> = result["supportedVersions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert_eq!(versions, ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);
+    let versions: Vec<&str> = result["supportedVersions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(
+        versions,
+        [
+            "2026-07-28",
+            "2025-11-25",
+            "2025-06-18",
+            "2025-03-26",
+            "2024-11-05"
+        ]
+    );
     assert_eq!(result["resultType"], "complete");
     assert_eq!(result["instructions"], "Call anything.");
     assert_eq!(result["ttlMs"], 0);
     assert_eq!(result["cacheScope"], "private");
-    assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "fixture");
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "fixture"
+    );
     assert!(result["capabilities"].get("tasks").is_none());
     assert!(result["capabilities"]["tools"].is_object());
 }
@@ -164,7 +198,12 @@ async fn a_claim_of_a_revision_that_is_not_modern_is_refused() {
         }});
         let failure = client.fails("tools/list", params, -32022).await;
         assert_eq!(failure.data["requested"], date);
-        assert!(failure.data["supported"].as_array().unwrap().contains(&json!("2026-07-28")));
+        assert!(
+            failure.data["supported"]
+                .as_array()
+                .unwrap()
+                .contains(&json!("2026-07-28"))
+        );
     }
 }
 
@@ -175,24 +214,37 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
     let capabilities = "io.modelcontextprotocol/clientCapabilities";
     for (meta, key) in [
         (json!({version: "2026-07-28"}), capabilities),
-        (json!({version: "2026-07-28", capabilities: []}), capabilities),
-        (json!({version: "2026-07-28", capabilities: null}), capabilities),
+        (
+            json!({version: "2026-07-28", capabilities: []}),
+            capabilities,
+        ),
+        (
+            json!({version: "2026-07-28", capabilities: null}),
+            capabilities,
+        ),
         (json!({version: 20_260_728, capabilities: {}}), version),
         (json!({version: null, capabilities: {}}), version),
     ] {
         let mut client = fresh(Revision::E);
-        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
         client.send(&message).await;
         let failure = client.response(&json!(1)).await.unwrap_err();
         assert_eq!(failure.code, -32602, "{message}");
         assert!(failure.message.contains(key), "{}", failure.message);
     }
     let mut client = fresh(Revision::E);
-    client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover"})).await;
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover"}))
+        .await;
     assert_eq!(client.response(&json!(1)).await.unwrap_err().code, -32602);
     // Who the client is may stay unsaid.
     let meta = json!({version: "2026-07-28", capabilities: {}});
-    client.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}})).await;
+    client
+        .send(
+            &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}}),
+        )
+        .await;
     client.response(&json!(2)).await.unwrap();
 }
 
@@ -200,12 +252,21 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
 #[tokio::test]
 async fn methods_of_the_other_era_do_not_exist() {
     let mut modern = fresh(Revision::E);
-    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/get"] {
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/get",
+    ] {
         modern.fails(method, json!({}), -32601).await;
     }
     for revision in Revision::LEGACY {
         let mut legacy = client(revision).await;
-        legacy.fails("subscriptions/listen", json!({"notifications": {}}), -32601).await;
+        legacy
+            .fails("subscriptions/listen", json!({"notifications": {}}), -32601)
+            .await;
         legacy.fails("no/such/method", json!({}), -32601).await;
         legacy.fails("server/discover", json!({}), -32602).await;
     }
@@ -215,10 +276,19 @@ async fn methods_of_the_other_era_do_not_exist() {
 #[tokio::test]
 async fn what_is_not_offered_does_not_exist() {
     for revision in Revision::ALL {
-        let server = mcp_runtime::Server::new("empty", "1").only([mcp_runtime::prelude::prompt!(fixture::lonely)]);
+        let server =
+            mcp_runtime::Server::new("empty", "1").only([mcp_runtime::prompt(&fixture::lonely)]);
         let mut client = connect(server, revision).await;
-        for method in ["tools/list", "tools/call", "resources/list", "resources/read", "completion/complete"] {
-            client.fails(method, json!({"name": "x", "uri": "x"}), -32601).await;
+        for method in [
+            "tools/list",
+            "tools/call",
+            "resources/list",
+            "resources/read",
+            "completion/complete",
+        ] {
+            client
+                .fails(method, json!({"name": "x", "uri": "x"}), -32601)
+                .await;
         }
         client.ok("prompts/list", json!({})).await;
     }

@@ -1,14 +1,15 @@
 //! Each field of `Limits`: below, at, and above it.
 
-use serde_json::{Value, json};
 use mcp_runtime::Limits;
+use serde_json::{Value, json};
 use tests::{Client, Revision};
 
-use crate::support::{limited, connect};
 use crate::fixture;
+use crate::support::{connect, limited};
 
 fn ping_of(length: usize) -> String {
-    let empty = json!({"jsonrpc": "2.0", "id": "p", "method": "ping", "params": {"x": ""}}).to_string();
+    let empty =
+        json!({"jsonrpc": "2.0", "id": "p", "method": "ping", "params": {"x": ""}}).to_string();
     let filler = "x".repeat(length - empty.len());
     json!({"jsonrpc": "2.0", "id": "p", "method": "ping", "params": {"x": filler}}).to_string()
 }
@@ -24,20 +25,39 @@ async fn served(client: &mut Client, line: &str) -> bool {
 // Covers: SEC-05, STDIO-06
 #[tokio::test]
 async fn the_length_of_a_line() {
-    let mut client = limited(Revision::D, Limits { line: 1_000, ..Limits::default() }).await;
+    let mut client = limited(
+        Revision::D,
+        Limits {
+            line: 1_000,
+            ..Limits::default()
+        },
+    )
+    .await;
     for (length, fits) in [(999, true), (1_000, true), (1_001, false), (5_000, false)] {
-        assert_eq!(served(&mut client, &ping_of(length)).await, fits, "{length}");
+        assert_eq!(
+            served(&mut client, &ping_of(length)).await,
+            fits,
+            "{length}"
+        );
     }
 }
 
 // Covers: SEC-05
 #[tokio::test]
 async fn the_depth_of_a_message() {
-    let mut client = limited(Revision::D, Limits { depth: 10, ..Limits::default() }).await;
+    let mut client = limited(
+        Revision::D,
+        Limits {
+            depth: 10,
+            ..Limits::default()
+        },
+    )
+    .await;
     // The message and its parameters are two levels.
     for (depth, fits) in [(9, true), (10, true), (11, false)] {
         let nested = format!("{}{}", "[".repeat(depth - 2), "]".repeat(depth - 2));
-        let line = format!(r#"{{"jsonrpc":"2.0","id":"p","method":"ping","params":{{"x":{nested}}}}}"#);
+        let line =
+            format!(r#"{{"jsonrpc":"2.0","id":"p","method":"ping","params":{{"x":{nested}}}}}"#);
         assert_eq!(served(&mut client, &line).await, fits, "{depth}");
     }
 }
@@ -45,9 +65,18 @@ async fn the_depth_of_a_message() {
 // Covers: SEC-05
 #[tokio::test]
 async fn the_values_in_a_message() {
-    let mut client = limited(Revision::D, Limits { nodes: 1_000, ..Limits::default() }).await;
+    let mut client = limited(
+        Revision::D,
+        Limits {
+            nodes: 1_000,
+            ..Limits::default()
+        },
+    )
+    .await;
     for (items, fits) in [(900, true), (980, true), (1_001, false)] {
-        let line = json!({"jsonrpc": "2.0", "id": "p", "method": "ping", "params": {"x": vec![1; items]}}).to_string();
+        let line =
+            json!({"jsonrpc": "2.0", "id": "p", "method": "ping", "params": {"x": vec![1; items]}})
+                .to_string();
         assert_eq!(served(&mut client, &line).await, fits, "{items}");
     }
 }
@@ -55,7 +84,14 @@ async fn the_values_in_a_message() {
 // Covers: SEC-05, BASE-02
 #[tokio::test]
 async fn the_length_of_an_id() {
-    let mut client = limited(Revision::D, Limits { id: 10, ..Limits::default() }).await;
+    let mut client = limited(
+        Revision::D,
+        Limits {
+            id: 10,
+            ..Limits::default()
+        },
+    )
+    .await;
     for (length, fits) in [(9, true), (10, true), (11, false)] {
         let message = json!({"jsonrpc": "2.0", "id": "i".repeat(length), "method": "ping"});
         client.remember(&message);
@@ -69,28 +105,61 @@ async fn the_length_of_an_id() {
 // Covers: SEC-05, BASE-07, TOOL-09
 #[tokio::test]
 async fn the_length_of_a_name() {
-    let mut client = limited(Revision::D, Limits { name: 10, ..Limits::default() }).await;
-    for (name, code) in [("x".repeat(9), -32601), ("x".repeat(10), -32601), ("x".repeat(11), -32601)] {
+    let mut client = limited(
+        Revision::D,
+        Limits {
+            name: 10,
+            ..Limits::default()
+        },
+    )
+    .await;
+    for (name, code) in [
+        ("x".repeat(9), -32601),
+        ("x".repeat(10), -32601),
+        ("x".repeat(11), -32601),
+    ] {
         client.fails(&name, json!({}), code).await;
-        client.fails("tools/call", json!({"name": name}), -32602).await;
+        client
+            .fails("tools/call", json!({"name": name}), -32602)
+            .await;
     }
     // `structured` has ten letters, `structured_list` more.
     client.tool("structured", json!({})).await;
-    client.fails("tools/call", json!({"name": "structured_list"}), -32602).await;
+    client
+        .fails("tools/call", json!({"name": "structured_list"}), -32602)
+        .await;
 }
 
 // Covers: SEC-05, RES-04
 #[tokio::test]
 async fn the_length_of_an_address_and_of_a_cursor() {
     for revision in Revision::ERAS {
-        let limits = Limits { uri: 13, cursor: 20, ..Limits::default() };
+        let limits = Limits {
+            uri: 13,
+            cursor: 20,
+            ..Limits::default()
+        };
         let mut client = limited(revision, limits).await;
-        client.ok("resources/read", json!({"uri": "test://static"})).await;
-        client.fails("resources/read", json!({"uri": "test://several"}), -32602).await;
-        client.fails("tools/list", json!({"cursor": "x".repeat(21)}), -32602).await;
+        client
+            .ok("resources/read", json!({"uri": "test://static"}))
+            .await;
+        client
+            .fails("resources/read", json!({"uri": "test://several"}), -32602)
+            .await;
+        client
+            .fails("tools/list", json!({"cursor": "x".repeat(21)}), -32602)
+            .await;
         if !revision.is_modern() {
-            client.ok("resources/subscribe", json!({"uri": "test://static"})).await;
-            client.fails("resources/subscribe", json!({"uri": "test://static2"}), -32602).await;
+            client
+                .ok("resources/subscribe", json!({"uri": "test://static"}))
+                .await;
+            client
+                .fails(
+                    "resources/subscribe",
+                    json!({"uri": "test://static2"}),
+                    -32602,
+                )
+                .await;
         }
     }
 }
@@ -98,13 +167,25 @@ async fn the_length_of_an_address_and_of_a_cursor() {
 // Covers: SEC-05, BATCH-06
 #[tokio::test]
 async fn the_length_of_a_batch() {
-    let mut client = limited(Revision::B, Limits { batch: 3, ..Limits::default() }).await;
+    let mut client = limited(
+        Revision::B,
+        Limits {
+            batch: 3,
+            ..Limits::default()
+        },
+    )
+    .await;
     for (length, fits) in [(2, true), (3, true), (4, false)] {
-        let batch: Vec<Value> =
-            (0..length).map(|index| json!({"jsonrpc": "2.0", "id": format!("{index}"), "method": "ping"})).collect();
+        let batch: Vec<Value> = (0..length)
+            .map(|index| json!({"jsonrpc": "2.0", "id": format!("{index}"), "method": "ping"}))
+            .collect();
         client.send(&json!(batch)).await;
         let answer = client.read().await.unwrap();
-        assert_eq!(answer.as_array().map(Vec::len), fits.then_some(length), "{answer}");
+        assert_eq!(
+            answer.as_array().map(Vec::len),
+            fits.then_some(length),
+            "{answer}"
+        );
     }
 }
 
@@ -113,7 +194,11 @@ async fn the_length_of_a_batch() {
 async fn the_calls_under_way() {
     for revision in Revision::ERAS {
         let shared = fixture::Shared::default();
-        let limits = Limits { running: 2, queued: 1, ..Limits::default() };
+        let limits = Limits {
+            running: 2,
+            queued: 1,
+            ..Limits::default()
+        };
         let server = fixture::server().state(shared.clone()).limits(limits);
         let mut client = connect(server, revision).await;
         let mut ids = Vec::new();
@@ -134,17 +219,30 @@ async fn the_calls_under_way() {
 #[tokio::test]
 async fn the_size_of_a_result() {
     for revision in Revision::ERAS {
-        let mut client = limited(revision, Limits { result: 10_000, ..Limits::default() }).await;
+        let mut client = limited(
+            revision,
+            Limits {
+                result: 10_000,
+                ..Limits::default()
+            },
+        )
+        .await;
         client.text("fill", json!({"bytes": 9_000})).await;
         let text = client.refused("fill", json!({"bytes": 11_000})).await;
-        assert!(text.contains("10000") || text.contains("10,000") || text.contains("11"), "{text}");
+        assert!(
+            text.contains("10000") || text.contains("10,000") || text.contains("11"),
+            "{text}"
+        );
     }
 }
 
 // Covers: SEC-05, TOOL-11
 #[tokio::test]
 async fn the_time_of_a_tool() {
-    let limits = Limits { tool_time: std::time::Duration::from_millis(50), ..Limits::default() };
+    let limits = Limits {
+        tool_time: std::time::Duration::from_millis(50),
+        ..Limits::default()
+    };
     for revision in Revision::ERAS {
         let mut client = limited(revision, limits.clone()).await;
         client.refused("wait", json!({})).await;
@@ -155,35 +253,68 @@ async fn the_time_of_a_tool() {
 // Covers: SEC-05, SUBS-11
 #[tokio::test]
 async fn the_addresses_followed_and_the_listeners() {
-    let limits = Limits { subscriptions: 2, listens: 2, ..Limits::default() };
+    let limits = Limits {
+        subscriptions: 2,
+        listens: 2,
+        ..Limits::default()
+    };
     let mut legacy = limited(Revision::D, limits.clone()).await;
-    for (uri, fits) in [("a://1", true), ("a://2", true), ("a://2", true), ("a://3", false)] {
-        assert_eq!(legacy.request("resources/subscribe", json!({"uri": uri})).await.is_ok(), fits, "{uri}");
+    for (uri, fits) in [
+        ("a://1", true),
+        ("a://2", true),
+        ("a://2", true),
+        ("a://3", false),
+    ] {
+        assert_eq!(
+            legacy
+                .request("resources/subscribe", json!({"uri": uri}))
+                .await
+                .is_ok(),
+            fits,
+            "{uri}"
+        );
     }
     let mut modern = limited(Revision::E, limits).await;
     let filter = json!({"notifications": {"resourceSubscriptions": ["a://1", "a://2", "a://3"]}});
     modern.fails("subscriptions/listen", filter, -32602).await;
     for _ in 0..2 {
-        modern.start("subscriptions/listen", json!({"notifications": {}})).await;
-        modern.notification("notifications/subscriptions/acknowledged").await;
+        modern
+            .start("subscriptions/listen", json!({"notifications": {}}))
+            .await;
+        modern
+            .notification("notifications/subscriptions/acknowledged")
+            .await;
     }
-    modern.fails("subscriptions/listen", json!({"notifications": {}}), -32602).await;
+    modern
+        .fails("subscriptions/listen", json!({"notifications": {}}), -32602)
+        .await;
 }
 
 // Covers: SEC-05, SEC-06, COMP-05
 #[tokio::test]
 async fn completions_their_input_and_their_rate() {
     for revision in Revision::ERAS {
-        let limits = Limits { completion_input: 10, completions: 5, ..Limits::default() };
-        let mut client = limited(revision, limits).await;
-        let params = |value: &str| {
-            json!({"ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "language", "value": value}})
+        let limits = Limits {
+            completion_input: 10,
+            completions: 5,
+            ..Limits::default()
         };
-        client.ok("completion/complete", params(&"x".repeat(10))).await;
-        client.fails("completion/complete", params(&"x".repeat(11)), -32602).await;
+        let mut client = limited(revision, limits).await;
+        let params = |value: &str| json!({"ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "language", "value": value}});
+        client
+            .ok("completion/complete", params(&"x".repeat(10)))
+            .await;
+        client
+            .fails("completion/complete", params(&"x".repeat(11)), -32602)
+            .await;
         let mut refused = 0;
         for _ in 0..40 {
-            refused += u32::from(client.request("completion/complete", params("")).await.is_err());
+            refused += u32::from(
+                client
+                    .request("completion/complete", params(""))
+                    .await
+                    .is_err(),
+            );
         }
         assert!(refused > 10, "{refused} of 40 refused");
     }

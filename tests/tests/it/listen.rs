@@ -11,7 +11,9 @@ const KEY: &str = "io.modelcontextprotocol/subscriptionId";
 async fn listen(client: &mut Client, id: Value, filter: Value) -> Value {
     let params = client.dress(json!({"notifications": filter}));
     client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params})).await;
-    let acknowledged = client.notification("notifications/subscriptions/acknowledged").await;
+    let acknowledged = client
+        .notification("notifications/subscriptions/acknowledged")
+        .await;
     assert_eq!(acknowledged["_meta"][KEY], id);
     acknowledged["notifications"].clone()
 }
@@ -29,9 +31,16 @@ async fn each_listener_hears_what_it_asked_for_under_its_id() {
     client.tool("touch", json!({"uri": "test://static"})).await;
     client.tool("touch", json!({"uri": "test://json"})).await;
     let mut seen = Vec::new();
-    for (method, count) in [("tools/list_changed", 2), ("prompts/list_changed", 1), ("resources/list_changed", 1), ("resources/updated", 1)] {
+    for (method, count) in [
+        ("tools/list_changed", 2),
+        ("prompts/list_changed", 1),
+        ("resources/list_changed", 1),
+        ("resources/updated", 1),
+    ] {
         for _ in 0..count {
-            let params = client.notification(&format!("notifications/{method}")).await;
+            let params = client
+                .notification(&format!("notifications/{method}"))
+                .await;
             seen.push((method, params["_meta"][KEY].clone()));
         }
     }
@@ -66,7 +75,10 @@ async fn a_cancelled_listener_hears_nothing_more() {
 #[tokio::test]
 async fn an_empty_filter_is_held_open() {
     let mut client = client(Revision::E).await;
-    assert_eq!(listen(&mut client, json!(1_000), json!({})).await, json!({}));
+    assert_eq!(
+        listen(&mut client, json!(1_000), json!({})).await,
+        json!({})
+    );
     client.tool("change_lists", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new());
 }
@@ -74,10 +86,14 @@ async fn an_empty_filter_is_held_open() {
 // Covers: SUBS-02, SUBS-06
 #[tokio::test]
 async fn what_the_server_does_not_have_is_not_acknowledged() {
-    let server = mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prelude::prompt!(fixture::lonely)]);
+    let server =
+        mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(&fixture::lonely)]);
     let mut client = connect(server, Revision::E).await;
     let wanted = json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a://b"]});
-    assert_eq!(listen(&mut client, json!(1_000), wanted).await, json!({"promptsListChanged": true}));
+    assert_eq!(
+        listen(&mut client, json!(1_000), wanted).await,
+        json!({"promptsListChanged": true})
+    );
 }
 
 // Covers: SUBS-01
@@ -115,9 +131,16 @@ async fn a_server_that_stops_ends_its_listeners() {
 #[tokio::test]
 async fn legacy_state_and_listeners_do_not_touch() {
     let mut client = client(Revision::D).await;
-    client.ok("resources/subscribe", json!({"uri": "test://json"})).await;
+    client
+        .ok("resources/subscribe", json!({"uri": "test://json"}))
+        .await;
     client.speak(Revision::E);
-    listen(&mut client, json!("l"), json!({"resourceSubscriptions": ["test://static"]})).await;
+    listen(
+        &mut client,
+        json!("l"),
+        json!({"resourceSubscriptions": ["test://static"]}),
+    )
+    .await;
     client.tool("touch", json!({"uri": "test://static"})).await;
     let update = client.notification("notifications/resources/updated").await;
     assert_eq!(update["_meta"][KEY], "l");

@@ -6,7 +6,16 @@ use tests::Revision;
 use crate::fixture;
 use crate::support::{client, connect};
 
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
 
 fn levels(seen: &[Value]) -> Vec<&str> {
     seen.iter()
@@ -21,7 +30,10 @@ async fn a_session_chooses_its_level() {
     for revision in Revision::LEGACY {
         let mut client = client(revision).await;
         for (index, level) in LEVELS.iter().enumerate() {
-            assert_eq!(client.ok("logging/setLevel", json!({"level": level})).await, json!({}));
+            assert_eq!(
+                client.ok("logging/setLevel", json!({"level": level})).await,
+                json!({})
+            );
             client.tool("log_all", json!({})).await;
             let seen = client.drain().await;
             assert_eq!(levels(&seen), LEVELS[index..], "{level}");
@@ -40,12 +52,27 @@ async fn a_modern_request_chooses_for_itself() {
     client.tool("log_all", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new(), "nobody asked");
     let key = "io.modelcontextprotocol/logLevel";
-    client.ok("tools/call", json!({"name": "log_all", "_meta": {key: "error"}})).await;
+    client
+        .ok(
+            "tools/call",
+            json!({"name": "log_all", "_meta": {key: "error"}}),
+        )
+        .await;
     assert_eq!(levels(&client.drain().await), LEVELS[4..]);
     client.tool("log_all", json!({})).await;
-    assert_eq!(client.drain().await, Vec::<Value>::new(), "nothing is remembered");
+    assert_eq!(
+        client.drain().await,
+        Vec::<Value>::new(),
+        "nothing is remembered"
+    );
     for level in [json!("loud"), json!(3), json!(null)] {
-        client.fails("tools/call", json!({"name": "nothing", "_meta": {key: level}}), -32602).await;
+        client
+            .fails(
+                "tools/call",
+                json!({"name": "nothing", "_meta": {key: level}}),
+                -32602,
+            )
+            .await;
     }
 }
 
@@ -54,10 +81,14 @@ async fn a_modern_request_chooses_for_itself() {
 async fn a_server_without_logging_sends_none() {
     for revision in Revision::ALL {
         let mut client = connect(fixture::server().logging(false), revision).await;
-        client.meta.insert("io.modelcontextprotocol/logLevel".into(), json!("debug"));
+        client
+            .meta
+            .insert("io.modelcontextprotocol/logLevel".into(), json!("debug"));
         client.tool("log_all", json!({})).await;
         assert_eq!(client.drain().await, Vec::<Value>::new());
-        client.fails("logging/setLevel", json!({"level": "info"}), -32601).await;
+        client
+            .fails("logging/setLevel", json!({"level": "info"}), -32601)
+            .await;
     }
 }
 
@@ -65,7 +96,9 @@ async fn a_server_without_logging_sends_none() {
 #[tokio::test]
 async fn a_flood_is_cut_short() {
     let mut client = client(Revision::D).await;
-    client.ok("logging/setLevel", json!({"level": "debug"})).await;
+    client
+        .ok("logging/setLevel", json!({"level": "debug"}))
+        .await;
     for _ in 0..100 {
         client.tool("log_all", json!({})).await;
     }

@@ -13,9 +13,17 @@ async fn report(revision: Revision, token: Value, values: Value) -> Vec<Value> {
     }
     client.ok("tools/call", params).await;
     let seen = client.drain().await;
-    assert!(seen.iter().all(|message| message["method"] == "notifications/progress"));
-    assert!(seen.iter().all(|message| message["params"]["progressToken"] == token));
-    seen.into_iter().map(|message| message["params"].clone()).collect()
+    assert!(
+        seen.iter()
+            .all(|message| message["method"] == "notifications/progress")
+    );
+    assert!(
+        seen.iter()
+            .all(|message| message["params"]["progressToken"] == token)
+    );
+    seen.into_iter()
+        .map(|message| message["params"].clone())
+        .collect()
 }
 
 // Covers: PROG-01, PROG-03, STDIO-04
@@ -24,11 +32,18 @@ async fn progress_arrives_in_order_before_the_answer() {
     for revision in Revision::ALL {
         for token in [json!("token"), json!(7), json!(""), json!(0)] {
             let seen = report(revision, token, json!([1, 2.5, 10])).await;
-            let values: Vec<f64> = seen.iter().filter_map(|params| params["progress"].as_f64()).collect();
+            let values: Vec<f64> = seen
+                .iter()
+                .filter_map(|params| params["progress"].as_f64())
+                .collect();
             assert_eq!(values, [1.0, 2.5, 10.0]);
             assert!(seen.iter().all(|params| params["total"] == 10.0));
             let messages = seen.iter().all(|params| params.get("message").is_some());
-            assert_eq!(messages, revision > Revision::A, "the message came with 2025-03-26");
+            assert_eq!(
+                messages,
+                revision > Revision::A,
+                "the message came with 2025-03-26"
+            );
         }
     }
 }
@@ -38,7 +53,10 @@ async fn progress_arrives_in_order_before_the_answer() {
 async fn progress_only_grows() {
     for revision in Revision::ERAS {
         let seen = report(revision, json!(1), json!([5, 5, 3, -1, 6, 6])).await;
-        let values: Vec<f64> = seen.iter().filter_map(|params| params["progress"].as_f64()).collect();
+        let values: Vec<f64> = seen
+            .iter()
+            .filter_map(|params| params["progress"].as_f64())
+            .collect();
         assert_eq!(values, [5.0, 6.0]);
     }
 }
@@ -58,6 +76,9 @@ async fn a_burst_is_merged_and_its_last_value_is_delivered() {
 #[tokio::test]
 async fn without_a_token_there_is_no_progress() {
     for revision in Revision::ALL {
-        assert_eq!(report(revision, Value::Null, json!([1, 2])).await, Vec::<Value>::new());
+        assert_eq!(
+            report(revision, Value::Null, json!([1, 2])).await,
+            Vec::<Value>::new()
+        );
     }
 }

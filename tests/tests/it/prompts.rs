@@ -11,8 +11,14 @@ async fn a_listed_prompt_says_what_it_takes() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let (prompts, _) = client.list("prompts/list", "prompts").await;
-        let names: Vec<_> = prompts.iter().filter_map(|prompt| prompt["name"].as_str()).collect();
-        assert_eq!(names, ["greet", "review", "prompt_contents", "prompt_failure"]);
+        let names: Vec<_> = prompts
+            .iter()
+            .filter_map(|prompt| prompt["name"].as_str())
+            .collect();
+        assert_eq!(
+            names,
+            ["greet", "review", "prompt_contents", "prompt_failure"]
+        );
         let review = &prompts[1];
         assert_eq!(review["description"], "Asks for a review.");
         assert_eq!(review.get("title").is_some(), revision >= Revision::C);
@@ -21,7 +27,11 @@ async fn a_listed_prompt_says_what_it_takes() {
         assert_eq!(arguments[0]["description"], "The code");
         assert_eq!(arguments[0]["required"], true);
         assert_ne!(arguments[2]["required"], json!(true));
-        assert!(arguments.iter().all(|argument| argument.get("schema").is_none()));
+        assert!(
+            arguments
+                .iter()
+                .all(|argument| argument.get("schema").is_none())
+        );
     }
 }
 
@@ -31,7 +41,12 @@ async fn arguments_arrive_typed() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let arguments = json!({"code": "12", "language": "red", "strict": "true", "lines": "3", "unknown": "x"});
-        let result = client.ok("prompts/get", json!({"name": "review", "arguments": arguments})).await;
+        let result = client
+            .ok(
+                "prompts/get",
+                json!({"name": "review", "arguments": arguments}),
+            )
+            .await;
         assert_eq!(
             result["messages"],
             json!([
@@ -69,7 +84,14 @@ async fn what_does_not_fit_is_invalid_params() {
 async fn a_failing_prompt_is_an_error_with_its_text() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
-        let failure = client.request("prompts/get", json!({"name": "prompt_failure"})).await.unwrap_err();
-        assert!(failure.message.contains("no such thing"), "{}", failure.message);
+        let failure = client
+            .request("prompts/get", json!({"name": "prompt_failure"}))
+            .await
+            .unwrap_err();
+        assert!(
+            failure.message.contains("no such thing"),
+            "{}",
+            failure.message
+        );
     }
 }

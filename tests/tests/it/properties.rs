@@ -21,7 +21,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-            prop::collection::vec((key(), inner), 0..6).prop_map(|members| Value::Object(members.into_iter().collect())),
+            prop::collection::vec((key(), inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     })
 }
@@ -29,10 +30,31 @@ fn any_json() -> impl Strategy<Value = Value> {
 fn key() -> impl Strategy<Value = String> {
     prop_oneof![
         prop::sample::select(vec![
-            "jsonrpc", "id", "method", "params", "result", "error", "name", "arguments", "uri", "cursor", "_meta", "ref",
-            "argument", "value", "type", "level", "requestId", "notifications", "progressToken", "protocolVersion",
-            "capabilities", "clientInfo", "io.modelcontextprotocol/protocolVersion",
-            "io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/logLevel",
+            "jsonrpc",
+            "id",
+            "method",
+            "params",
+            "result",
+            "error",
+            "name",
+            "arguments",
+            "uri",
+            "cursor",
+            "_meta",
+            "ref",
+            "argument",
+            "value",
+            "type",
+            "level",
+            "requestId",
+            "notifications",
+            "progressToken",
+            "protocolVersion",
+            "capabilities",
+            "clientInfo",
+            "io.modelcontextprotocol/protocolVersion",
+            "io.modelcontextprotocol/clientCapabilities",
+            "io.modelcontextprotocol/logLevel",
         ])
         .prop_map(str::to_owned),
         ".{0,8}",
@@ -42,10 +64,24 @@ fn key() -> impl Strategy<Value = String> {
 fn method() -> impl Strategy<Value = String> {
     prop_oneof![
         prop::sample::select(vec![
-            "initialize", "ping", "server/discover", "tools/list", "tools/call", "prompts/list", "prompts/get",
-            "resources/list", "resources/templates/list", "resources/read", "resources/subscribe",
-            "resources/unsubscribe", "completion/complete", "logging/setLevel", "notifications/initialized",
-            "notifications/cancelled", "notifications/progress", "tasks/get",
+            "initialize",
+            "ping",
+            "server/discover",
+            "tools/list",
+            "tools/call",
+            "prompts/list",
+            "prompts/get",
+            "resources/list",
+            "resources/templates/list",
+            "resources/read",
+            "resources/subscribe",
+            "resources/unsubscribe",
+            "completion/complete",
+            "logging/setLevel",
+            "notifications/initialized",
+            "notifications/cancelled",
+            "notifications/progress",
+            "tasks/get",
         ])
         .prop_map(str::to_owned),
         "[a-z/]{0,20}",
@@ -53,8 +89,24 @@ fn method() -> impl Strategy<Value = String> {
 }
 
 fn params() -> impl Strategy<Value = Value> {
-    let name = prop::sample::select(vec!["add", "echo", "arguments", "greet", "review", "structured", "contents", "none"]);
-    let uri = prop::sample::select(vec!["test://static", "item:///3", "item:///x", "tree:///../a", "tree:///%zz", ""]);
+    let name = prop::sample::select(vec![
+        "add",
+        "echo",
+        "arguments",
+        "greet",
+        "review",
+        "structured",
+        "contents",
+        "none",
+    ]);
+    let uri = prop::sample::select(vec![
+        "test://static",
+        "item:///3",
+        "item:///x",
+        "tree:///../a",
+        "tree:///%zz",
+        "",
+    ]);
     prop_oneof![
         any_json(),
         (name, uri, any_json()).prop_map(|(name, uri, arguments)| json!({
@@ -66,32 +118,49 @@ fn params() -> impl Strategy<Value = Value> {
 }
 
 fn message() -> impl Strategy<Value = Value> {
-    let id = prop_oneof![any::<i64>().prop_map(Value::from), "[a-z]{0,5}".prop_map(Value::from)];
-    (prop::option::of(id), method(), prop::option::of(params()), any::<bool>()).prop_map(|(id, method, params, claim)| {
-        let mut message = json!({"jsonrpc": "2.0", "method": method});
-        if let Some(id) = id {
-            message["id"] = id;
-        }
-        if let Some(params) = params {
-            message["params"] = params;
-        }
-        if claim && message["params"].is_object() {
-            message["params"]["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {},
-            });
-        }
-        message
-    })
+    let id = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        "[a-z]{0,5}".prop_map(Value::from)
+    ];
+    (
+        prop::option::of(id),
+        method(),
+        prop::option::of(params()),
+        any::<bool>(),
+    )
+        .prop_map(|(id, method, params, claim)| {
+            let mut message = json!({"jsonrpc": "2.0", "method": method});
+            if let Some(id) = id {
+                message["id"] = id;
+            }
+            if let Some(params) = params {
+                message["params"] = params;
+            }
+            if claim && message["params"].is_object() {
+                message["params"]["_meta"] = json!({
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                });
+            }
+            message
+        })
 }
 
 /// Sends every case on one connection of each era, then asks for something, and reads up to its answer.
 fn survives(strategy: impl Strategy<Value = Vec<u8>>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     for revision in Revision::ERAS {
         let client = runtime.block_on(client(revision));
         let client = std::cell::RefCell::new((client, 0_u32));
-        let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+        let mut runner = TestRunner::new(Config {
+            cases: CASES,
+            failure_persistence: None,
+            ..Config::default()
+        });
         runner
             .run(&strategy, |mut line| {
                 line.retain(|byte| *byte != b'\n');
@@ -143,11 +212,13 @@ fn any_message() {
 // Covers: STDIO-06, SEC-05
 #[test]
 fn any_damaged_message() {
-    let damaged = (message(), any::<prop::sample::Index>(), any::<u8>()).prop_map(|(message, index, byte)| {
-        let mut bytes = message.to_string().into_bytes();
-        let index = index.index(bytes.len());
-        bytes[index] = byte;
-        bytes
-    });
+    let damaged = (message(), any::<prop::sample::Index>(), any::<u8>()).prop_map(
+        |(message, index, byte)| {
+            let mut bytes = message.to_string().into_bytes();
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
+            bytes
+        },
+    );
     survives(damaged);
 }

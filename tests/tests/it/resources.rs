@@ -15,12 +15,27 @@ async fn lists_name_resources_templates_and_what_templates_list() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let (resources, _) = client.list("resources/list", "resources").await;
-        let uris: Vec<_> = resources.iter().filter_map(|resource| resource["uri"].as_str()).collect();
-        for uri in ["test://static", "test://binary", "test://json", "test://several", "item:///0", "item:///9"] {
+        let uris: Vec<_> = resources
+            .iter()
+            .filter_map(|resource| resource["uri"].as_str())
+            .collect();
+        for uri in [
+            "test://static",
+            "test://binary",
+            "test://json",
+            "test://several",
+            "item:///0",
+            "item:///9",
+        ] {
             assert!(uris.contains(&uri), "{uri} is not in {uris:?}");
         }
-        let (templates, _) = client.list("resources/templates/list", "resourceTemplates").await;
-        let templates: Vec<_> = templates.iter().filter_map(|template| template["uriTemplate"].as_str()).collect();
+        let (templates, _) = client
+            .list("resources/templates/list", "resourceTemplates")
+            .await;
+        let templates: Vec<_> = templates
+            .iter()
+            .filter_map(|template| template["uriTemplate"].as_str())
+            .collect();
         assert_eq!(templates, ["item:///{id}", "tree:///{+path}"]);
     }
 }
@@ -36,12 +51,22 @@ async fn contents_carry_their_address_and_type() {
         );
         let json = read(&mut client, "test://json").await;
         assert_eq!(json[0]["mimeType"], "application/json");
-        assert_eq!(read(&mut client, "test://several").await.as_array().unwrap().len(), 2);
+        assert_eq!(
+            read(&mut client, "test://several")
+                .await
+                .as_array()
+                .unwrap()
+                .len(),
+            2
+        );
         assert_eq!(
             read(&mut client, "item:///7").await,
             json!([{"uri": "item:///7", "mimeType": "text/plain", "text": "item 7"}])
         );
-        assert_eq!(read(&mut client, "tree:///a/b%20c.txt").await[0]["text"], "a/b c.txt");
+        assert_eq!(
+            read(&mut client, "tree:///a/b%20c.txt").await[0]["text"],
+            "a/b c.txt"
+        );
     }
 }
 
@@ -52,13 +77,17 @@ async fn what_is_not_there_is_an_error_of_its_revision() {
         let mut client = client(revision).await;
         let code = if revision.is_modern() { -32602 } else { -32002 };
         for uri in ["test://nothing", "item:///99", "unknown:///x", "item:///"] {
-            let failure = client.fails("resources/read", json!({"uri": uri}), code).await;
+            let failure = client
+                .fails("resources/read", json!({"uri": uri}), code)
+                .await;
             assert_eq!(failure.data["uri"], uri);
         }
         for params in [json!({}), json!({"uri": 1}), json!({"uri": null})] {
             client.fails("resources/read", params, -32602).await;
         }
-        client.fails("resources/read", json!({"uri": "test://panic"}), -32603).await;
+        client
+            .fails("resources/read", json!({"uri": "test://panic"}), -32603)
+            .await;
     }
 }
 
@@ -67,9 +96,25 @@ async fn what_is_not_there_is_an_error_of_its_revision() {
 async fn a_path_cannot_leave_its_root() {
     for revision in Revision::ERAS {
         let mut client = client(revision).await;
-        for path in ["../etc/passwd", "a/../../b", "%2e%2e/x", "a/%2E%2E/b", "/etc/passwd", "%2Fetc", "a%00b", "a%5C..%5Cb", "%ff"] {
+        for path in [
+            "../etc/passwd",
+            "a/../../b",
+            "%2e%2e/x",
+            "a/%2E%2E/b",
+            "/etc/passwd",
+            "%2Fetc",
+            "a%00b",
+            "a%5C..%5Cb",
+            "%ff",
+        ] {
             let uri = format!("tree:///{path}");
-            assert!(client.request("resources/read", json!({"uri": uri})).await.is_err(), "{uri} was read");
+            assert!(
+                client
+                    .request("resources/read", json!({"uri": uri}))
+                    .await
+                    .is_err(),
+                "{uri} was read"
+            );
         }
     }
 }
@@ -81,18 +126,28 @@ async fn a_session_hears_of_what_it_follows_and_of_nothing_else() {
         let mut client = client(revision).await;
         client.tool("touch", json!({"uri": "test://static"})).await;
         assert_eq!(client.drain().await, Vec::<Value>::new());
-        client.ok("resources/subscribe", json!({"uri": "test://static"})).await;
-        client.ok("resources/subscribe", json!({"uri": "test://static"})).await;
+        client
+            .ok("resources/subscribe", json!({"uri": "test://static"}))
+            .await;
+        client
+            .ok("resources/subscribe", json!({"uri": "test://static"}))
+            .await;
         client.tool("touch", json!({"uri": "test://static"})).await;
         client.tool("touch", json!({"uri": "test://json"})).await;
         let update = client.notification("notifications/resources/updated").await;
         assert_eq!(update["uri"], "test://static");
         assert_eq!(client.drain().await, Vec::<Value>::new());
-        client.ok("resources/unsubscribe", json!({"uri": "test://static"})).await;
-        client.ok("resources/unsubscribe", json!({"uri": "test://static"})).await;
+        client
+            .ok("resources/unsubscribe", json!({"uri": "test://static"}))
+            .await;
+        client
+            .ok("resources/unsubscribe", json!({"uri": "test://static"}))
+            .await;
         client.tool("touch", json!({"uri": "test://static"})).await;
         assert_eq!(client.drain().await, Vec::<Value>::new());
         client.fails("resources/subscribe", json!({}), -32602).await;
-        client.fails("resources/subscribe", json!({"uri": []}), -32602).await;
+        client
+            .fails("resources/subscribe", json!({"uri": []}), -32602)
+            .await;
     }
 }

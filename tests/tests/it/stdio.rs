@@ -15,7 +15,10 @@ async fn a_handler_that_prints_does_not_disturb_the_stream() {
     for revision in Revision::ERAS {
         let mut process = everything(revision).await;
         for _ in 0..3 {
-            assert_eq!(process.client.text("print_something", json!({})).await, "printed");
+            assert_eq!(
+                process.client.text("print_something", json!({})).await,
+                "printed"
+            );
         }
         process.client.pass().await;
     }
@@ -31,7 +34,10 @@ async fn the_end_of_input_ends_the_process_well() {
         assert!(process.ended().await.success());
         let mut process = Process::raw("everything", &[], revision);
         process.client.close();
-        assert!(process.ended().await.success(), "even if nothing was ever said");
+        assert!(
+            process.ended().await.success(),
+            "even if nothing was ever said"
+        );
     }
 }
 
@@ -40,7 +46,13 @@ async fn the_end_of_input_ends_the_process_well() {
 async fn work_under_way_at_the_end_of_input_is_finished() {
     for revision in Revision::ERAS {
         let mut process = everything(revision).await;
-        let id = process.client.start("tools/call", json!({"name": "doze", "arguments": {"ms": 300}})).await;
+        let id = process
+            .client
+            .start(
+                "tools/call",
+                json!({"name": "doze", "arguments": {"ms": 300}}),
+            )
+            .await;
         process.client.close();
         process.client.response(&id).await.unwrap();
         assert!(process.client.read().await.is_none());
@@ -52,11 +64,18 @@ async fn work_under_way_at_the_end_of_input_is_finished() {
 #[tokio::test]
 async fn work_that_does_not_end_is_dropped_after_a_grace() {
     let mut process = everything(Revision::D).await;
-    process.client.start("tools/call", json!({"name": "doze"})).await;
+    process
+        .client
+        .start("tools/call", json!({"name": "doze"}))
+        .await;
     let before = Instant::now();
     process.client.close();
     assert!(process.ended().await.success());
-    assert!(before.elapsed() < Duration::from_secs(15), "{:?}", before.elapsed());
+    assert!(
+        before.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        before.elapsed()
+    );
 }
 
 // Covers: STDIO-08, SUBS-10
@@ -65,15 +84,27 @@ async fn work_that_does_not_end_is_dropped_after_a_grace() {
 async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
     for revision in Revision::ERAS {
         let mut process = everything(revision).await;
-        let id = process.client.start("tools/call", json!({"name": "doze", "arguments": {"ms": 300}})).await;
+        let id = process
+            .client
+            .start(
+                "tools/call",
+                json!({"name": "doze", "arguments": {"ms": 300}}),
+            )
+            .await;
         if revision.is_modern() {
             let listen = json!({"notifications": {"toolsListChanged": true}});
             process.client.start("subscriptions/listen", listen).await;
-            process.client.notification("notifications/subscriptions/acknowledged").await;
+            process
+                .client
+                .notification("notifications/subscriptions/acknowledged")
+                .await;
         }
         process.client.pass().await;
         let pid = process.child.id().unwrap().to_string();
-        std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        std::process::Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap();
         process.client.response(&id).await.unwrap();
         if revision.is_modern() {
             process.client.notification("notifications/cancelled").await;
@@ -87,24 +118,38 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
 async fn a_ping_is_answered_beside_slow_calls() {
     let mut process = everything(Revision::D).await;
     for _ in 0..10 {
-        process.client.start("tools/call", json!({"name": "doze"})).await;
+        process
+            .client
+            .start("tools/call", json!({"name": "doze"}))
+            .await;
     }
     let before = Instant::now();
     process.client.pass().await;
-    assert!(before.elapsed() < Duration::from_secs(1), "{:?}", before.elapsed());
+    assert!(
+        before.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        before.elapsed()
+    );
 }
 
 // Covers: STDIO-01, STDIO-06
 #[tokio::test]
 async fn half_a_message_at_the_end_of_input_is_no_message() {
     let mut process = everything(Revision::D).await;
-    process.client.bytes(br#"{"jsonrpc":"2.0","id":1,"met"#).await;
+    process
+        .client
+        .bytes(br#"{"jsonrpc":"2.0","id":1,"met"#)
+        .await;
     process.client.close();
     let mut rest = Vec::new();
     while let Some(message) = process.client.read().await {
         rest.push(message);
     }
-    assert!(rest.iter().all(|message: &Value| message["error"]["code"] == -32700), "{rest:?}");
+    assert!(
+        rest.iter()
+            .all(|message: &Value| message["error"]["code"] == -32700),
+        "{rest:?}"
+    );
     assert!(process.ended().await.success());
 }
 
@@ -112,7 +157,11 @@ async fn half_a_message_at_the_end_of_input_is_no_message() {
 #[tokio::test]
 async fn input_may_come_from_a_file() {
     let directory = std::env::temp_dir().join(format!("mcp-input-{}", std::process::id()));
-    std::fs::write(&directory, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
+    std::fs::write(
+        &directory,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
+    )
+    .unwrap();
     let output = std::process::Command::new(tests::binary("hello"))
         .stdin(std::fs::File::open(&directory).unwrap())
         .output()
@@ -126,7 +175,10 @@ async fn input_may_come_from_a_file() {
 // Covers: STDIO-02
 #[tokio::test]
 async fn nothing_but_messages_is_written_even_to_a_client_that_says_nothing() {
-    let output = std::process::Command::new(tests::binary("hello")).stdin(std::process::Stdio::null()).output().unwrap();
+    let output = std::process::Command::new(tests::binary("hello"))
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
     assert!(output.status.success());
     assert_eq!(output.stdout, b"");
 }

@@ -31,7 +31,12 @@ pub(crate) async fn connect(server: Server, revision: Revision) -> Client {
 /// A client of this server that has said nothing yet.
 pub(crate) fn raw(server: Server, revision: Revision) -> Client {
     let (transport, stream) = memory();
-    tokio::spawn(async move { server.serve(transport).await.expect("the server starts and ends well") });
+    tokio::spawn(async move {
+        server
+            .serve(transport)
+            .await
+            .expect("the server starts and ends well")
+    });
     let (reader, writer) = tokio::io::split(stream);
     Client::new(reader, writer, revision)
 }

@@ -11,8 +11,16 @@ use crate::support::{client, connect};
 async fn a_call_is_answered_under_its_id() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
-        for id in [json!(0), json!(-7), json!(i64::MAX), json!("1"), json!(""), json!("é\"\\")] {
-            let params = client.dress(json!({"name": "add", "arguments": {"a": 1, "b": 2}, "unknown": [1]}));
+        for id in [
+            json!(0),
+            json!(-7),
+            json!(i64::MAX),
+            json!("1"),
+            json!(""),
+            json!("é\"\\"),
+        ] {
+            let params =
+                client.dress(json!({"name": "add", "arguments": {"a": 1, "b": 2}, "unknown": [1]}));
             client.send(&json!({"jsonrpc":"2.0","id":id,"method":"tools/call","params":params,"more":1})).await;
             let result = client.response(&id).await.unwrap();
             assert_eq!(result["content"], json!([{"type": "text", "text": "3"}]));
@@ -60,19 +68,34 @@ async fn every_bad_argument_is_explained_to_the_model_at_once() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let text = client
-            .refused("arguments", json!({"name": "", "limit": 300, "colour": "gren", "tags": [1], "limti": 2}))
+            .refused(
+                "arguments",
+                json!({"name": "", "limit": 300, "colour": "gren", "tags": [1], "nmae": 2}),
+            )
             .await;
-        for part in ["/name", "/limit", "/colour", "green", "/tags/0", "limti", "`limit`"] {
+        for part in ["/name", "/limit", "/colour", "green", "/tags/0", "nmae"] {
             assert!(text.contains(part), "{part} is not in: {text}");
         }
+        let text = client
+            .refused("arguments", json!({"name": "n", "limti": 2}))
+            .await;
+        assert!(text.contains("did you mean `limit`"), "{text}");
         let text = client.refused("add", json!({})).await;
         assert!(text.contains('a') && text.contains('b'), "{text}");
         assert_eq!(
-            client.text("arguments", json!({"name": "n", "limit": "7", "tags": "[\"t\"]"})).await,
+            client
+                .text(
+                    "arguments",
+                    json!({"name": "n", "limit": "7", "tags": "[\"t\"]"})
+                )
+                .await,
             "n 7 None Some([\"t\"])",
             "values that arrive as strings are read"
         );
-        assert_eq!(client.text("arguments", json!({"name": "n"})).await, "n 10 None None");
+        assert_eq!(
+            client.text("arguments", json!({"name": "n"})).await,
+            "n 10 None None"
+        );
         assert_eq!(client.text("add", json!({"a": 1.0, "b": 2})).await, "3");
     }
 }
@@ -83,7 +106,13 @@ async fn a_switch_answers_older_clients_with_an_error() {
     for revision in Revision::ALL {
         let mut client = connect(fixture::server().argument_errors(true), revision).await;
         if revision <= Revision::C {
-            client.fails("tools/call", json!({"name": "add", "arguments": {"a": "x"}}), -32602).await;
+            client
+                .fails(
+                    "tools/call",
+                    json!({"name": "add", "arguments": {"a": "x"}}),
+                    -32602,
+                )
+                .await;
         } else {
             client.refused("add", json!({"a": "x"})).await;
         }
@@ -95,10 +124,15 @@ async fn a_switch_answers_older_clients_with_an_error() {
 async fn a_handler_fails_in_three_ways() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
-        assert_eq!(client.refused("fail_shown", json!({})).await, "choose another day");
+        assert_eq!(
+            client.refused("fail_shown", json!({})).await,
+            "choose another day"
+        );
         let text = client.refused("fail_opaque", json!({})).await;
         assert!(!text.contains("secret"), "{text}");
-        let failure = client.fails("tools/call", json!({"name": "fail_protocol"}), 4711).await;
+        let failure = client
+            .fails("tools/call", json!({"name": "fail_protocol"}), 4711)
+            .await;
         assert_eq!(failure.message, "application error");
     }
 }
@@ -109,7 +143,9 @@ async fn a_panic_answers_its_request_and_nothing_else() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         for name in ["panic_now", "panic_later"] {
-            let failure = client.fails("tools/call", json!({"name": name}), -32603).await;
+            let failure = client
+                .fails("tools/call", json!({"name": name}), -32603)
+                .await;
             assert!(!failure.message.contains("secret"), "{}", failure.message);
         }
         assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
@@ -128,14 +164,29 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
         ] {
             let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
             let result = client.tool(name, json!({})).await;
-            let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+            let text: Value =
+                serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
             assert_eq!(text, value);
             let expected = revision.is_modern() || (revision >= Revision::C && value.is_object());
-            assert_eq!(result.get("structuredContent").is_some(), expected, "{name} in {}", revision.date());
-            assert_eq!(tool.get("outputSchema").is_some(), expected, "{name} in {}", revision.date());
+            assert_eq!(
+                result.get("structuredContent").is_some(),
+                expected,
+                "{name} in {}",
+                revision.date()
+            );
+            assert_eq!(
+                tool.get("outputSchema").is_some(),
+                expected,
+                "{name} in {}",
+                revision.date()
+            );
             if expected {
                 assert_eq!(result["structuredContent"], value);
-                assert!(jsonschema::validator_for(&tool["outputSchema"]).unwrap().is_valid(&value));
+                assert!(
+                    jsonschema::validator_for(&tool["outputSchema"])
+                        .unwrap()
+                        .is_valid(&value)
+                );
             }
         }
     }
@@ -146,11 +197,19 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
 async fn bytes_are_base64_with_padding() {
     let mut client = client(Revision::E).await;
     let result = client.tool("contents", json!({})).await;
-    assert_eq!(result["content"][1], json!({"type": "image", "data": "AAEC", "mimeType": "image/png"}));
-    assert_eq!(result["content"][2], json!({"type": "audio", "data": "AAEC", "mimeType": "audio/wav"}));
+    assert_eq!(
+        result["content"][1],
+        json!({"type": "image", "data": "AAEC", "mimeType": "image/png"})
+    );
+    assert_eq!(
+        result["content"][2],
+        json!({"type": "audio", "data": "AAEC", "mimeType": "audio/wav"})
+    );
     assert_eq!(result["content"][3]["type"], "resource_link");
     assert_eq!(result["content"][4]["resource"]["text"], "embedded");
-    let result = client.ok("resources/read", json!({"uri": "test://binary"})).await;
+    let result = client
+        .ok("resources/read", json!({"uri": "test://binary"}))
+        .await;
     assert_eq!(result["contents"][0]["blob"], "AP8B");
 }
 
@@ -161,10 +220,18 @@ async fn a_listed_tool_says_all_there_is_to_know() {
     let (tools, _) = client.list("tools/list", "tools").await;
     for tool in &tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
-        assert!(tool["description"].as_str().is_some_and(|text| !text.is_empty()), "{tool}");
+        assert!(
+            tool["description"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty()),
+            "{tool}"
+        );
         jsonschema::validator_for(&tool["inputSchema"]).unwrap();
     }
-    let tool = tools.iter().find(|tool| tool["name"] == "arguments").unwrap();
+    let tool = tools
+        .iter()
+        .find(|tool| tool["name"] == "arguments")
+        .unwrap();
     assert_eq!(
         tool["inputSchema"],
         json!({
@@ -182,19 +249,30 @@ async fn a_listed_tool_says_all_there_is_to_know() {
     let tool = tools.iter().find(|tool| tool["name"] == "add").unwrap();
     assert_eq!(tool["title"], "Add");
     assert_eq!(tool["annotations"]["readOnlyHint"], true);
-    assert_eq!(tool["inputSchema"]["properties"]["a"]["description"], "Left operand");
+    assert_eq!(
+        tool["inputSchema"]["properties"]["a"]["description"],
+        "Left operand"
+    );
 }
 
 // Covers: META-05
 #[tokio::test]
 async fn a_tool_that_needs_a_capability_says_so() {
     let mut modern = client(Revision::E).await;
-    let failure = modern.fails("tools/call", json!({"name": "needs_sampling"}), -32021).await;
-    assert_eq!(failure.data["requiredCapabilities"], json!({"sampling": {}}));
+    let failure = modern
+        .fails("tools/call", json!({"name": "needs_sampling"}), -32021)
+        .await;
+    assert_eq!(
+        failure.data["requiredCapabilities"],
+        json!({"sampling": {}})
+    );
     modern.capabilities = json!({"sampling": {}});
     assert_eq!(modern.text("needs_sampling", json!({})).await, "sampled");
     for revision in Revision::LEGACY {
-        client(revision).await.refused("needs_sampling", json!({})).await;
+        client(revision)
+            .await
+            .refused("needs_sampling", json!({}))
+            .await;
     }
 }
 
@@ -213,7 +291,12 @@ async fn a_tool_that_takes_too_long_is_stopped_and_the_model_told() {
 async fn a_blocking_tool_keeps_nobody_waiting() {
     for revision in Revision::ERAS {
         let mut client = client(revision).await;
-        let slow = client.start("tools/call", json!({"name": "block", "arguments": {"ms": 500}})).await;
+        let slow = client
+            .start(
+                "tools/call",
+                json!({"name": "block", "arguments": {"ms": 500}}),
+            )
+            .await;
         client.text("add", json!({"a": 1, "b": 2})).await;
         assert!(!client.answered(&slow));
         client.response(&slow).await.unwrap();

@@ -259,6 +259,17 @@ fn discovery_lists_every_revision_newest_first() {
     }
 }
 
+fn page<T: crate::protocol::shape::Shape + Serialize + Clone>(
+    item: &T,
+    version: ProtocolVersion,
+) -> String {
+    let mut item = item.clone();
+    item.shape(version);
+    serde_json::to_string(&item).unwrap()
+}
+
+type Render<'a> = Box<dyn Fn(ProtocolVersion) -> String + 'a>;
+
 #[test]
 fn list_pages_are_wrapped() {
     let mut resource = Resource::new("notes:///1", "one").with_size(3);
@@ -287,15 +298,6 @@ fn list_pages_are_wrapped() {
         *icons = vec![icon()];
         *slot = Some(meta());
     }
-    fn page<T: crate::protocol::shape::Shape + Serialize + Clone>(
-        item: &T,
-        version: ProtocolVersion,
-    ) -> String {
-        let mut item = item.clone();
-        item.shape(version);
-        serde_json::to_string(&item).unwrap()
-    }
-    type Render<'a> = Box<dyn Fn(ProtocolVersion) -> String + 'a>;
     let cases: [(&str, &str, Render<'_>); 4] = [
         (
             "ListToolsResult",
@@ -327,7 +329,7 @@ fn list_pages_are_wrapped() {
                     reply,
                     &format!(r#""{key}":[{}],"nextCursor":"c""#, render(reply.version)),
                     hint(),
-                )
+                );
             },
             |version, result| {
                 cached(version, result);
@@ -393,7 +395,7 @@ fn structured_content_is_one_line_and_kept_from_those_who_lack_it() {
                         structured_content: Some(structured.clone()),
                         ..CallToolResult::default()
                     },
-                )
+                );
             },
             |version, result| {
                 assert_eq!(
@@ -500,7 +502,7 @@ fn errors_have_the_id_if_there_is_one() {
                 out,
                 Some(&id()),
                 &errors::resource_not_found(version, "notes:///1"),
-            )
+            );
         });
         schema.check(name, &message);
         let message = written(|out| error(out, None, &ErrorObject::invalid_request("\"no\"")));
@@ -677,7 +679,7 @@ fn the_notifications_of_the_specification_are_rebuilt() {
                     50.0,
                     Some(100.0),
                     Some("Reticulating splines..."),
-                )
+                );
             }),
         ),
         (
@@ -687,7 +689,7 @@ fn the_notifications_of_the_specification_are_rebuilt() {
                     out,
                     &RequestId::from_valid("\"123\""),
                     "User requested cancellation",
-                )
+                );
             }),
         ),
     ] {

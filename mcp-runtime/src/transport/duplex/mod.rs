@@ -10,6 +10,7 @@ mod in_flight;
 mod lead;
 mod lines;
 mod outgoing;
+mod running;
 #[cfg(test)]
 mod tests;
 

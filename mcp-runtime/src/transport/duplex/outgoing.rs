@@ -28,10 +28,6 @@ impl Outgoing {
         self.bytes.len().saturating_sub(self.written)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0 && !self.unflushed
-    }
-
     pub(super) fn blocked_since(&self) -> Option<Instant> {
         self.blocked
     }

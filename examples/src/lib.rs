@@ -1,1 +1,0 @@
-//! One small program per idea; see `src/bin`.

@@ -1,0 +1,469 @@
+//! What is decoded, what is forgiven, and what is said about the rest.
+
+use proptest::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::handler::check::describe;
+use crate::handler::parameter::parameter;
+use crate::handler::safe_path::SafePath;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    Rust,
+    Go,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Filter {
+    language: Option<Language>,
+    limit: Option<u8>,
+    tags: Option<Vec<String>>,
+}
+
+const LENIENT: Style = Style::Tool { strict: false };
+const STRICT: Style = Style::Tool { strict: true };
+
+static LENGTH: Constraints = Constraints {
+    min_length: Some(1),
+    max_length: Some(20),
+    ..Constraints::NONE
+};
+
+static SEARCH: [ParameterMeta; 6] = [
+    parameter::<String, _>("query", "Words to look for").constraints(LENGTH),
+    parameter::<u32, _>("limit", "")
+        .constraints(Constraints {
+            minimum: Some(Bound::Integer(1)),
+            maximum: Some(Bound::Integer(100)),
+            ..Constraints::NONE
+        })
+        .default_json("10"),
+    parameter::<Option<Language>, _>("language", ""),
+    parameter::<Option<Filter>, _>("filter", ""),
+    parameter::<Option<Vec<String>>, _>("tags", ""),
+    parameter::<Option<f64>, _>("weight", ""),
+];
+
+type Search = (
+    String,
+    u32,
+    Option<Language>,
+    Option<Filter>,
+    Option<Vec<String>>,
+    Option<f64>,
+);
+
+fn decoder(parameters: &'static [ParameterMeta], style: Style) -> Decoder {
+    Decoder::new(parameters, style, None).unwrap()
+}
+
+fn no_context() -> Context {
+    panic!("nothing here needs a context")
+}
+
+fn said(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Arguments(faults) => describe(&faults),
+        Refusal::Error(error) => panic!("{error:?}"),
+    }
+}
+
+fn search(decoder: &Decoder, arguments: &str) -> Result<Search, String> {
+    let (mut a, mut b, mut c, mut d, mut e, mut f) = (
+        None::<String>,
+        None::<u32>,
+        None::<Option<Language>>,
+        None::<Option<Filter>>,
+        None::<Option<Vec<String>>>,
+        None::<Option<f64>>,
+    );
+    decoder
+        .decode(
+            arguments,
+            &mut [&mut a, &mut b, &mut c, &mut d, &mut e, &mut f],
+            &no_context,
+        )
+        .map_err(said)?;
+    Ok((
+        a.unwrap(),
+        b.unwrap(),
+        c.unwrap(),
+        d.unwrap(),
+        e.unwrap(),
+        f.unwrap(),
+    ))
+}
+
+fn one<T: Clone + 'static>(decoder: &Decoder, arguments: &str) -> Result<T, String> {
+    let mut slot = None::<T>;
+    decoder
+        .decode(arguments, &mut [&mut slot], &no_context)
+        .map_err(said)?;
+    Ok(slot.unwrap())
+}
+
+#[test]
+fn ordinary_arguments_are_decoded() {
+    let decoder = decoder(&SEARCH, LENIENT);
+    let (query, limit, language, filter, tags, weight) = search(
+        &decoder,
+        r#" { "tags" : ["a","b"] , "qu\u0065ry":"x\ny", "filter":{"limit":3,"other":1}, "language":"go","weight":1 } "#,
+    )
+    .unwrap();
+    assert_eq!(
+        (query.as_str(), limit, language, weight),
+        ("x\ny", 10, Some(Language::Go), Some(1.0))
+    );
+    assert_eq!(filter.unwrap().limit, Some(3));
+    assert_eq!(tags.unwrap(), ["a", "b"]);
+}
+
+#[test]
+fn what_models_get_wrong_is_forgiven_unless_strict() {
+    let (lenient, strict) = (decoder(&SEARCH, LENIENT), decoder(&SEARCH, STRICT));
+    for arguments in [
+        r#"{"query":"x","limit":"5"}"#,
+        r#"{"query":"x","limit":5.0}"#,
+        r#"{"query":"x","limit":"5.0"}"#,
+        r#"{"query":"x","tags":"[\"a\"]"}"#,
+        r#"{"query":"x","filter":"{\"limit\":1.0}"}"#,
+        r#"{"query":"x","limit":null}"#,
+    ] {
+        assert!(
+            search(&lenient, arguments).is_ok(),
+            "{arguments}: {:?}",
+            search(&lenient, arguments)
+        );
+        assert!(search(&strict, arguments).is_err(), "{arguments}");
+    }
+    assert_eq!(
+        search(&lenient, r#"{"query":"x","limit":"5"}"#).unwrap().1,
+        5
+    );
+    assert_eq!(search(&lenient, r#"{"query":"5"}"#).unwrap().0, "5");
+}
+
+#[test]
+fn every_fault_is_named_at_once() {
+    let decoder = decoder(&SEARCH, LENIENT);
+    for (arguments, expected) in [
+        ("", "missing argument `query`; expected string"),
+        ("[]", "the arguments have to be a JSON object"),
+        (
+            r#"{"query":"x""#,
+            "the arguments are not valid JSON: expected `,` or `}`",
+        ),
+        (
+            r#"{"query":"x","query":"y"}"#,
+            "argument `query` is given twice",
+        ),
+        (
+            r#"{"query":"","limit":0}"#,
+            "/query: 0 characters; allowed: 1 to 20\n/limit: 0 is less than 1",
+        ),
+        (
+            r#"{"query":"x","limit":"500"}"#,
+            "/limit: 500 is more than 100",
+        ),
+        (
+            r#"{"qurey":"x"}"#,
+            "unknown argument `qurey`; did you mean `query`?\nmissing argument `query`; expected string",
+        ),
+        (
+            r#"{"query":"x","limt":1,"language":"rsut"}"#,
+            "unknown argument `limt`; did you mean `limit`?\n/language: unknown value \"rsut\"; did you mean \"rust\"?",
+        ),
+        (r#"{"query":3}"#, "/query: expected string, received 3"),
+        (
+            r#"{"query":"x","filter":{"language":"c","limit":300,"tags":["a",3]}}"#,
+            "/filter/language: unknown value \"c\"; allowed: \"rust\", \"go\"\n/filter/limit: 300 is more than 255\n/filter/tags/1: expected string, received 3",
+        ),
+        (
+            r#"{"query":"x","tags":"a, b"}"#,
+            "/tags: expected array, received \"a, b\"",
+        ),
+        (r#"{"query":"x","limit":-1}"#, "/limit: -1 is less than 1"),
+    ] {
+        assert_eq!(
+            search(&decoder, arguments).unwrap_err(),
+            expected,
+            "{arguments}"
+        );
+    }
+}
+
+#[test]
+fn a_fault_only_the_type_sees_is_in_its_words() {
+    static PATH: [ParameterMeta; 1] = [parameter::<SafePath, _>("path", "")];
+    let decoder = decoder(&PATH, LENIENT);
+    assert_eq!(
+        one::<SafePath>(&decoder, r#"{"path":"../x"}"#).unwrap_err(),
+        "/path: the path has a part `..`, which would leave the directory; received \"../x\""
+    );
+}
+
+#[test]
+fn the_schema_follows_the_parameters() {
+    let decoder = decoder(&SEARCH, LENIENT);
+    let schema = decoder.schema();
+    let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        ["query", "limit", "language", "filter", "tags", "weight"]
+    );
+    assert_eq!(schema["required"], serde_json::json!(["query"]));
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(
+        super::Decoder::new(&[], LENIENT, None)
+            .unwrap()
+            .schema()
+            .to_string(),
+        r#"{"type":"object","additionalProperties":false}"#
+    );
+    let language = decoder
+        .arguments()
+        .iter()
+        .find(|argument| argument.name == "language")
+        .unwrap();
+    assert_eq!(language.candidates, ["rust", "go"]);
+    assert!(!language.required);
+}
+
+#[test]
+fn a_flattened_parameter_is_the_argument_object() {
+    static FLAT: [ParameterMeta; 1] = [parameter::<Filter, _>("filter", "").flatten()];
+    let flat = decoder(&FLAT, LENIENT);
+    assert_eq!(flat.schema()["properties"].as_object().unwrap().len(), 3);
+    assert_eq!(
+        one::<Filter>(&flat, r#"{"limit":3}"#).unwrap().limit,
+        Some(3)
+    );
+    assert_eq!(
+        one::<Filter>(&flat, r#"{"limit":"3"}"#).unwrap().limit,
+        Some(3)
+    );
+    assert_eq!(one::<Filter>(&flat, "").unwrap(), Filter::default());
+    assert_eq!(
+        one::<Filter>(&flat, r#"{"limt":3}"#).unwrap_err(),
+        "unknown argument `limt`; did you mean `limit`?"
+    );
+    assert_eq!(
+        one::<Filter>(&flat, r#"{"limit":300}"#).unwrap_err(),
+        "/limit: 300 is more than 255"
+    );
+
+    static MIXED: [ParameterMeta; 2] = [
+        parameter::<Filter, _>("filter", "").flatten(),
+        parameter::<String, _>("name", ""),
+    ];
+    let mixed = decoder(&MIXED, LENIENT);
+    let (mut filter, mut name) = (None::<Filter>, None::<String>);
+    mixed
+        .decode(
+            r#"{"name":"a","limit":3}"#,
+            &mut [&mut filter, &mut name],
+            &no_context,
+        )
+        .unwrap();
+    assert_eq!(
+        (filter.unwrap().limit, name.unwrap().as_str()),
+        (Some(3), "a")
+    );
+}
+
+#[test]
+fn a_schema_the_author_wrote_is_served_as_it_is_and_enforced() {
+    static RAW: [ParameterMeta; 1] = [parameter::<Value, _>("arguments", "").flatten()];
+    let text = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/n"}},"if":{"required":["a"]},"then":{"required":["b"]}}"##;
+    let schema = || Schema::try_from(serde_json::from_str::<Value>(text).unwrap()).unwrap();
+    let decoder = Decoder::new(&RAW, LENIENT, Some(schema())).unwrap();
+    assert_eq!(decoder.schema().to_string(), text);
+    assert_eq!(
+        one::<Value>(&decoder, r#"{"a":1,"b":2}"#).unwrap(),
+        serde_json::json!({"a": 1, "b": 2})
+    );
+    assert_eq!(
+        one::<Value>(&decoder, r#"{"a":"1","b":2}"#).unwrap(),
+        serde_json::json!({"a": 1, "b": 2})
+    );
+    assert_eq!(
+        one::<Value>(&decoder, r#"{"a":1}"#).unwrap_err(),
+        "missing argument `b`"
+    );
+    assert_eq!(
+        one::<Value>(&decoder, r#"{"a":"x","b":1}"#).unwrap_err(),
+        "/a: expected integer, received \"x\""
+    );
+}
+
+#[test]
+fn strings_become_what_the_parameter_wants() {
+    static TEXT: [ParameterMeta; 6] = [
+        parameter::<String, _>("query", ""),
+        parameter::<u32, _>("limit", "").default_json("10"),
+        parameter::<Option<Language>, _>("language", ""),
+        parameter::<Option<Filter>, _>("filter", ""),
+        parameter::<Option<Vec<String>>, _>("tags", ""),
+        parameter::<Option<f64>, _>("weight", ""),
+    ];
+    let decoder = decoder(&TEXT, Style::Text);
+    let json = decoder
+        .from_strings(r#"{"query":"12","limit":"9","language":"go","weight":"","other":"x"}"#)
+        .unwrap();
+    assert_eq!(
+        json,
+        r#"{"query":"12","limit":9,"language":"go","other":"x"}"#
+    );
+    let found = search(&decoder, &json).unwrap();
+    assert_eq!(
+        (found.0.as_str(), found.1, found.2),
+        ("12", 9, Some(Language::Go))
+    );
+    let wrong = decoder.from_pairs([("query", "x"), ("limit", "007")]);
+    assert_eq!(
+        search(&decoder, &wrong).unwrap_err(),
+        "/limit: expected integer, received \"007\""
+    );
+    let faults = decoder.from_strings(r#"{"query":3}"#).unwrap_err();
+    assert_eq!(describe(&faults), "/query: expected string, received 3");
+    assert_eq!(
+        decoder
+            .from_decodable_pairs([("query", "x"), ("limit", "y")])
+            .as_deref(),
+        Some(r#"{"query":"x"}"#)
+    );
+    assert_eq!(decoder.from_decodable_pairs([("limit", "1")]), None);
+}
+
+#[test]
+fn mistakes_of_the_author_are_found_at_start_up() {
+    static WRONG: [ParameterMeta; 6] = [
+        parameter::<u8, _>("a", "").default_json("\"x\""),
+        parameter::<u8, _>("a", ""),
+        parameter::<f64, _>("b", "").header("B"),
+        parameter::<String, _>("c", "").header("a b"),
+        parameter::<String, _>("d", "").header("X"),
+        parameter::<bool, _>("e", "").header("x"),
+    ];
+    let problems = Decoder::new(&WRONG, LENIENT, None).unwrap_err().join("\n");
+    for expected in [
+        "the default `\"x\"`",
+        "`a` is there twice",
+        "`b`: a header can mirror",
+        "`a b` is not the name",
+        "header `x` mirrors two",
+    ] {
+        assert!(problems.contains(expected), "{expected}: {problems}");
+    }
+    static FLAT: [ParameterMeta; 2] = [
+        parameter::<Filter, _>("a", "").flatten(),
+        parameter::<Filter, _>("b", "").flatten(),
+    ];
+    assert!(
+        Decoder::new(&FLAT, LENIENT, None)
+            .unwrap_err()
+            .join("\n")
+            .contains("only one can")
+    );
+    static RANGE: [ParameterMeta; 1] =
+        [parameter::<u8, _>("a", "")
+            .default_json("9")
+            .constraints(Constraints {
+                maximum: Some(Bound::Integer(3)),
+                ..Constraints::NONE
+            })];
+    assert!(
+        Decoder::new(&RANGE, LENIENT, None)
+            .unwrap_err()
+            .join("\n")
+            .contains("breaks its own rules")
+    );
+    let schema =
+        Schema::try_from(serde_json::json!({"type": "object", "$ref": "http://x/y"})).unwrap();
+    assert!(
+        Decoder::new(&[], LENIENT, Some(schema))
+            .unwrap_err()
+            .join("\n")
+            .contains("leaves the document")
+    );
+}
+
+#[test]
+fn headers_are_listed_with_their_paths() {
+    static HEADERS: [ParameterMeta; 1] =
+        [parameter::<Option<String>, _>("region", "").header("Region")];
+    assert_eq!(
+        decoder(&HEADERS, LENIENT).headers(),
+        [HeaderArgument {
+            path: vec!["region".into()],
+            header: "Region".into()
+        }]
+    );
+}
+
+/// What a derive makes of the same arguments.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Derived {
+    query: String,
+    #[serde(default = "ten")]
+    limit: u32,
+    language: Option<Language>,
+    filter: Option<Filter>,
+    tags: Option<Vec<String>>,
+    weight: Option<f64>,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_derive_accepts_the_same(
+        base in prop::sample::select(vec![
+            r#"{"query":"x","limit":5,"language":"rust","filter":{"language":"go","limit":1,"tags":["a"]},"tags":["b","c"],"weight":1.5}"#,
+            r#"{"query":"ab\u00e9\n","limit":100}"#,
+            r#"{ "tags" : [ ] , "query" : "z" , "filter" : null }"#,
+        ]),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(br#"{}[]",:\ 01.-eanulltruex"#.to_vec()), 0_u8..3), 0..4),
+    ) {
+        let mut bytes = base.as_bytes().to_vec();
+        for (at, byte, kind) in edits {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = at.index(bytes.len());
+            match kind {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                _ => {
+                    bytes.remove(at);
+                }
+            }
+        }
+        let Ok(text) = String::from_utf8(bytes) else { return Ok(()) };
+        // The envelope has cut the object out, so only whole JSON arrives; an absent object is an empty one.
+        if serde_json::from_str::<&RawValue>(&text).is_err() {
+            return Ok(());
+        }
+        thread_local! { static DECODER: Decoder = decoder(&SEARCH, STRICT); }
+        let ours = DECODER.with(|decoder| search(decoder, &text));
+        let theirs = serde_json::from_str::<Derived>(&text).ok().filter(|found| {
+            // A sequence decodes into a derived struct as well; arguments are objects. Demands are ours alone.
+            text.trim().starts_with('{') && (1..=20).contains(&found.query.chars().count()) && (1..=100).contains(&found.limit)
+        });
+        match (ours, theirs) {
+            (Ok((query, limit, language, filter, tags, weight)), Some(theirs)) => {
+                prop_assert_eq!(Derived { query, limit, language, filter, tags, weight }, theirs);
+            }
+            (Err(_), None) => {}
+            (ours, theirs) => prop_assert!(false, "{} {:?} {:?}", text, ours, theirs),
+        }
+    }
+}

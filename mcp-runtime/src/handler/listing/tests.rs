@@ -1,0 +1,30 @@
+//! Every shape of listing function is taken.
+
+use super::*;
+
+fn plain() -> Vec<Resource> {
+    Vec::new()
+}
+
+async fn later(_: Context) -> Vec<Resource> {
+    Vec::new()
+}
+
+async fn paged(_: Option<Context>, page: ListCursor) -> Result<Page<Resource>, ToolError> {
+    Ok(Page::new([]).with_next(page.0.unwrap_or_default()))
+}
+
+fn fallible(_: ListCursor, _: Context, _: Option<Context>) -> Result<Vec<Resource>, String> {
+    Err("no".to_owned())
+}
+
+#[test]
+fn every_shape_of_function_lists() {
+    let _: [Box<dyn Lister>; 4] = [
+        lister(plain),
+        lister(later),
+        lister(paged),
+        lister(fallible),
+    ];
+    assert!(format!("{:?}", lister(plain)).ends_with("plain"));
+}

@@ -1,0 +1,183 @@
+//! Which addresses match which templates, and that matching undoes expanding.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
+    let template = UriTemplate::parse(template).unwrap();
+    let found = template.matches(uri)?;
+    Some(
+        found
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
+}
+
+#[test]
+fn addresses_give_their_values() {
+    let cases: &[(&str, &str, Option<&[(&str, &str)]>)] = &[
+        ("notes:///{id}", "notes:///7", Some(&[("id", "7")])),
+        ("notes:///{id}", "notes:///a%20b", Some(&[("id", "a b")])),
+        (
+            "notes:///{id}",
+            "notes:///a%2520b",
+            Some(&[("id", "a%20b")]),
+        ),
+        ("notes:///{id}", "notes:///%C3%BC", Some(&[("id", "ü")])),
+        ("notes:///{id}", "notes:///a%2Fb", Some(&[("id", "a/b")])),
+        ("notes:///{id}", "notes:///a/b", None),
+        ("notes:///{id}", "notes:///", None),
+        ("notes:///{id}", "notes:///7/", None),
+        ("notes:///{id}", "notes:///%", None),
+        ("notes:///{id}", "notes:///%zz", None),
+        ("notes:///{id}", "notes:///%ff", None),
+        ("notes:///{id}", "notes:///%00", None),
+        ("notes:///{id}", "notes:///..", None),
+        ("notes:///{id}", "notes:///%2e%2e%2fa", None),
+        ("notes:///{id}", "notes:///..%5ca", None),
+        (
+            "notes:///{id}/text",
+            "notes:///7/text",
+            Some(&[("id", "7")]),
+        ),
+        ("notes:///{id}.md", "notes:///a.md", Some(&[("id", "a")])),
+        ("a:{x},{y}", "a:1,2", Some(&[("x", "1"), ("y", "2")])),
+        ("a:{x,y}", "a:1,2", Some(&[("x", "1"), ("y", "2")])),
+        ("a:{x,y}", "a:1,2,3", None),
+        ("a:{x}-{y}", "a:1-2", Some(&[("x", "1"), ("y", "2")])),
+        (
+            "file:///{+path}",
+            "file:///a/b.txt",
+            Some(&[("path", "a/b.txt")]),
+        ),
+        ("file:///{+path}", "file:///a/../b", None),
+        (
+            "file:///{+path}/info",
+            "file:///a/info/b/info",
+            Some(&[("path", "a/info/b")]),
+        ),
+        ("a:x{#f}", "a:x#f/1?", Some(&[("f", "f/1?")])),
+        ("a:{+url}", "a:http://x/?y#z", Some(&[("url", "http://x/?y#z")])),
+        ("a:{+x}{?q}", "a:b/c?q=1", Some(&[("x", "b/c"), ("q", "1")])),
+        ("a:x{#f}", "a:x", Some(&[])),
+        ("a:x{.e}", "a:x.md", Some(&[("e", "md")])),
+        ("a:{/x,y}", "a:/1/2", Some(&[("x", "1"), ("y", "2")])),
+        ("a:{/x,y}", "a:/1", Some(&[("x", "1")])),
+        ("a:{/x,y}", "a:/1/2/3", None),
+        ("a:{/x*}", "a:/1/2/3", Some(&[("x", "1/2/3")])),
+        ("a:{;x,y}", "a:;x=1;y=2", Some(&[("x", "1"), ("y", "2")])),
+        (
+            "a:{?q,n}",
+            "a:?n=2&q=a%26b",
+            Some(&[("n", "2"), ("q", "a&b")]),
+        ),
+        ("a:{?q,n}", "a:?q=1", Some(&[("q", "1")])),
+        ("a:{?q,n}", "a:", Some(&[])),
+        ("a:{?q}", "a:?q=1&other=2", Some(&[("q", "1")])),
+        ("a:x?v=1{&q}", "a:x?v=1&q=2", Some(&[("q", "2")])),
+        ("a:{x}{?q}", "a:1?q=2", Some(&[("x", "1"), ("q", "2")])),
+        (
+            "repo://{owner}/{name}/blob{/path*}",
+            "repo://a/b/blob/src/lib.rs",
+            Some(&[("owner", "a"), ("name", "b"), ("path", "src/lib.rs")]),
+        ),
+        ("a:ü/{x}", "a:ü/ö", Some(&[("x", "ö")])),
+    ];
+    for (template, uri, expected) in cases {
+        let expected = expected.map(|pairs| {
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(matched(template, uri), expected, "{template} {uri}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (template, reason) in [
+        ("", "empty"),
+        ("a:{}", "empty"),
+        ("a:{x", "not closed"),
+        ("a:x}", "without `{`"),
+        ("a:{x:3}", "prefix modifier"),
+        ("a:{=x}", "reserved"),
+        ("a:{x}{x}", "twice"),
+        ("a:{x y}", "name of a variable"),
+        ("a:{x,}", "name of a variable"),
+        ("a: {x}", "percent-encode"),
+        ("a:%zz", "encodes nothing"),
+    ] {
+        let problem = UriTemplate::parse(template).unwrap_err();
+        assert!(problem.contains(reason), "{template}: {problem}");
+    }
+}
+
+#[test]
+fn the_template_that_fixes_more_is_more_specific() {
+    let mut templates: Vec<UriTemplate> = ["a:{+x}", "a:{x}", "a:b/{x}", "a:b/{x}/{y}"]
+        .into_iter()
+        .map(|text| UriTemplate::parse(text).unwrap())
+        .collect();
+    templates.sort_by_key(|template| std::cmp::Reverse(template.specificity()));
+    let variables: Vec<usize> = templates
+        .iter()
+        .map(|template| template.variables().len())
+        .collect();
+    assert_eq!(variables, [2, 1, 1, 1]);
+    assert!(
+        UriTemplate::parse("a:{x}").unwrap().specificity()
+            > UriTemplate::parse("a:{+x}").unwrap().specificity()
+    );
+}
+
+#[test]
+fn a_hostile_address_is_soon_done() {
+    let template = UriTemplate::parse(&format!(
+        "a:{}",
+        (0..50)
+            .map(|index| format!("{{x{index}}}a"))
+            .collect::<String>()
+    ))
+    .unwrap();
+    let started = std::time::Instant::now();
+    assert!(
+        template
+            .matches(&format!("a:{}b", "a".repeat(100_000)))
+            .is_none()
+    );
+    assert!(started.elapsed() < std::time::Duration::from_secs(1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn matching_undoes_expanding(x in ".{1,8}", y in "[^.]{1,8}") {
+        for text in ["a:{x}/{y}", "a:{x,y}", "a:{/x,y}", "a:{;x,y}", "a:b{?x,y}", "a:b?c=d{&x,y}", "a:{x}{?y}", "a:{x}/{y}/end", "a:{x}{/y}", "a:{x}{;y}"] {
+            let template = UriTemplate::parse(text).unwrap();
+            let given: BTreeMap<&str, &str> = BTreeMap::from([("x", x.as_str()), ("y", y.as_str())]);
+            let uri = template.expand(|name| given.get(name).copied());
+            let found = template.matches(&uri);
+            let refused = x.contains('\0') || y.contains('\0') || x.split(['/', '\\']).any(|part| part == "..");
+            if refused {
+                continue;
+            }
+            let found: BTreeMap<&str, String> = found.unwrap_or_else(|| panic!("{text} {uri}")).into_iter().collect();
+            let given: BTreeMap<&str, String> = given.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
+            prop_assert_eq!(found, given, "{} {}", text, uri);
+        }
+    }
+
+    #[test]
+    fn no_address_and_no_template_is_too_strange(template in "[a-z{}+#./;?&*,:%]{0,24}", uri in "[a-z{}+#./;?&*,:%=ü]{0,32}") {
+        if let Ok(template) = UriTemplate::parse(&template) {
+            let _ = template.matches(&uri);
+        }
+    }
+}

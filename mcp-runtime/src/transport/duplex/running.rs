@@ -1,0 +1,303 @@
+//! From a call to its answer: polling in place, tasks, what a call sends on its way.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use crate::dispatch::Sink;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::transport::duplex::in_flight::Job;
+use crate::transport::duplex::{Channel, Phase, State};
+use crate::transport::peer::{Begun, Parsed, Peer, Verdict};
+
+/// What the first poll of a call came to.
+enum Outcome<P: Peer> {
+    /// Its answer is in the scratch buffer.
+    Done,
+    Running(P::Running),
+    Panicked,
+}
+
+impl<P: Peer> Channel<P> {
+    /// Starts a call and polls it once. Most calls are done then, and never cost a task.
+    pub(super) fn poll_in_place(
+        self: &Arc<Self>,
+        me: u64,
+        call: P::Call<'_>,
+        id: &str,
+        serial: u64,
+        scratch: &mut Vec<u8>,
+    ) {
+        let pace = P::pace(&call);
+        self.beat.lead(&self.watchdog);
+        let began = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let finished = match self.start(call, id, serial) {
+                Begun::Done(finished) => finished,
+                Begun::Running(mut running) => {
+                    // The budget of the leader's task is not the handler's: it would become pending for nothing.
+                    let mut first_poll = tokio::task::unconstrained(&mut running);
+                    let mut cx = Context::from_waker(Waker::noop());
+                    match Pin::new(&mut first_poll).poll(&mut cx) {
+                        Poll::Ready(finished) => finished,
+                        Poll::Pending => return Outcome::<P>::Running(running),
+                    }
+                }
+            };
+            scratch.clear();
+            P::encode(finished, scratch);
+            Outcome::Done
+        }))
+        .unwrap_or(Outcome::Panicked);
+        P::observed(&pace, began.elapsed());
+
+        let mut state = self.lock();
+        if state.leader == me {
+            self.beat.led();
+        } else {
+            self.beat.came_late();
+        }
+        let is_wanted = state.in_flight.leave(serial);
+        match outcome {
+            Outcome::Done if is_wanted => state.deliver(None, scratch),
+            Outcome::Panicked if is_wanted => {
+                drop(state);
+                self.answer_error(Some(&RequestId::from_valid(id)), None, &panicked());
+                state = self.lock();
+            }
+            Outcome::Running(running) if is_wanted && state.phase != Phase::Closed => {
+                state.in_flight.admit_as(id, serial, None);
+                let permit = self.permit(&mut state);
+                drop(state);
+                return self.spawn_running(running, id, serial, permit);
+            }
+            outcome => {
+                // A future that is not wanted is dropped without the lock: that is user code.
+                drop(state);
+                drop(outcome);
+                state = self.lock();
+            }
+        }
+        // After a take-over the new leader may be waiting.
+        if state.leader != me {
+            self.after_answer(&mut state);
+        }
+    }
+
+    /// Writes, and lets the leader see whether that was the last answer.
+    fn after_answer(&self, state: &mut State<P>) {
+        state.write_if_idle(&self.attention);
+        if state.phase != Phase::Open || state.in_flight.queued() > 0 {
+            self.leader.wake();
+        }
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        call: P::Call<'_>,
+        id: &str,
+        serial: u64,
+    ) -> Begun<P::Running, P::Finished> {
+        P::start(call, &|| {
+            Arc::new(CallSink {
+                channel: Arc::downgrade(self),
+                id: id.into(),
+                serial,
+            })
+        })
+    }
+
+    fn permit(self: &Arc<Self>, state: &mut State<P>) -> Permit<P> {
+        state.in_flight.running = state.in_flight.running.saturating_add(1);
+        Permit(Arc::clone(self))
+    }
+
+    fn spawn_running(
+        self: &Arc<Self>,
+        mut running: P::Running,
+        id: &str,
+        serial: u64,
+        permit: Permit<P>,
+    ) {
+        let (channel, name) = (Arc::clone(self), Box::<str>::from(id));
+        let task = self.runtime.spawn(async move {
+            let answer = channel.run(&mut running).await;
+            channel.finish(&name, serial, answer);
+            // The handler's future is gone before its place is free.
+            drop(running);
+            drop(permit);
+        });
+        self.own(id, serial, &task.abort_handle());
+    }
+
+    /// Starts a call that waited.
+    pub(super) fn start_job(self: &Arc<Self>, me: u64, job: Job, scratch: &mut Vec<u8>) {
+        let parsed = self.peer.parse(&job.text);
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        if let (None, Ok(Parsed::One(message))) = (state.in_flight.batch_of(&job.id), parsed) {
+            let mark = state.out.mark();
+            let out = state.out.buffer();
+            let verdict = self.peer.decide(message, &mut state.session, out);
+            state.out.end_line(&mark);
+            match verdict {
+                Verdict::Call(call) if !P::spawn_first(&call) => {
+                    state.in_flight.finish(&job.id, job.serial);
+                    let serial = state.in_flight.enter(&job.id);
+                    drop(guard);
+                    self.poll_in_place(me, call, &job.id, serial, scratch);
+                    return;
+                }
+                Verdict::Call(_) => {}
+                // Things changed while it waited.
+                Verdict::Silent | Verdict::Answered | Verdict::Cancel(_) => {
+                    state.in_flight.finish(&job.id, job.serial);
+                    return;
+                }
+            }
+        }
+        drop(guard);
+        self.spawn_job(job);
+    }
+
+    /// Runs a call in a task from its start.
+    pub(super) fn spawn_job(self: &Arc<Self>, job: Job) {
+        let permit = self.permit(&mut self.lock());
+        let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
+        let task = self.runtime.spawn(async move {
+            match channel.begin(&job) {
+                None => {}
+                Some(Ok(answer)) => channel.finish(&job.id, serial, answer),
+                Some(Err(mut running)) => {
+                    let answer = channel.run(&mut running).await;
+                    channel.finish(&job.id, serial, answer);
+                    drop(running);
+                }
+            }
+            drop(permit);
+        });
+        self.own(&id, serial, &task.abort_handle());
+    }
+
+    fn own(&self, id: &str, serial: u64, task: &tokio::task::AbortHandle) {
+        if !self.lock().in_flight.owns(id, serial, task.clone()) {
+            // Finished already, or taken back before it was ours.
+            task.abort();
+        }
+    }
+
+    /// Starts a call from its text. `Ok` is an answer, `None` means that there is none to be given.
+    fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<Answer, P::Running>> {
+        let Ok(Parsed::One(message)) = self.peer.parse(&job.text) else {
+            return Some(Ok(Answer(None)));
+        };
+        let mut answer = Vec::new();
+        let call = {
+            let mut state = self.lock();
+            if !state.in_flight.is_live(&job.id, job.serial) {
+                return None;
+            }
+            match self.peer.decide(message, &mut state.session, &mut answer) {
+                Verdict::Call(call) => call,
+                _ => return Some(Ok(Answer(Some(answer)))),
+            }
+        };
+        let pace = P::pace(&call);
+        let began = Instant::now();
+        let started = self.beat.run(&self.watchdog, || {
+            catch_unwind(AssertUnwindSafe(|| {
+                match self.start(call, &job.id, job.serial) {
+                    Begun::Done(finished) => {
+                        P::encode(finished, &mut answer);
+                        Ok(Answer(Some(answer)))
+                    }
+                    Begun::Running(running) => Err(running),
+                }
+            }))
+        });
+        P::observed(&pace, began.elapsed());
+        Some(started.unwrap_or(Ok(Answer(None))))
+    }
+
+    /// Polls a call to its end.
+    async fn run(&self, running: &mut P::Running) -> Answer {
+        poll_fn(|cx| {
+            let polled = self.beat.run(&self.watchdog, || {
+                catch_unwind(AssertUnwindSafe(|| {
+                    Pin::new(&mut *running).poll(cx).map(|finished| {
+                        let mut answer = Vec::new();
+                        P::encode(finished, &mut answer);
+                        answer
+                    })
+                }))
+            });
+            match polled {
+                Ok(poll) => poll.map(|answer| Answer(Some(answer))),
+                Err(_) => Poll::Ready(Answer(None)),
+            }
+        })
+        .await
+    }
+
+    /// Queues the answer of a call, unless it was taken back.
+    fn finish(&self, id: &str, serial: u64, answer: Answer) {
+        let answer = answer.0.unwrap_or_else(|| {
+            let mut message = Vec::new();
+            let id = RequestId::from_valid(id);
+            self.peer.error(&mut message, Some(&id), &panicked());
+            message
+        });
+        let mut state = self.lock();
+        if let Some(removed) = state.in_flight.finish(id, serial) {
+            state.deliver(removed.batch, &answer);
+            self.after_answer(&mut state);
+        }
+    }
+}
+
+/// An answer, or none because the handler panicked where nothing else contained it.
+struct Answer(Option<Vec<u8>>);
+
+fn panicked() -> ErrorObject {
+    ErrorObject::internal("internal error")
+}
+
+/// A place among the running calls, given back when the call's task is gone.
+struct Permit<P: Peer>(Arc<Channel<P>>);
+
+impl<P: Peer> Drop for Permit<P> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.in_flight.running = state.in_flight.running.saturating_sub(1);
+        if state.phase != Phase::Open || state.in_flight.queued() > 0 {
+            self.0.leader.wake();
+        }
+    }
+}
+
+/// Takes what a call sends before its answer.
+struct CallSink<P: Peer> {
+    channel: Weak<Channel<P>>,
+    id: Box<str>,
+    serial: u64,
+}
+
+impl<P: Peer> Sink for CallSink<P> {
+    fn send(&self, message: &[u8]) -> bool {
+        let Some(channel) = self.channel.upgrade() else {
+            return false;
+        };
+        let mut state = channel.lock();
+        if state.out.len() >= channel.peer.limits().outgoing
+            || !state.in_flight.is_live(&self.id, self.serial)
+        {
+            return false;
+        }
+        state.out.push(message);
+        state.write_if_idle(&channel.attention);
+        true
+    }
+}

@@ -1,0 +1,69 @@
+//! Standard input and output: one client, which started the process.
+//!
+//! The two streams are taken away from everybody else in the process: a stray `println!` goes to standard error, and a
+//! child process sees neither. How bytes are moved depends on what the streams are (`unix`, `threads`).
+//! Specification: basic/transports, "stdio".
+
+mod threads;
+#[cfg(unix)]
+mod unix;
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::transport::{Connection, Transport};
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Standard input and output of the process, as a transport of one client.
+///
+/// The server ends when its input does. Standard error stays as it is and is free for logs; a client need not read it,
+/// so a handler that writes a lot there may come to wait. On Windows nothing is redirected: do not print to standard
+/// output there.
+pub struct Stdio(Option<Streams>);
+
+#[cfg(unix)]
+type Streams = (std::os::fd::OwnedFd, std::os::fd::OwnedFd);
+#[cfg(not(unix))]
+type Streams = ();
+
+impl Stdio {
+    /// Takes both streams. From here on, standard input is empty and standard output is standard error.
+    ///
+    /// Call it before anything is printed.
+    ///
+    /// # Errors
+    ///
+    /// If they were taken before, or one of them is closed.
+    pub fn open() -> io::Result<Self> {
+        if TAKEN.swap(true, Ordering::SeqCst) {
+            let text = "standard input and output are taken already";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+        }
+        #[cfg(unix)]
+        let streams = unix::take()?;
+        #[cfg(not(unix))]
+        let streams = ();
+        Ok(Self(Some(streams)))
+    }
+}
+
+impl Transport for Stdio {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        let streams = self.0.take()?;
+        #[cfg(unix)]
+        return Some(unix::connection(streams));
+        #[cfg(not(unix))]
+        {
+            let () = streams;
+            Some(threads::connection(io::stdin(), io::stdout()))
+        }
+    }
+}
+
+impl fmt::Debug for Stdio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stdio").finish_non_exhaustive()
+    }
+}

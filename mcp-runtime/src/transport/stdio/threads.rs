@@ -1,0 +1,196 @@
+//! Streams that can only block, moved by a thread for each direction.
+//!
+//! A thread that waits for input cannot be called back: it ends with its stream, or with the process. What the threads
+//! and their users share is bounded: four chunks of input, and [`ROOM`] bytes of output.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::thread;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::mpsc;
+
+/// How much is read at once.
+const CHUNK: usize = 64 << 10;
+/// How many chunks wait to be looked at.
+const CHUNKS: usize = 4;
+/// How much waits to be written.
+const ROOM: usize = 256 << 10;
+
+/// Reads in a thread.
+#[derive(Debug)]
+pub(super) struct Reader {
+    chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
+    chunk: Vec<u8>,
+    /// How much of `chunk` is taken.
+    taken: usize,
+}
+
+impl Reader {
+    pub(super) fn start(mut stream: impl Read + Send + 'static) -> io::Result<Self> {
+        let (sender, chunks) = mpsc::channel(CHUNKS);
+        thread::Builder::new()
+            .name("mcp-stdin".into())
+            .spawn(move || {
+                loop {
+                    let mut chunk = vec![0; CHUNK];
+                    let read = stream.read(&mut chunk).map(|length| {
+                        chunk.truncate(length);
+                        chunk
+                    });
+                    let is_last = match &read {
+                        Ok(chunk) => chunk.is_empty(),
+                        Err(error) => error.kind() != io::ErrorKind::Interrupted,
+                    };
+                    if sender.blocking_send(read).is_err() || is_last {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Self {
+            chunks,
+            chunk: Vec::new(),
+            taken: 0,
+        })
+    }
+}
+
+impl AsyncRead for Reader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.taken >= self.chunk.len() {
+            // The thread is gone: that is the end of input, too.
+            self.chunk = ready!(self.chunks.poll_recv(cx)).unwrap_or_else(|| Ok(Vec::new()))?;
+            self.taken = 0;
+        }
+        let rest = self.chunk.get(self.taken..).unwrap_or_default();
+        let length = rest.len().min(out.remaining());
+        out.put_slice(rest.get(..length).unwrap_or_default());
+        self.taken = self.taken.saturating_add(length);
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Writes in a thread.
+#[derive(Debug)]
+pub(super) struct Writer(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<u8>,
+    /// The thread is writing some.
+    writing: bool,
+    error: Option<io::Error>,
+    closed: bool,
+    waker: Option<Waker>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, mut stream: impl Write) {
+        let mut state = self.lock();
+        loop {
+            if state.error.is_none() && !state.waiting.is_empty() {
+                let bytes = Vec::from(std::mem::take(&mut state.waiting));
+                state.writing = true;
+                drop(state);
+                let written = stream.write_all(&bytes).and_then(|()| stream.flush());
+                state = self.lock();
+                state.writing = false;
+                state.error = written.err();
+                if let Some(waker) = state.waker.take() {
+                    waker.wake();
+                }
+            } else if state.closed {
+                return;
+            } else {
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+impl Writer {
+    pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let writer = Self(Arc::clone(&shared));
+        thread::Builder::new()
+            .name("mcp-stdout".into())
+            .spawn(move || shared.write(stream))?;
+        Ok(writer)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.changed.notify_one();
+    }
+}
+
+impl AsyncWrite for Writer {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut state = self.0.lock();
+        if let Some(error) = &state.error {
+            return Poll::Ready(Err(error.kind().into()));
+        }
+        let room = ROOM.saturating_sub(state.waiting.len()).min(bytes.len());
+        if room == 0 && !bytes.is_empty() {
+            state.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        state.waiting.extend(bytes.iter().take(room));
+        self.0.changed.notify_one();
+        Poll::Ready(Ok(room))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.0.lock();
+        if let Some(error) = &state.error {
+            return Poll::Ready(Err(error.kind().into()));
+        }
+        if state.writing || !state.waiting.is_empty() {
+            state.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
+    }
+}
+
+/// Both directions.
+#[cfg(not(unix))]
+pub(super) fn connection(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> io::Result<crate::transport::Connection> {
+    Ok(crate::transport::Connection::new(
+        Reader::start(input)?,
+        Writer::start(output)?,
+    ))
+}

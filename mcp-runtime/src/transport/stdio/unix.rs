@@ -1,0 +1,195 @@
+//! Standard input and output as descriptors of our own, by what they are.
+//!
+//! | kind | how |
+//! |---|---|
+//! | pipe, on Linux | reopened without blocking: the flag belongs to an open file description, which standard error may share |
+//! | socket | used as it is, unless standard error is the same one; some hosts give their children sockets |
+//! | file, terminal, anything else | a thread for each direction |
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::UnixStream;
+
+use crate::transport::Connection;
+use crate::transport::stdio::threads;
+
+/// Takes both streams away: standard input becomes empty, standard output becomes standard error.
+pub(super) fn take() -> io::Result<(OwnedFd, OwnedFd)> {
+    // Above the three standard ones, and closed in children.
+    let input = fcntl_dupfd_cloexec(stdin(), 3)?;
+    let output = fcntl_dupfd_cloexec(stdout(), 3)?;
+    let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    dup2_stdin(&null)?;
+    // Standard error may be closed.
+    dup2_stdout(stderr()).or_else(|_| dup2_stdout(&null))?;
+    Ok((input, output))
+}
+
+/// Both streams, without blocking. Call it in a runtime.
+pub(super) fn connection((input, output): (OwnedFd, OwnedFd)) -> io::Result<Connection> {
+    Ok(Connection {
+        reader: reader(input, stderr())?,
+        writer: writer(output, stderr())?,
+    })
+}
+
+fn reader(input: OwnedFd, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
+    match kind(&input)? {
+        #[cfg(target_os = "linux")]
+        FileType::Fifo => {
+            if let Some(pipe) = reopen(&input, OFlags::RDONLY) {
+                return Ok(Box::new(tokio::net::unix::pipe::Receiver::from_owned_fd(
+                    pipe,
+                )?));
+            }
+        }
+        FileType::Socket if !is_same(&input, error) => return Ok(Box::new(socket(input)?)),
+        _ => {}
+    }
+    Ok(Box::new(threads::Reader::start(File::from(input))?))
+}
+
+fn writer(
+    output: OwnedFd,
+    error: BorrowedFd<'_>,
+) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+    match kind(&output)? {
+        #[cfg(target_os = "linux")]
+        FileType::Fifo => {
+            if let Some(pipe) = reopen(&output, OFlags::WRONLY) {
+                return Ok(Box::new(tokio::net::unix::pipe::Sender::from_owned_fd(
+                    pipe,
+                )?));
+            }
+        }
+        FileType::Socket if !is_same(&output, error) => return Ok(Box::new(socket(output)?)),
+        _ => {}
+    }
+    Ok(Box::new(threads::Writer::start(File::from(output))?))
+}
+
+fn kind(stream: &OwnedFd) -> io::Result<FileType> {
+    Ok(FileType::from_raw_mode(fstat(stream)?.st_mode))
+}
+
+/// Whether both are the same file, and so may share flags.
+fn is_same(one: &OwnedFd, other: BorrowedFd<'_>) -> bool {
+    match (fstat(one), fstat(other)) {
+        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+        _ => false,
+    }
+}
+
+fn socket(stream: OwnedFd) -> io::Result<UnixStream> {
+    let stream = StdUnixStream::from(stream);
+    stream.set_nonblocking(true)?;
+    UnixStream::from_std(stream)
+}
+
+/// A description of our own of a pipe; `None` if there can be none, for example without `/proc`.
+#[cfg(target_os = "linux")]
+fn reopen(pipe: &OwnedFd, access: OFlags) -> Option<OwnedFd> {
+    use std::os::fd::AsRawFd;
+
+    /// The file system of pipes without a name. For one with a name, the end of input cannot be waited for.
+    const PIPES: u64 = 0x5049_5045;
+    let file_system = rustix::fs::fstatfs(pipe).ok()?.f_type;
+    if u64::try_from(file_system) != Ok(PIPES) {
+        return None;
+    }
+    let path = format!("/proc/self/fd/{}", pipe.as_fd().as_raw_fd());
+    let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    open(path, flags, Mode::empty()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use rustix::fs::fcntl_getfl;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    async fn read_to_end(mut reader: Box<dyn AsyncRead + Send + Unpin>) -> String {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).await.unwrap();
+        text
+    }
+
+    fn is_blocking(stream: &OwnedFd) -> bool {
+        !fcntl_getfl(stream).unwrap().contains(OFlags::NONBLOCK)
+    }
+
+    /// More than a pipe holds.
+    fn long() -> String {
+        "0123456789abcdef".repeat(20_000)
+    }
+
+    #[tokio::test]
+    async fn pipes_are_reopened_and_inherited_flags_stay() {
+        let (theirs, ours) = rustix::pipe::pipe().unwrap();
+        let ours_too = ours.try_clone().unwrap();
+        let theirs_too = theirs.try_clone().unwrap();
+        let mut writer = writer(ours, ours_too.as_fd()).unwrap();
+        let reader = reader(theirs, ours_too.as_fd()).unwrap();
+        assert!(is_blocking(&ours_too) && is_blocking(&theirs_too));
+        drop(ours_too);
+        let writing = async move {
+            writer.write_all(long().as_bytes()).await.unwrap();
+        };
+        let (text, ()) = tokio::join!(read_to_end(reader), writing);
+        assert_eq!(text, long());
+    }
+
+    #[tokio::test]
+    async fn sockets_carry_both_directions_even_one_socket_for_both() {
+        let (mut client, server) = StdUnixStream::pair().unwrap();
+        let server = OwnedFd::from(server);
+        let also = server.try_clone().unwrap();
+        let error = File::open("/dev/null").unwrap();
+        let mut writer = writer(server, error.as_fd()).unwrap();
+        let reader = reader(also, error.as_fd()).unwrap();
+        client.write_all(b"in").unwrap();
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(read_to_end(reader).await, "in");
+        writer.write_all(b"out").await.unwrap();
+        drop(writer);
+        let mut text = String::new();
+        client.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "out");
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_standard_error_shares_stays_blocking() {
+        let (mut client, server) = StdUnixStream::pair().unwrap();
+        let server = OwnedFd::from(server);
+        let error = server.try_clone().unwrap();
+        let mut writer = writer(server, error.as_fd()).unwrap();
+        writer.write_all(b"out").await.unwrap();
+        writer.flush().await.unwrap();
+        assert!(is_blocking(&error));
+        let mut text = [0; 3];
+        client.read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"out");
+    }
+
+    #[tokio::test]
+    async fn files_are_read_and_written_by_threads() {
+        let path = std::env::temp_dir().join(format!("mcp-stdio-{}", std::process::id()));
+        let error = File::open("/dev/null").unwrap();
+        let mut writer = writer(File::create(&path).unwrap().into(), error.as_fd()).unwrap();
+        writer.write_all(long().as_bytes()).await.unwrap();
+        writer.flush().await.unwrap();
+        let reader = reader(File::open(&path).unwrap().into(), error.as_fd()).unwrap();
+        assert_eq!(read_to_end(reader).await, long());
+        std::fs::remove_file(path).unwrap();
+    }
+}
