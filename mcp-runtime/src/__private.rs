@@ -1,6 +1,7 @@
 //! Used by generated code and by nothing else. Promises nothing.
 
-pub use crate::context::{Context, FromContext};
+pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
+pub use crate::handler::form;
 pub use crate::handler::call::{
     Call, Output, Refusal, Run, Running, completer, prompt, resource, tool,
 };
@@ -18,7 +19,7 @@ pub use crate::handler::parameter::{
 pub use crate::handler::prompt::IntoPrompt;
 pub use crate::handler::resource::IntoResource;
 pub use crate::handler::rules;
-pub use crate::types::{CacheScope, Icon, IconTheme, Role};
+pub use crate::types::{CacheScope, Choice, Field, Form, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use serde_json;
 
