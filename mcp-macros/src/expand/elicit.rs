@@ -161,10 +161,15 @@ impl Field {
         }
         if let Some(Keyed { key, value }) = &options.format {
             let span = at(value.span());
-            made.with.push(quote_spanned!(span=> .format(const { __mcp::form::format(#value) })));
+            made.with
+                .push(quote_spanned!(span=> .format(const { __mcp::form::format(#value) })));
             made.check(*key, &quote!(check_format));
         }
-        if let Some(Keyed { value: Expression(value), .. }) = &options.default {
+        if let Some(Keyed {
+            value: Expression(value),
+            ..
+        }) = &options.default
+        {
             match literal(value) {
                 Some(kind) => {
                     made.with.push(quote!(.default(#value)));
@@ -230,7 +235,10 @@ fn bound(number: Option<&Number>, none: &TokenStream) -> TokenStream {
         None => none.clone(),
         Some(NumberValue::Float(value)) => quote!(#value),
         Some(NumberValue::Integer(value)) => {
-            #[allow(clippy::cast_precision_loss, reason = "what is beyond, JSON does not keep apart either")]
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "what is beyond, JSON does not keep apart either"
+            )]
             let value = value as f64;
             quote!(#value)
         }
