@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::SafePath;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{
     ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
