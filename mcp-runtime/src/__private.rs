@@ -2,7 +2,8 @@
 
 pub use crate::context::{Context, FromContext};
 pub use crate::handler::call::{
-    Call, Output, Refusal, Run, Running, completer, prompt, resource, tool,
+    Blocking, Call, Output, Refusal, Run, Running, blocking, completer, prompt, resource, running,
+    tool,
 };
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
