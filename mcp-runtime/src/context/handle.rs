@@ -285,3 +285,78 @@ pub(crate) trait Control: Send + Sync {
     fn names(&self, list: List) -> Vec<String>;
     fn shut_down(&self);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::handler::dynamic::Arguments;
+
+    /// Writes down what it is asked to do.
+    #[derive(Default)]
+    struct Recorder(Mutex<Vec<String>>);
+
+    impl Recorder {
+        fn write(&self, line: String) {
+            self.0.lock().unwrap().push(line);
+        }
+    }
+
+    impl Control for Recorder {
+        fn notify(&self, change: Change) {
+            self.write(format!("{change:?}"));
+        }
+
+        fn edit(&self, edit: Edit) -> Result<bool, Error> {
+            self.write(format!("{:?} {:?}", edit.list, edit.steps));
+            Ok(true)
+        }
+
+        fn names(&self, list: List) -> Vec<String> {
+            vec![format!("{list:?}")]
+        }
+
+        fn shut_down(&self) {
+            self.write("shut down".into());
+        }
+    }
+
+    fn prompt(name: &str) -> DynamicPrompt {
+        DynamicPrompt::new(name, |_: Arguments, _| async { String::new() })
+    }
+
+    #[test]
+    fn every_change_reaches_the_server() {
+        let recorder = Arc::new(Recorder::default());
+        let server = ServerHandle(Arc::clone(&recorder) as Arc<dyn Control>);
+        server.prompts().insert(prompt("a")).unwrap();
+        server.prompts().replace(prompt("a")).unwrap();
+        assert!(server.tools().remove("t"));
+        assert!(server.resources().disable("x:y"));
+        assert!(server.resource_templates().enable("x:{y}"));
+        assert_eq!(server.resource_templates().names(), ["Templates"]);
+        let changed = server.prompts().edit(|prompts| {
+            prompts.remove("a").insert(prompt("b"));
+        });
+        assert!(changed.unwrap());
+        server.notify().tools_changed();
+        server.notify().prompts_changed();
+        server.notify().resources_changed();
+        server.notify().resource_updated("x:y");
+        server.shut_down();
+        let lines = recorder.0.lock().unwrap().join("\n");
+        expect_test::expect![[r#"
+            Prompts [Insert(Prompt(DynamicPrompt { name: "a", .. }))]
+            Prompts [Replace(Prompt(DynamicPrompt { name: "a", .. }))]
+            Tools [Remove("t")]
+            Resources [Disable("x:y")]
+            Templates [Enable("x:{y}")]
+            Prompts [Remove("a"), Insert(Prompt(DynamicPrompt { name: "b", .. }))]
+            List(Tools)
+            List(Prompts)
+            List(Resources)
+            Resource("x:y")
+            shut down"#]].assert_eq(&lines);
+    }
+}

@@ -147,6 +147,15 @@ impl Options {
     };
 }
 
+/// What stands beside a prompt or template, so that a completer can refer to it: what `#[completer(prompt = …)]` reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// The type of the function item.
+    pub function: TypeId,
+    /// Its parameters.
+    pub parameters: &'static [ParameterMeta],
+}
+
 /// What a completer says it completes.
 #[derive(Debug)]
 pub struct Completes {

@@ -287,8 +287,7 @@ const fn no_scheme(text: &str) -> Verdict {
     Verdict::wrong(&[
         "URI `",
         text,
-        "` has no scheme; write one, as in `notes:///`",
-        text,
+        "` has no scheme; write one, as in `notes:///all`",
     ])
 }
 

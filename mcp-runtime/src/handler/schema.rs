@@ -74,7 +74,7 @@ impl Properties {
                 .ok(),
             Some(DefaultValue::Rust { json, .. }) => json()
                 .map_err(|error| {
-                    problems.push(format!("the default cannot be written as JSON: {error}"))
+                    problems.push(format!("the default cannot be written as JSON: {error}"));
                 })
                 .ok(),
             None => None,
@@ -151,7 +151,7 @@ fn boolean(allowed: bool) -> Value {
     Value::Object(object)
 }
 
-/// The name of a type is no title anybody wrote; titles with a space or in lower case are.
+/// A root schema is titled with the name of its type, which nobody wrote as a title.
 fn drop_type_title(schema: &mut Value) {
     if let Some(object) = schema.as_object_mut()
         && let Some(Value::String(title)) = object.get("title")
@@ -163,7 +163,6 @@ fn drop_type_title(schema: &mut Value) {
 }
 
 fn normalise(schema: &mut Value, null: Null) {
-    drop_type_title(schema);
     let Some(object) = schema.as_object_mut() else {
         return;
     };

@@ -81,6 +81,10 @@ mod tests {
                 None,
             ),
             (
+                r#"{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":null},"sampling":null,"experimental":null},"clientInfo":{"name":"c","version":"1","title":null,"icons":null}}"#,
+                None,
+            ),
+            (
                 r#"{"protocolVersion":1,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#,
                 Some("protocolVersion"),
             ),

@@ -775,6 +775,7 @@ mod tests {
     fn all_problems_come_together_with_their_places() {
         let mut resource = definition(Kind::Resource, "r", 5, TypeId::of::<Function<5>>());
         resource.options.uri = "no scheme";
+        resource.parameters = Box::leak(Box::new([parameter::<String, _>("id", "")]));
         let mut state = tool::<3>("c");
         state.parameters = Box::leak(Box::new([
             parameter::<State<Notes>, _>("db", ""),
@@ -800,6 +801,7 @@ mod tests {
                   src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type
                   src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`
                   src/a.rs:5:1: resource `no scheme`: the address `no scheme` has no scheme; write one, such as `notes:///today`
+                  src/a.rs:5:1: resource `no scheme`: parameter `id` would never be given: an address without variables has no arguments; use `#[resource_template]`, or take an injected value
                   src/a.rs:6:1: resource template `notes:///{id`: invalid template: an expression is not closed; add `}`"#]],
         );
     }

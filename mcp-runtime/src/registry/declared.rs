@@ -124,6 +124,13 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
     let meta = meta(definition, &mut problems);
     problems.extend(address(options.uri));
     let decoder = decoder(definition, Style::Text, None, &mut problems);
+    for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
+        problems.push(format!(
+            "parameter `{}` would never be given: an address without variables has no arguments; use \
+             `#[resource_template]`, or take an injected value",
+            argument.name
+        ));
+    }
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
         return Err(problems);
     };

@@ -59,7 +59,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
             validator: Some(validator),
         },
         timeout: definition.timeout,
-        requires: definition.requires.into(),
+        requires: Box::default(),
         pace: Arc::default(),
     })
 }

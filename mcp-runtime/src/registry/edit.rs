@@ -166,7 +166,7 @@ fn edit<E: Entry>(
                     if let Some(gone) = gone.get_mut(index) {
                         *gone = true;
                     }
-                    // Taking away what nobody saw changes no list, but it does change what may be enabled.
+                    // Also if it was disabled: one notice too many does no harm.
                     changed = true;
                 }
             }

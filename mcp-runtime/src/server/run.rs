@@ -16,7 +16,9 @@ impl Server {
     /// output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         log_to_stderr();
-        self.serve(Stdio::open()?).await
+        let (dispatcher, shared) = self.start()?;
+        let shutdown = shared.shutdown().clone();
+        transport::serve_until_signal(Stdio::open()?, dispatcher, shutdown).await
     }
 
     /// Runs the server over `transport` until that has no more connections, or

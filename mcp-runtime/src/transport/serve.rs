@@ -111,3 +111,122 @@ fn is_passing(error: &io::Error) -> bool {
     ];
     out_of_descriptors || kinds.contains(&error.kind())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::transport::duplex::tests::fake::Fake;
+
+    const ECHO: &[u8] = b"{\"id\":1,\"method\":\"echo\"}\n";
+
+    async fn line(stream: impl tokio::io::AsyncRead + Unpin) -> String {
+        let mut line = String::new();
+        let mut reader = BufReader::new(stream);
+        reader.read_line(&mut line).await.unwrap();
+        line
+    }
+
+    #[tokio::test]
+    async fn a_client_in_memory_is_served_until_it_goes() {
+        let (transport, mut client) = crate::transport::memory();
+        let fake = Fake::new(Limits::default());
+        let server = tokio::spawn(serve(transport, fake, CancellationToken::new()));
+        client.write_all(ECHO).await.unwrap();
+        assert_eq!(line(&mut client).await, "{\"id\":1,\"result\":\"echo\"}\n");
+        drop(client);
+        server.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn clients_of_a_socket_have_ids_of_their_own_and_end_with_the_server() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shutdown = CancellationToken::new();
+        let fake = Fake::new(Limits::default());
+        let server = tokio::spawn(serve(listener, fake, shutdown.clone()));
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client.write_all(ECHO).await.unwrap();
+            clients.push(client);
+        }
+        for client in &mut clients {
+            assert_eq!(line(client).await, "{\"id\":1,\"result\":\"echo\"}\n");
+        }
+        drop(clients.pop());
+        shutdown.cancel();
+        for mut client in clients {
+            let mut rest = String::new();
+            client.read_to_string(&mut rest).await.unwrap();
+            assert_eq!(rest, "{\"end\":true}\n");
+        }
+        server.await.unwrap().unwrap();
+    }
+
+    /// Yields what is sent to it, at most two at a time; notes that it was asked.
+    struct Two(mpsc::Receiver<io::Result<DuplexStream>>, Arc<AtomicBool>);
+
+    impl Transport for Two {
+        async fn accept(&mut self) -> Option<io::Result<Connection>> {
+            self.1.store(true, SeqCst);
+            let stream = self.0.recv().await?;
+            Some(stream.map(Connection::from_stream))
+        }
+
+        fn most_connections(&self) -> usize {
+            2
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_accepted_while_there_are_as_many_clients_as_there_may_be() {
+        let (sender, receiver) = mpsc::channel(8);
+        let asked = Arc::new(AtomicBool::new(false));
+        let fake = Fake::new(Limits::default());
+        let transport = Two(receiver, Arc::clone(&asked));
+        let server = tokio::spawn(serve(transport, fake, CancellationToken::new()));
+        // An error that is about one client only does not end the server.
+        sender
+            .send(Err(io::ErrorKind::ConnectionAborted.into()))
+            .await
+            .unwrap();
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            let (server, mut client) = tokio::io::duplex(1_024);
+            sender.send(Ok(server)).await.unwrap();
+            client.write_all(ECHO).await.unwrap();
+            clients.push(client);
+        }
+        line(&mut clients[0]).await;
+        line(&mut clients[1]).await;
+        asked.store(false, SeqCst);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!asked.load(SeqCst));
+        drop(clients.remove(0));
+        line(&mut clients[1]).await;
+        drop((sender, clients));
+        server.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_transport_that_fails_fails_the_server() {
+        let (sender, receiver) = mpsc::channel(8);
+        sender
+            .send(Err(io::ErrorKind::PermissionDenied.into()))
+            .await
+            .unwrap();
+        let transport = Two(receiver, Arc::default());
+        let fake = Fake::new(Limits::default());
+        let error = serve(transport, fake, CancellationToken::new())
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Io);
+    }
+}

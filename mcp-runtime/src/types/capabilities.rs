@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::types::Meta;
+use crate::types::common::null_is_default;
 
 /// What the client can be asked for.
 ///
@@ -23,10 +24,18 @@ pub struct ClientCapabilities {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
     /// Anything non-standard.
-    #[serde(default, skip_serializing_if = "Meta::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "Meta::is_empty"
+    )]
     pub experimental: Meta,
     /// Extensions and their settings, by identifier.
-    #[serde(default, skip_serializing_if = "Meta::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "Meta::is_empty"
+    )]
     pub extensions: Meta,
 }
 
@@ -36,7 +45,11 @@ pub struct ClientCapabilities {
 #[non_exhaustive]
 pub struct RootsCapability {
     /// It also says when they change. Legacy era only.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(
+        default,
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub list_changed: bool,
 }
 

@@ -1,17 +1,16 @@
 //! From a line to a decision: messages, arrays of messages, calls that have to wait, calls that are taken back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::errors;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, State, abort};
 use crate::transport::peer::{Parsed, Peer, Verdict};
 
-/// The code of a call that is refused because too many wait. JSON-RPC and the protocol leave it to applications; the
-/// number is the one HTTP has for the same.
-const TOO_MANY: i32 = 429;
-/// When a refused client may try again.
-const RETRY_AFTER_MS: u64 = 1_000;
+/// When a client that was refused may try again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl<P: Peer> Channel<P> {
     /// Handles a line.
@@ -141,8 +140,7 @@ impl<P: Peer> Channel<P> {
             let job = new_job(state, id, batch, text);
             return state.in_flight.enqueue(job);
         }
-        let data = serde_json::json!({ "retryAfterMs": RETRY_AFTER_MS });
-        let error = ErrorObject::new(TOO_MANY, "too many requests are waiting").with_data(data);
+        let error = errors::too_many("requests", RETRY_AFTER);
         let mut message = Vec::new();
         let id = RequestId::from_valid(id);
         self.peer.error(&mut message, Some(&id), &error);

@@ -12,7 +12,7 @@ mod lines;
 mod outgoing;
 mod running;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::io;
 use std::panic::AssertUnwindSafe;

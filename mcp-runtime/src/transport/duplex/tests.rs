@@ -1,6 +1,6 @@
 //! The engine with a protocol made for tests: lines in, lines out.
 
-mod fake;
+pub(in crate::transport) mod fake;
 
 use std::time::Duration;
 
@@ -309,6 +309,53 @@ async fn calls_that_are_cancelled_at_random_are_answered_at_most_once_and_others
     for id in (-1..3_000).filter(|id| !cancelled.contains(id)) {
         assert!(seen.contains(&id), "{id} was not answered");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn no_answer_is_lost_or_doubled_while_the_lead_changes() {
+    let client = Client::new(Limits::default());
+    let (mut reader, mut writer) = client.split();
+    let sending = tokio::spawn(async move {
+        for id in 0..400_i64 {
+            let method = if id % 20 == 0 {
+                "block_shortly"
+            } else {
+                "yield"
+            };
+            writer.send(&call(id, method)).await;
+            if id % 40 == 20 || id % 7 == 0 {
+                writer.send(&cancel(id)).await;
+                writer.cancelled.push(id);
+            }
+        }
+        writer.end().await;
+        writer.cancelled
+    });
+    let mut seen = std::collections::HashSet::new();
+    while let Some(answer) = reader.try_receive().await {
+        if let Some(id) = answer["id"].as_i64() {
+            assert!(seen.insert(id), "{id} was answered twice");
+            assert_eq!(answer["error"], json!(null), "{id}");
+        }
+    }
+    let cancelled = sending.await.unwrap();
+    for id in (0..400).filter(|id| !cancelled.contains(id)) {
+        assert!(seen.contains(&id), "{id} was not answered");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn timers_go_on_while_handlers_block() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "block")).await;
+    let began = std::time::Instant::now();
+    for id in 2..12 {
+        client.send(&call(id, "sleep_short")).await;
+        assert_eq!(client.receive().await["id"], id);
+    }
+    assert!(began.elapsed() < 10 * SHORT, "{:?}", began.elapsed());
+    client.unblock();
+    assert_eq!(client.receive().await["id"], 1);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -104,7 +104,7 @@ fn reopen(pipe: &OwnedFd, access: OFlags) -> Option<OwnedFd> {
     if u64::try_from(file_system) != Ok(PIPES) {
         return None;
     }
-    let path = format!("/proc/self/fd/{}", pipe.as_fd().as_raw_fd());
+    let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
     let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
     open(path, flags, Mode::empty()).ok()
 }
@@ -112,6 +112,7 @@ fn reopen(pipe: &OwnedFd, access: OFlags) -> Option<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::os::fd::AsFd;
 
     use rustix::fs::fcntl_getfl;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -40,7 +40,7 @@ pub(super) fn ids(answers: &[Value]) -> Vec<i64> {
 }
 
 /// The server's side of the test.
-pub(super) struct Fake {
+pub(in crate::transport) struct Fake {
     limits: Limits,
     gate: Arc<Semaphore>,
     blocked: Arc<(Mutex<bool>, Condvar)>,
@@ -52,20 +52,20 @@ pub(super) struct Fake {
 }
 
 #[derive(Default)]
-pub(super) struct Session {
+pub(in crate::transport) struct Session {
     batch: bool,
     changed: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
-pub(super) struct Request<'m> {
+pub(in crate::transport) struct Request<'m> {
     id: Option<&'m str>,
     method: String,
     request: Option<String>,
     claim: bool,
 }
 
-pub(super) struct Call<'m> {
+pub(in crate::transport) struct Call<'m> {
     fake: Arc<Fake>,
     request: Request<'m>,
 }
@@ -192,6 +192,10 @@ impl Peer for Fake {
                 drop(guard);
                 return Begun::Done(done);
             }
+            "block_shortly" => {
+                std::thread::sleep(Duration::from_millis(15));
+                return Begun::Done(done);
+            }
             "panic_in_poll" => Box::pin(async { panic!("on purpose") }),
             "panic_later" => Box::pin(async {
                 tokio::task::yield_now().await;
@@ -273,7 +277,7 @@ impl Peer for Fake {
 }
 
 impl Fake {
-    fn new(limits: Limits) -> Arc<Self> {
+    pub(in crate::transport) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             limits,
             gate: Arc::new(Semaphore::new(0)),
