@@ -221,7 +221,7 @@ fn pixel() -> Vec<u8> {
 
 /// A file below the root.
 #[resource_template("tree:///{+path}", mime_type = "text/plain")]
-fn tree(path: SafePath) -> String {
+fn tree(path: &SafePath) -> String {
     format!("contents of {}", path.as_path().display())
 }
 
@@ -272,7 +272,7 @@ fn review(
     /// The code
     code: String,
     /// What it is written in
-    language: Language,
+    language: &Language,
     /// Framework in use
     #[complete(frameworks)]
     framework: Option<String>,
