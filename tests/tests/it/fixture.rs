@@ -206,7 +206,7 @@ async fn wait(shared: State<Shared>) -> &'static str {
 /// Runs longer than it may.
 #[tool(group = "fixture", timeout = "50ms")]
 async fn overrun() -> &'static str {
-    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
     "never"
 }
 
@@ -295,7 +295,7 @@ fn extra() -> &'static str {
 #[tool(group = "fixture")]
 fn who(ctx: &Context) -> String {
     ctx.client()
-        .map(|client| client.name.to_string())
+        .map(|client| client.name.clone())
         .unwrap_or_default()
 }
 
