@@ -390,13 +390,16 @@ impl Client {
     }
 
     /// Ends the input of the server.
-    pub fn close(&mut self) {
-        self.writer = None;
+    pub async fn close(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            // A server that has gone already has seen the end of its input.
+            let _ = writer.shutdown().await;
+        }
     }
 
     /// Ends the input and reads all that still comes.
     pub async fn finish(mut self) -> Vec<Value> {
-        self.close();
+        self.close().await;
         let mut rest = Vec::new();
         while let Some(message) = self.read().await {
             rest.push(message);

@@ -426,3 +426,10 @@ async fn frameworks(_partial: &str, language: Option<Colour>) -> Vec<String> {
 pub(crate) fn lonely() -> &'static str {
     "Alone."
 }
+
+/// Takes so long.
+#[tool(group = "fixture")]
+async fn pause(ms: u64) -> &'static str {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    "paused"
+}
