@@ -88,6 +88,9 @@ impl Dispatcher {
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Result<Answer<'m>, ErrorObject> {
+        if !params.is_object() {
+            return Err(errors::invalid_member("params", "an object"));
+        }
         match claim(&params) {
             Claim::Malformed(error) | Claim::Unsupported(error) => Err(error),
             Claim::Valid(modern) => {
