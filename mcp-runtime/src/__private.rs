@@ -2,13 +2,14 @@
 
 pub use crate::context::{Context, FromContext};
 pub use crate::handler::call::{
-    Call, Output, Refusal, Run, Running, completer, prompt, resource, tool,
+    Blocking, Call, Output, Refusal, Run, Running, blocking, completer, prompt, resource, running,
+    tool,
 };
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Submitted, named,
-    type_id_of,
+    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Reference,
+    Submitted, named, type_id_of,
 };
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;

@@ -4,36 +4,29 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::expand::handler::reference_name;
-use crate::expand::tokens::assert_verdict;
+use crate::expand::tokens::{assert_verdict, outside};
 use crate::expand::value::Fields;
-use crate::model::Kind;
-use crate::model::completer::{Completer, Target};
+use crate::model::completer::Completer;
 
 /// The fields of `Options`.
 pub(crate) fn options(completer: &Completer) -> TokenStream {
     let mut fields = Fields::default();
-    let completes = completer.target.as_ref().map(|target| {
-        let function = &target.function;
+    let target = completer.target.as_ref().map(|target| {
         let argument = &target.argument;
         quote!(__mcp::Completes {
-            target: || __mcp::type_id_of(&#function),
+            target: || __MCP_TARGET.function,
             argument: #argument,
         })
     });
-    fields.set_some("completes", completes);
+    fields.set_some("completes", target);
     fields.finish()
 }
 
-/// The argument it names is one of the prompt's or template's, and its first parameter takes text from the client.
-pub(crate) fn checks(completer: &Completer) -> TokenStream {
-    completer
-        .target
-        .as_ref()
-        .map(check_target)
-        .unwrap_or_default()
-}
-
-fn check_target(target: &Target) -> TokenStream {
+/// The prompt or template, in the one place that names it, and the check that it has the argument.
+pub(crate) fn checks(completer: &Completer, self_type: Option<&syn::Type>) -> TokenStream {
+    let Some(target) = &completer.target else {
+        return TokenStream::new();
+    };
     let argument = &target.argument;
     let mut reference = target.function.clone();
     let mut name = String::new();
@@ -41,12 +34,14 @@ fn check_target(target: &Target) -> TokenStream {
         name = last.ident.to_string();
         last.ident = reference_name(&last.ident);
     }
-    let kind = match target.kind {
-        Kind::ResourceTemplate => "resource template",
-        _ => "prompt",
-    };
-    assert_verdict(
+    let reference = outside(reference, self_type, "_");
+    let kind = target.kind.noun();
+    let check = assert_verdict(
         argument.span(),
-        &quote!(__mcp::rules::completed_argument(#kind, #name, #reference(), #argument)),
+        &quote!(__mcp::rules::completed_argument(#kind, #name, __MCP_TARGET.parameters, #argument)),
+    );
+    quote!(
+        const __MCP_TARGET: __mcp::Reference = #reference();
+        #check
     )
 }

@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::expand::parameter::Expanded;
-use crate::expand::tokens::{assert_verdict, at, outside};
+use crate::expand::tokens::{assert_verdict, at, option, outside};
 use crate::expand::{completer, prompt, resource, tool};
 use crate::model::handler::{Flavor, Options};
 use crate::model::{Handler, Kind};
@@ -62,13 +62,17 @@ pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     let mut name = reference_name(&handler.ident);
     name.set_span(at(handler.ident.span()));
     let statics = parameter_statics(&Expanded::all(handler));
+    let function = function_path(handler);
     Some(quote!(
         #(#cfgs)*
         #[doc(hidden)]
-        #visibility const fn #name() -> &'static [#runtime::__private::ParameterMeta] {
+        #visibility const fn #name() -> #runtime::__private::Reference {
             use #runtime::__private as __mcp;
             #statics
-            &__MCP_PARAMETERS
+            __mcp::Reference {
+                function: __mcp::type_id_of(&#function),
+                parameters: &__MCP_PARAMETERS,
+            }
         }
     ))
 }
@@ -89,10 +93,8 @@ fn parameter_table(handler: &Handler) -> TokenStream {
         return quote!(__MCP_PARAMETERS);
     }
     let name = reference_name(&handler.ident);
-    match &handler.self_type {
-        Some(ty) => quote!(<#ty>::#name()),
-        None => quote!(#name()),
-    }
+    let path = path_to(handler, &name);
+    quote!(#path().parameters)
 }
 
 /// What can be said at compile time.
@@ -112,7 +114,9 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     checks.extend(parameters.iter().map(Expanded::checks));
     match &handler.options {
         Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
-        Options::Completer(completer) => checks.extend(completer::checks(completer)),
+        Options::Completer(completer) => {
+            checks.extend(completer::checks(completer, handler.self_type.as_ref()));
+        }
         Options::Tool(_) | Options::Prompt(_) => {}
     }
     checks
@@ -131,17 +135,13 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
         Span::call_site(),
     );
     let name = &handler.name.value;
-    let description = match &handler.description {
-        Some(description) => outside(description, handler.self_type.as_ref(), "_"),
-        None => quote!(""),
-    };
+    let description = handler.description.as_ref().map_or_else(
+        || quote!(""),
+        |description| outside(description, handler.self_type.as_ref(), "_"),
+    );
     let function = function_path(handler);
-    let receiver = match (&handler.self_type, handler.has_receiver) {
-        (Some(ty), true) => {
-            quote!(::core::option::Option::Some(::core::any::TypeId::of::<#ty>()))
-        }
-        _ => quote!(::core::option::Option::None),
-    };
+    let receiver = handler.self_type.as_ref().filter(|_| handler.has_receiver);
+    let receiver = option(receiver.map(|ty| quote!(::core::any::TypeId::of::<#ty>())));
     let location = location(&handler.ident);
     let output = output(handler);
     let options = match &handler.options {
@@ -150,9 +150,10 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
         Options::Resource(resource) => resource::options(resource),
         Options::Completer(completer) => completer::options(completer),
     };
-    let table = match has_reference(handler) {
-        true => table.clone(),
-        false => quote!(&#table),
+    let table = if has_reference(handler) {
+        table.clone()
+    } else {
+        quote!(&#table)
     };
     let run = run(handler, parameters, &output);
     quote!(
@@ -170,11 +171,15 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
 
 /// The function as an expression.
 fn function_path(handler: &Handler) -> TokenStream {
-    let ident = &handler.ident;
-    match &handler.self_type {
-        Some(ty) => quote!(<#ty>::#ident),
-        None => quote!(#ident),
-    }
+    path_to(handler, &handler.ident)
+}
+
+/// What stands beside the handler, from outside of its `impl` block.
+fn path_to(handler: &Handler, name: &Ident) -> TokenStream {
+    handler
+        .self_type
+        .as_ref()
+        .map_or_else(|| quote!(#name), |ty| quote!(<#ty>::#name))
 }
 
 /// Where the name of the function stands. With the user's span, because `line!()` tells where it is called from.
@@ -188,10 +193,10 @@ fn location(ident: &Ident) -> TokenStream {
 
 /// The return type.
 fn output(handler: &Handler) -> TokenStream {
-    match &handler.output {
-        Some(ty) => outside(ty, handler.self_type.as_ref(), "_"),
-        None => quote!(()),
-    }
+    handler.output.as_ref().map_or_else(
+        || quote!(()),
+        |ty| outside(ty, handler.self_type.as_ref(), "_"),
+    )
 }
 
 /// How a call is started.
@@ -214,23 +219,26 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
         .filter(|_| handler.has_receiver)
         .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
     let call = call(handler, parameters);
+    let reply = |value: TokenStream| quote!(__mcp::#module::reply::<#output>(#value));
+    // Futures are spanned at the name of the function, which is where rustc then reports one that is not `Send`.
+    let span = handler.ident.span();
     let (variant, finish) = match handler.flavor {
-        Flavor::Sync => ("Sync", quote!(__mcp::#module::reply::<#output>(#call))),
-        Flavor::Blocking => (
-            "Blocking",
-            quote!(__mcp::#module::blocking::<#output, _>(move || #call)),
-        ),
-        Flavor::Async => {
-            let future = if borrows(handler) {
-                quote_spanned!(at(handler.ident.span())=> async move { #call.await })
-            } else {
-                call
-            };
+        Flavor::Sync => ("Sync", reply(call)),
+        Flavor::Blocking => {
+            let reply = reply(call);
+            ("Blocking", quote!(__mcp::blocking(move || #reply)))
+        }
+        Flavor::Async if borrows(handler) => {
+            let reply = reply(quote_spanned!(span=> #call.await));
             (
                 "Async",
-                quote!(__mcp::#module::boxed::<#output, _>(#future)),
+                quote_spanned!(span=> __mcp::running(async move { #reply })),
             )
         }
+        Flavor::Async => (
+            "Async",
+            quote_spanned!(span=> __mcp::#module::boxed::<#output, _>(#call)),
+        ),
     };
     let variant = Ident::new(variant, Span::call_site());
     quote!(__mcp::Run::#variant(|__mcp_call| {
@@ -242,12 +250,12 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
     }))
 }
 
-/// The call itself, spanned at the name of the function, which is where a future that is not `Send` is reported.
+/// The call itself.
 fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     let function = function_path(handler);
     let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));
     let arguments = parameters.iter().map(Expanded::argument);
-    quote_spanned!(at(handler.ident.span())=> #function(#receiver #(#arguments),*))
+    quote_spanned!(handler.ident.span()=> #function(#receiver #(#arguments),*))
 }
 
 /// Whether the future borrows, so that a block around it must own what is lent.

@@ -79,10 +79,10 @@ impl<'a> Expanded<'a> {
             Kind::Completer if self.index == 0 => "",
             _ => &parameter.name.value,
         };
-        let doc = match &parameter.description {
-            Some(description) => outside(description, self.handler.self_type.as_ref(), "static"),
-            None => quote!(""),
-        };
+        let doc = parameter.description.as_ref().map_or_else(
+            || quote!(""),
+            |description| outside(description, self.handler.self_type.as_ref(), "static"),
+        );
         let constraints = (!parameter.constraints.is_empty() || parameter.example.is_some())
             .then(|| constraints(&parameter.constraints, parameter.example.as_deref()))
             .map(|constraints| quote!(.constraints(#constraints)));

@@ -71,9 +71,10 @@ pub(crate) fn checks(
             &quote!(__mcp::rules::timestamp(#time)),
         ));
     }
-    let verdict = match handler.kind {
-        Kind::ResourceTemplate => quote!(__mcp::rules::template(#uri, #parameters)),
-        _ => quote!(__mcp::rules::uri(#uri)),
+    let verdict = if handler.kind == Kind::ResourceTemplate {
+        quote!(__mcp::rules::template(#uri, #parameters))
+    } else {
+        quote!(__mcp::rules::uri(#uri))
     };
     checks.extend(assert_verdict(uri.span(), &verdict));
     for (index, parameter) in handler.parameters.iter().enumerate() {
@@ -96,11 +97,10 @@ fn parameter_check(
     index: usize,
     parameter: &Parameter,
 ) -> TokenStream {
-    let verdict = match kind {
-        Kind::ResourceTemplate => {
-            quote!(__mcp::rules::template_parameter(#uri, &#parameters[#index]))
-        }
-        _ => quote!(__mcp::rules::resource_parameter(&#parameters[#index])),
+    let verdict = if kind == Kind::ResourceTemplate {
+        quote!(__mcp::rules::template_parameter(#uri, &#parameters[#index]))
+    } else {
+        quote!(__mcp::rules::resource_parameter(&#parameters[#index]))
     };
     assert_verdict(parameter.name.span, &verdict)
 }

@@ -74,8 +74,8 @@ pub(crate) fn assert_verdict(span: Span, verdict: &TokenStream) -> TokenStream {
 
 /// `Some(tokens)` or `None`, by their full names.
 pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
-    match value {
-        Some(value) => quote!(::core::option::Option::Some(#value)),
-        None => quote!(::core::option::Option::None),
-    }
+    value.map_or_else(
+        || quote!(::core::option::Option::None),
+        |value| quote!(::core::option::Option::Some(#value)),
+    )
 }

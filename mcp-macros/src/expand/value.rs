@@ -30,12 +30,12 @@ pub(crate) fn icons(icons: &[Icon]) -> Option<TokenStream> {
         return None;
     }
     let icons = icons.iter().map(|icon| {
-        let src = &icon.src;
-        let mime_type = icon
+        let Icon { src, options } = icon;
+        let mime_type = options
             .mime_type
             .as_ref()
             .map(|mime_type| quote!(.with_mime_type(#mime_type)));
-        let sizes = icon
+        let sizes = options
             .sizes
             .iter()
             .flat_map(|sizes| {
@@ -47,13 +47,13 @@ pub(crate) fn icons(icons: &[Icon]) -> Option<TokenStream> {
                     .collect::<Vec<_>>()
             })
             .map(|size| quote!(.with_size(#size)));
-        let theme = icon.theme.map(|theme| match theme {
+        let theme = options.theme.map(|theme| match theme {
             Theme::Light => quote!(.with_theme(__mcp::IconTheme::Light)),
             Theme::Dark => quote!(.with_theme(__mcp::IconTheme::Dark)),
         });
         quote!(__mcp::Icon::new(#src) #mime_type #(#sizes)* #theme)
     });
-    Some(quote!(|| ::std::vec::Vec::from([#(#icons),*])))
+    Some(quote!(|| ::std::vec![#(#icons),*]))
 }
 
 /// A function that makes the `_meta` object.

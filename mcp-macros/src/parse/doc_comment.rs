@@ -35,7 +35,7 @@ fn as_text(expression: &syn::Expr) -> Option<String> {
 
 /// Joins the lines without the indentation they share, and without empty lines around them.
 fn join(texts: &[String]) -> String {
-    let lines = || texts.iter().flat_map(|text| text.lines());
+    let lines = || texts.iter().flat_map(|text| text.split('\n'));
     let indent = lines()
         .filter(|line| !line.trim().is_empty())
         .map(|line| line.len() - line.trim_start_matches(' ').len())

@@ -34,7 +34,7 @@ impl Parse for ImplBlock {
         let unsafety = input.parse()?;
         let impl_token = input.parse()?;
         let mut generics: syn::Generics = input.parse()?;
-        let of_trait = parse_trait(input)?;
+        let of_trait = parse_trait(input);
         let self_type = input.parse()?;
         generics.where_clause = input.parse()?;
         let content;
@@ -56,15 +56,13 @@ impl Parse for ImplBlock {
     }
 }
 
-fn parse_trait(input: ParseStream<'_>) -> syn::Result<Option<(syn::Path, syn::Token![for])>> {
+/// The `Trait for` of a head that has one.
+fn parse_trait(input: ParseStream<'_>) -> Option<(syn::Path, syn::Token![for])> {
     let fork = input.fork();
-    let head = fork
-        .parse::<syn::Path>()
-        .and_then(|path| Ok((path, fork.parse()?)));
-    if head.is_ok() {
-        input.advance_to(&fork);
-    }
-    Ok(head.ok())
+    let path = fork.parse::<syn::Path>().ok()?;
+    let for_token = fork.parse().ok()?;
+    input.advance_to(&fork);
+    Some((path, for_token))
 }
 
 impl Parse for Item {
@@ -100,9 +98,7 @@ fn is_function(input: ParseStream<'_>) -> bool {
 
 /// The block of a function, or the semicolon in its place.
 fn parse_body(input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    input
-        .parse::<TokenTree>()
-        .map(|tree| tree.into_token_stream())
+    input.parse::<TokenTree>().map(ToTokens::into_token_stream)
 }
 
 /// A constant or type reaches to its `;`, a macro call to its `;` or its braces.

@@ -115,10 +115,17 @@ impl FromMeta for Cache {
 pub(crate) struct Icons(pub(crate) Vec<Icon>);
 
 /// A picture.
-#[derive(Clone, Debug, FromMeta)]
+#[derive(Clone, Debug)]
 pub(crate) struct Icon {
-    /// Where it is.
     pub(crate) src: syn::LitStr,
+    pub(crate) options: IconOptions,
+}
+
+/// What stands in the parentheses of `icon(…)`.
+#[derive(Clone, Debug, Default, FromMeta)]
+pub(crate) struct IconOptions {
+    /// Where it is.
+    src: Option<syn::LitStr>,
     /// Its media type.
     pub(crate) mime_type: Option<syn::LitStr>,
     /// The sizes it suits, separated by spaces.
@@ -175,14 +182,19 @@ fn parse_icon(expression: &syn::Expr) -> Result<Icon> {
             ..
         }) => Ok(Icon {
             src: src.clone(),
-            mime_type: None,
-            sizes: None,
-            theme: None,
+            options: IconOptions::default(),
         }),
         syn::Expr::Call(call) if is_word(&call.func, "icon") => {
             let tokens = &call.args;
             let options = darling::ast::NestedMeta::parse_meta_list(quote::quote!(#tokens))?;
-            Icon::from_list(&options).map_err(|error| error.with_span(&call.func))
+            let options = IconOptions::from_list(&options)?;
+            match &options.src {
+                Some(src) => Ok(Icon {
+                    src: src.clone(),
+                    options,
+                }),
+                None => Err(Error::custom(ICON_FORM).with_span(&call.func)),
+            }
         }
         other => Err(Error::custom(ICON_FORM).with_span(other)),
     }

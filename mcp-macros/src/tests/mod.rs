@@ -1,1 +1,41 @@
-//! What the macros emit.
+//! What the macros emit, pretty-printed. Read a changed snapshot line by line before accepting it.
+
+mod completer;
+mod prompt;
+mod resource;
+mod server;
+mod tool;
+
+use expect_test::Expect;
+use proc_macro2::TokenStream;
+
+use crate::expand;
+use crate::model::Kind;
+
+/// Expands an attribute on a function.
+#[track_caller]
+fn check(kind: Kind, options: &str, item: &str, expected: &Expect) {
+    check_tokens(
+        expand::function(kind, tokens(options), tokens(item)),
+        expected,
+    );
+}
+
+/// Expands `#[server]`.
+#[track_caller]
+fn check_server(item: &str, expected: &Expect) {
+    check_tokens(expand::server(TokenStream::new(), tokens(item)), expected);
+}
+
+#[track_caller]
+fn check_tokens(emitted: TokenStream, expected: &Expect) {
+    let text = match syn::parse2(emitted.clone()) {
+        Ok(file) => prettyplease::unparse(&file),
+        Err(_) => emitted.to_string(),
+    };
+    expected.assert_eq(&text);
+}
+
+fn tokens(text: &str) -> TokenStream {
+    text.parse().expect("a test writes tokens")
+}

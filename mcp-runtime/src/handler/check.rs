@@ -9,6 +9,13 @@
 //!
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
+mod explain;
+mod number;
+mod pattern;
+mod survey;
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -16,25 +23,24 @@ use std::fmt::Write as _;
 use regex_lite::Regex;
 use serde_json::{Map, Number, Value};
 
-use crate::handler::suggest::closest;
-
-/// The dialect that is spoken; a schema without `$schema` is taken to speak it.
-const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+use explain::{Cause, Found, Place, bounded, explain_choice, other, push};
+pub(crate) use explain::{missing, push_token, quote, unknown};
+pub(crate) use number::whole;
+use number::{canonical, compare, count, equal, is_multiple, is_of_type};
+pub(crate) use pattern::compile;
+use survey::Survey;
 
 /// Most places of a schema that are looked at for one value.
 const STEPS: u32 = 500_000;
+
 /// Deepest nesting of schemas while a value is checked.
 const DEPTH: u32 = 192;
+
 /// Most faults that are collected; more would help nobody.
 const FAULTS: usize = 100;
+
 /// Most lines [`describe`] writes.
 const LINES: usize = 20;
-/// Longest piece of a value that is quoted back, in characters.
-const QUOTED: usize = 60;
-/// Most allowed values that are listed.
-const LISTED: usize = 12;
-/// Longest pattern, in bytes, and most memory one may compile to.
-const PATTERN: usize = 4096;
 
 /// One thing that is wrong with the arguments of a call, in words a model can act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +107,7 @@ impl Validator {
     pub(crate) fn new(schema: Value) -> Result<Self, String> {
         let mut survey = Survey::default();
         survey.schema(&schema, &mut String::new(), 0)?;
-        let references = survey.resolve(&schema)?;
+        let references = survey.resolve()?;
         Ok(Self {
             patterns: survey.patterns,
             references,
@@ -140,454 +146,6 @@ impl Validator {
             return vec![Fault::new(place.pointer(), "too complex to be checked")];
         }
         found.into_iter().map(Found::into_fault).collect()
-    }
-}
-
-/// What is gathered while a schema is looked through for the first time.
-#[derive(Default)]
-struct Survey {
-    patterns: HashMap<String, Regex>,
-    anchors: HashMap<String, String>,
-    /// Each reference and where it stands.
-    references: Vec<(String, String)>,
-    root_id: Option<String>,
-    tracks: bool,
-    count: usize,
-}
-
-/// Most subschemas in one schema.
-const SUBSCHEMAS: usize = 20_000;
-
-impl Survey {
-    fn schema(&mut self, schema: &Value, at: &mut String, depth: u32) -> Result<(), String> {
-        self.count = self.count.saturating_add(1);
-        if depth > DEPTH || self.count > SUBSCHEMAS {
-            return Err(problem(at, "the schema is too deep or too large"));
-        }
-        let object = match schema {
-            Value::Bool(_) => return Ok(()),
-            Value::Object(object) => object,
-            other => {
-                let message = format!("a schema is an object or a boolean, not {}", quote(other));
-                return Err(problem(at, &message));
-            }
-        };
-        for (keyword, value) in object {
-            let length = at.len();
-            push_token(at, keyword);
-            self.keyword(keyword, value, at, depth)?;
-            at.truncate(length);
-        }
-        Ok(())
-    }
-
-    fn keyword(
-        &mut self,
-        keyword: &str,
-        value: &Value,
-        at: &mut String,
-        depth: u32,
-    ) -> Result<(), String> {
-        let wrong = |expected: &str| {
-            Err(problem(
-                at,
-                &format!("expected {expected}, found {}", quote(value)),
-            ))
-        };
-        match keyword {
-            "$schema" => match value.as_str() {
-                Some(dialect) if dialect.trim_end_matches('#') == DIALECT => Ok(()),
-                _ => wrong(&format!(
-                    "\"{DIALECT}\", the only dialect that is understood"
-                )),
-            },
-            "$id" => match value.as_str() {
-                Some(id) if depth == 0 => {
-                    self.root_id = Some(id.trim_end_matches('#').to_owned());
-                    Ok(())
-                }
-                Some(_) => Err(problem(at, "`$id` is understood at the root only")),
-                None => wrong("a string"),
-            },
-            "$ref" => match value.as_str() {
-                Some(reference) => {
-                    self.references.push((reference.to_owned(), at.clone()));
-                    Ok(())
-                }
-                None => wrong("a string"),
-            },
-            "$anchor" => match value.as_str() {
-                Some(anchor) => {
-                    let home = at.rsplit_once('/').map_or("", |(home, _)| home);
-                    match self.anchors.insert(anchor.to_owned(), home.to_owned()) {
-                        None => Ok(()),
-                        Some(_) => Err(problem(at, "this anchor is used twice")),
-                    }
-                }
-                None => wrong("a string"),
-            },
-            "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" => Err(
-                problem(at, "dynamic references are not supported; use `$ref`"),
-            ),
-            "type" => {
-                let known = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
-                match value {
-                    Value::Array(names) if !names.is_empty() && names.iter().all(known) => Ok(()),
-                    name if known(name) => Ok(()),
-                    _ => wrong("the name of a type or a list of such names"),
-                }
-            }
-            "enum" => {
-                if value.is_array() {
-                    Ok(())
-                } else {
-                    wrong("a list")
-                }
-            }
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                if value.is_number() {
-                    Ok(())
-                } else {
-                    wrong("a number")
-                }
-            }
-            "multipleOf" => match value.as_f64() {
-                Some(number) if number > 0.0 => Ok(()),
-                _ => wrong("a number above 0"),
-            },
-            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
-            | "maxProperties" | "minContains" | "maxContains" => {
-                if count(value).is_some() {
-                    Ok(())
-                } else {
-                    wrong("a whole number from 0")
-                }
-            }
-            "uniqueItems" => {
-                if value.is_boolean() {
-                    Ok(())
-                } else {
-                    wrong("a boolean")
-                }
-            }
-            "required" => {
-                if value
-                    .as_array()
-                    .is_some_and(|names| names.iter().all(Value::is_string))
-                {
-                    Ok(())
-                } else {
-                    wrong("a list of names")
-                }
-            }
-            "dependentRequired" => {
-                let names = |value: &Value| {
-                    value
-                        .as_array()
-                        .is_some_and(|names| names.iter().all(Value::is_string))
-                };
-                if value
-                    .as_object()
-                    .is_some_and(|object| object.values().all(names))
-                {
-                    Ok(())
-                } else {
-                    wrong("an object of lists of names")
-                }
-            }
-            "pattern" => match value.as_str() {
-                Some(pattern) => self.pattern(pattern, at),
-                None => wrong("a regular expression"),
-            },
-            "not"
-            | "if"
-            | "then"
-            | "else"
-            | "items"
-            | "contains"
-            | "additionalProperties"
-            | "propertyNames" => self.schema(value, at, depth.saturating_add(1)),
-            "unevaluatedProperties" | "unevaluatedItems" => {
-                self.tracks = true;
-                self.schema(value, at, depth.saturating_add(1))
-            }
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" => match value.as_array() {
-                Some(schemas) if !schemas.is_empty() => {
-                    for (index, schema) in schemas.iter().enumerate() {
-                        let length = at.len();
-                        let _ = write!(at, "/{index}");
-                        self.schema(schema, at, depth.saturating_add(1))?;
-                        at.truncate(length);
-                    }
-                    Ok(())
-                }
-                _ => wrong("a list of schemas, not empty"),
-            },
-            "$defs" | "definitions" | "properties" | "patternProperties" | "dependentSchemas" => {
-                let Some(schemas) = value.as_object() else {
-                    return wrong("an object of schemas");
-                };
-                for (name, schema) in schemas {
-                    let length = at.len();
-                    push_token(at, name);
-                    if keyword == "patternProperties" {
-                        self.pattern(name, at)?;
-                    }
-                    self.schema(schema, at, depth.saturating_add(1))?;
-                    at.truncate(length);
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn pattern(&mut self, pattern: &str, at: &str) -> Result<(), String> {
-        if !self.patterns.contains_key(pattern) {
-            let regex = compile(pattern).map_err(|error| problem(at, &error))?;
-            self.patterns.insert(pattern.to_owned(), regex);
-        }
-        Ok(())
-    }
-
-    fn resolve(&self, root: &Value) -> Result<HashMap<String, String>, String> {
-        let mut resolved = HashMap::new();
-        for (reference, at) in &self.references {
-            if resolved.contains_key(reference) {
-                continue;
-            }
-            let local = self
-                .root_id
-                .as_deref()
-                .and_then(|id| reference.strip_prefix(id))
-                .unwrap_or(reference);
-            let fragment = match local.strip_prefix('#') {
-                Some(fragment) => fragment,
-                None if local.is_empty() => "",
-                None => {
-                    let message = format!(
-                        "reference \"{reference}\" leaves the document; only references within it are followed"
-                    );
-                    return Err(problem(at, &message));
-                }
-            };
-            let fragment = percent_decode(fragment)
-                .ok_or_else(|| problem(at, &format!("reference \"{reference}\" is not valid")))?;
-            let pointer = if fragment.is_empty() || fragment.starts_with('/') {
-                Some(fragment).filter(|pointer| {
-                    root.pointer(pointer)
-                        .is_some_and(|value| value.is_object() || value.is_boolean())
-                })
-            } else {
-                self.anchors.get(&fragment).cloned()
-            };
-            let Some(pointer) = pointer else {
-                return Err(problem(
-                    at,
-                    &format!("reference \"{reference}\" leads nowhere"),
-                ));
-            };
-            resolved.insert(reference.clone(), pointer);
-        }
-        Ok(resolved)
-    }
-}
-
-fn problem(at: &str, message: &str) -> String {
-    format!("{}: {message}", if at.is_empty() { "/" } else { at })
-}
-
-fn percent_decode(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    super::template::decode(text)
-}
-
-/// Compiles a pattern as JSON Schema means it: found anywhere, Unicode scalar values, linear time.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
-    if pattern.len() > PATTERN {
-        return Err(format!("the pattern is longer than {PATTERN} bytes"));
-    }
-    regex_lite::RegexBuilder::new(&translate(pattern))
-        .size_limit(1 << 20)
-        .build()
-        .map_err(|error| format!("pattern `{pattern}` is not supported: {error}"))
-}
-
-/// From ECMA-262 to what the expression engine reads, where the two spell the same thing differently.
-fn translate(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len());
-    let mut characters = pattern.chars().peekable();
-    let mut in_class = false;
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => match characters.next() {
-                Some('/') => out.push('/'),
-                Some('-') => out.push_str("\\-"),
-                Some('u') if characters.peek() != Some(&'{') => {
-                    let digits: String = characters.by_ref().take(4).collect();
-                    let _ = write!(out, "\\x{{{digits}}}");
-                }
-                Some('u') => out.push_str("\\x"),
-                Some('c') => match characters.next() {
-                    Some(control) if control.is_ascii_alphabetic() => {
-                        let _ = write!(out, "\\x{{{:x}}}", u32::from(control) & 0x1f);
-                    }
-                    other => {
-                        out.push_str("\\c");
-                        out.extend(other);
-                    }
-                },
-                // A word of ECMA-262 is ASCII, and so it is here; its white space has members beyond ASCII.
-                Some('s') if !in_class => out.push_str(r"[\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
-                Some('S') if !in_class => out.push_str(r"[^\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
-                Some(other) => {
-                    out.push('\\');
-                    out.push(other);
-                }
-                None => out.push('\\'),
-            },
-            '[' if in_class => out.push_str("\\["),
-            '[' => {
-                in_class = true;
-                out.push('[');
-                if characters.peek() == Some(&'^') {
-                    characters.next();
-                    out.push('^');
-                }
-            }
-            ']' if in_class => {
-                in_class = false;
-                out.push(']');
-            }
-            '&' | '~' if in_class => {
-                out.push('\\');
-                out.push(character);
-            }
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-const TYPES: [&str; 7] = [
-    "null", "boolean", "integer", "number", "string", "array", "object",
-];
-
-/// Where a value stands, as a list that lives on the stack and is written out only for a fault.
-enum Place<'a> {
-    Root,
-    Key(&'a Place<'a>, &'a str),
-    Index(&'a Place<'a>, usize),
-}
-
-impl Place<'_> {
-    fn pointer(&self) -> String {
-        let mut text = String::new();
-        self.write(&mut text);
-        text
-    }
-
-    fn write(&self, out: &mut String) {
-        match self {
-            Self::Root => {}
-            Self::Key(parent, key) => {
-                parent.write(out);
-                push_token(out, key);
-            }
-            Self::Index(parent, index) => {
-                parent.write(out);
-                let _ = write!(out, "/{index}");
-            }
-        }
-    }
-}
-
-/// Appends one reference token of a JSON pointer.
-pub(crate) fn push_token(out: &mut String, token: &str) {
-    out.push('/');
-    for character in token.chars() {
-        match character {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            other => out.push(other),
-        }
-    }
-}
-
-/// A fault before it is put into words, so that the branches of a choice can be compared and merged.
-struct Found {
-    pointer: String,
-    cause: Cause,
-    received: String,
-}
-
-enum Cause {
-    /// None of these types.
-    Type(Vec<String>),
-    /// None of these values; `closest` is the text that was received, if it was text.
-    Value {
-        allowed: Vec<Value>,
-        text: Option<String>,
-    },
-    /// Anything else, in words.
-    Other(String),
-}
-
-impl Found {
-    fn into_fault(self) -> Fault {
-        let message = match self.cause {
-            Cause::Other(message) => message,
-            Cause::Type(expected) => {
-                format!("expected {}, received {}", either(&expected), self.received)
-            }
-            Cause::Value { allowed, text } => {
-                unknown_value(&allowed, text.as_deref(), &self.received)
-            }
-        };
-        Fault {
-            pointer: self.pointer,
-            message,
-        }
-    }
-}
-
-fn unknown_value(allowed: &[Value], text: Option<&str>, received: &str) -> String {
-    let names = allowed.iter().filter_map(Value::as_str);
-    if let Some(name) = text.and_then(|text| closest(text, names)) {
-        return format!("unknown value {received}; did you mean \"{name}\"?");
-    }
-    if let [only] = allowed {
-        return format!("expected {}, received {received}", quote(only));
-    }
-    let mut listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
-    if let Some(more) = allowed.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        listed.push(format!("{more} more"));
-    }
-    format!("unknown value {received}; allowed: {}", listed.join(", "))
-}
-
-fn either(names: &[String]) -> String {
-    match names {
-        [] => "nothing".to_owned(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
-    }
-}
-
-/// A value as JSON, cut to a sensible length.
-pub(crate) fn quote(value: &Value) -> String {
-    match value {
-        Value::Array(items) if items.is_empty() => "[]".to_owned(),
-        Value::Array(items) => format!("an array of {}", items.len()),
-        Value::Object(members) if members.is_empty() => "{}".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        Value::String(text) if text.chars().nth(QUOTED).is_some() => {
-            let start: String = text.chars().take(QUOTED).collect();
-            format!("{}…", Value::String(start))
-        }
-        scalar => scalar.to_string(),
     }
 }
 
@@ -645,18 +203,13 @@ impl<'s> Check<'s> {
     }
 
     fn spend(&mut self, steps: usize) -> bool {
-        match self
-            .steps
-            .checked_sub(u32::try_from(steps).unwrap_or(u32::MAX))
-        {
-            Some(left) => {
-                self.steps = left;
-                true
-            }
-            None => {
-                self.exhausted = true;
-                false
-            }
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+        if let Some(left) = self.steps.checked_sub(steps) {
+            self.steps = left;
+            true
+        } else {
+            self.exhausted = true;
+            false
         }
     }
 
@@ -1108,186 +661,18 @@ impl<'s> Check<'s> {
     }
 }
 
-/// Says what is wrong with a value that fits no branch: the types or values of all of them, or what the closest lacks.
-fn explain_choice(
-    mut failed: Vec<Vec<Found>>,
-    place: &Place<'_>,
-    value: &Value,
-    found: &mut Vec<Found>,
-) {
-    let pointer = place.pointer();
-    // A null branch says no more than that the value may be left out.
-    if failed.len() > 1 {
-        failed.retain(|wrong| !matches!(wrong.as_slice(), [Found { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
-    }
-    let wrong_type = |wrong: &[Found]| matches!(wrong, [Found { cause: Cause::Type(_), pointer: at, .. }] if *at == pointer);
-    if failed.iter().all(|wrong| wrong_type(wrong)) {
-        let mut names: Vec<String> = Vec::new();
-        for cause in failed.into_iter().flatten().map(|found| found.cause) {
-            if let Cause::Type(more) = cause {
-                for name in more {
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
-            }
-        }
-        push(found, place, Cause::Type(names), value);
-        return;
-    }
-    failed.retain(|wrong| !wrong_type(wrong));
-    // The tag of a tagged union: if every branch misses it at the same place, name them all.
-    let tag = |wrong: &[Found]| {
-        wrong.iter().find_map(|found| {
-            matches!(found.cause, Cause::Value { .. }).then(|| found.pointer.clone())
-        })
-    };
-    let first_tag = failed.first().and_then(|wrong| tag(wrong));
-    if failed.len() > 1 && first_tag.is_some() && failed.iter().all(|wrong| tag(wrong) == first_tag)
-    {
-        let mut merged: Option<Found> = None;
-        for item in failed.into_iter().flatten() {
-            if Some(&item.pointer) != first_tag.as_ref() {
-                continue;
-            }
-            match (&mut merged, item) {
-                (
-                    Some(Found {
-                        cause: Cause::Value { allowed, .. },
-                        ..
-                    }),
-                    Found {
-                        cause: Cause::Value { allowed: more, .. },
-                        ..
-                    },
-                ) => allowed.extend(more),
-                (
-                    none @ None,
-                    item @ Found {
-                        cause: Cause::Value { .. },
-                        ..
-                    },
-                ) => *none = Some(item),
-                _ => {}
-            }
-        }
-        found.extend(merged);
-        return;
-    }
-    // Otherwise the branch whose tag fits, and of those the one with the least to change.
-    let forms = failed.len();
-    let best = failed
-        .into_iter()
-        .min_by_key(|wrong| (tag(wrong).is_some(), wrong.len()));
-    for mut item in best.into_iter().flatten() {
-        if forms > 1
-            && item.pointer == pointer
-            && let Cause::Other(message) = &mut item.cause
-        {
-            message.push_str(&format!(" (in the closest of {forms} allowed forms)"));
-        }
-        if found.len() < FAULTS {
-            found.push(item);
-        }
-    }
-}
-
-fn push(found: &mut Vec<Found>, place: &Place<'_>, cause: Cause, value: &Value) {
-    if found.len() < FAULTS {
-        found.push(Found {
-            pointer: place.pointer(),
-            cause,
-            received: quote(value),
-        });
-    }
-}
-
-fn other(found: &mut Vec<Found>, place: &Place<'_>, message: String) {
-    push(found, place, Cause::Other(message), &Value::Null);
-}
-
-/// How to say that something required is not there.
-pub(crate) fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
-    let mut text = format!("missing {what} `{name}`");
-    let Some(schema) = schema else { return text };
-    if let Some(Value::Array(allowed)) = schema.get("enum") {
-        let listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
-        let _ = write!(text, "; allowed: {}", listed.join(", "));
-        if allowed.len() > LISTED {
-            let _ = write!(text, ", {} more", allowed.len() - LISTED);
-        }
-    } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
-        let _ = write!(text, "; expected {name}");
-    }
-    text
-}
-
-/// How to say that nothing of this name is known.
-pub(crate) fn unknown(what: &str, name: &str, names: &[&str]) -> String {
-    let shown = quote_name(name);
-    if let Some(suggestion) = closest(name, names.iter().copied()) {
-        return format!("unknown {what} `{shown}`; did you mean `{suggestion}`?");
-    }
-    let mut text = format!("unknown {what} `{shown}`");
-    if !names.is_empty() && names.len() <= LISTED {
-        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let _ = write!(text, "; known: {}", listed.join(", "));
-    }
-    text
-}
-
-/// A name that a peer chose, cut to a sensible length.
-fn quote_name(name: &str) -> String {
-    let mut shown: String = name
-        .chars()
-        .take(QUOTED)
-        .flat_map(char::escape_debug)
-        .collect();
-    if name.chars().nth(QUOTED).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-fn bounded(
-    size: usize,
-    minimum: Option<usize>,
-    maximum: Option<usize>,
-    unit: &str,
-    place: &Place<'_>,
-    found: &mut Vec<Found>,
-) {
-    if minimum.is_none_or(|minimum| size >= minimum)
-        && maximum.is_none_or(|maximum| size <= maximum)
-    {
-        return;
-    }
-    let allowed = match (minimum, maximum) {
-        (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
-        (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
-        (Some(minimum), None) => format!("at least {minimum}"),
-        (_, Some(maximum)) => format!("at most {maximum}"),
-        (None, None) => return,
-    };
-    let unit = match (unit, size) {
-        (unit, 1) => unit.to_owned(),
-        ("property", _) => "properties".to_owned(),
-        (unit, _) => format!("{unit}s"),
-    };
-    other(found, place, format!("{size} {unit}; allowed: {allowed}"));
-}
-
 fn numbers(
     keywords: &Map<String, Value>,
     number: &Number,
     place: &Place<'_>,
     found: &mut Vec<Found>,
 ) {
+    type Case = (&'static str, fn(Ordering) -> bool, &'static str);
     let bound = |name: &str| match keywords.get(name) {
         Some(Value::Number(bound)) => Some(bound),
         _ => None,
     };
-    let cases: [(&str, fn(Ordering) -> bool, &str); 4] = [
+    let cases: [Case; 4] = [
         ("minimum", Ordering::is_lt, "is less than"),
         ("maximum", Ordering::is_gt, "is more than"),
         ("exclusiveMinimum", Ordering::is_le, "is not more than"),
@@ -1310,161 +695,3 @@ fn numbers(
         );
     }
 }
-
-/// A keyword that counts something. Whole numbers may be written with a fraction of zero.
-fn count(value: &Value) -> Option<usize> {
-    let Value::Number(number) = value else {
-        return None;
-    };
-    match whole(number) {
-        Some(whole) => usize::try_from(whole).ok(),
-        None => None,
-    }
-}
-
-/// The number as an integer, if it is one.
-pub(crate) fn whole(number: &Number) -> Option<i128> {
-    if let Some(whole) = number.as_i128() {
-        return Some(whole);
-    }
-    let float = number.as_f64()?;
-    // 2^100 is far beyond what any integer type of ours holds and converts without loss.
-    if float.fract() == 0.0 && float.abs() < 1.267_650_600_228_229_4e30 {
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "whole and within range, just checked"
-        )]
-        return Some(float as i128);
-    }
-    None
-}
-
-fn compare(a: &Number, b: &Number) -> Ordering {
-    if let (Some(a), Some(b)) = (whole(a), whole(b)) {
-        return a.cmp(&b);
-    }
-    let (a, b) = (
-        a.as_f64().unwrap_or(f64::NAN),
-        b.as_f64().unwrap_or(f64::NAN),
-    );
-    a.partial_cmp(&b).unwrap_or(Ordering::Equal)
-}
-
-fn is_multiple(number: &Number, divisor: &Number) -> bool {
-    if let (Some(number), Some(divisor)) = (whole(number), whole(divisor)) {
-        return divisor != 0 && number % divisor == 0;
-    }
-    if let (Some((number, scale)), Some((divisor, other))) = (decimal(number), decimal(divisor)) {
-        let common = scale.max(other);
-        let raise = |mantissa: i128, scale: u32| {
-            10_i128
-                .checked_pow(common.checked_sub(scale)?)
-                .and_then(|factor| mantissa.checked_mul(factor))
-        };
-        if let (Some(number), Some(divisor)) = (raise(number, scale), raise(divisor, other)) {
-            return divisor != 0 && number % divisor == 0;
-        }
-    }
-    let quotient = number.as_f64().unwrap_or(f64::NAN) / divisor.as_f64().unwrap_or(f64::NAN);
-    quotient.is_finite() && quotient.fract() == 0.0
-}
-
-/// A number as a whole number divided by a power of ten, as it is written.
-fn decimal(number: &Number) -> Option<(i128, u32)> {
-    let text = number.to_string();
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-        None => (text.as_str(), 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let scale = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
-    match u32::try_from(scale) {
-        Ok(scale) => Some((digits, scale)),
-        Err(_) => Some((
-            10_i128
-                .checked_pow(scale.unsigned_abs())?
-                .checked_mul(digits)?,
-            0,
-        )),
-    }
-}
-
-fn is_of_type(expected: &Value, value: &Value) -> bool {
-    match expected {
-        Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
-        Value::String(name) => match (name.as_str(), value) {
-            ("null", Value::Null)
-            | ("boolean", Value::Bool(_))
-            | ("number", Value::Number(_))
-            | ("string", Value::String(_))
-            | ("array", Value::Array(_))
-            | ("object", Value::Object(_)) => true,
-            ("integer", Value::Number(number)) => {
-                whole(number).is_some() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
-            }
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Equality as JSON Schema has it: numbers by value, members in any order.
-fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter()
-                    .all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
-        }
-        (a, b) => a == b,
-    }
-}
-
-/// A text that is the same for equal values and for no others.
-fn canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Number(number) => match whole(number) {
-            Some(whole) => {
-                let _ = write!(out, "{whole}");
-            }
-            None => {
-                let _ = write!(out, "{number}");
-            }
-        },
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                canonical(item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        Value::Object(members) => {
-            let mut names: Vec<&String> = members.keys().collect();
-            names.sort_unstable();
-            out.push('{');
-            for name in names {
-                let _ = write!(out, "{name:?}:");
-                if let Some(member) = members.get(name) {
-                    canonical(member, out);
-                }
-                out.push(',');
-            }
-            out.push('}');
-        }
-        Value::String(text) => {
-            let _ = write!(out, "{text:?}");
-        }
-        Value::Null | Value::Bool(_) => {
-            let _ = write!(out, "{value}");
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -135,11 +135,11 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
     // A completer's own count is of what it did not send as well.
     let total = total.map_or(found, |total| total.max(found));
     values.truncate(MOST);
-    let mut completion = Completion::default();
-    completion.has_more = Some(total > u64::try_from(values.len()).unwrap_or(u64::MAX));
-    completion.total = Some(total);
-    completion.values = values;
-    completion
+    Completion {
+        has_more: Some(total > u64::try_from(values.len()).unwrap_or(u64::MAX)),
+        total: Some(total),
+        values,
+    }
 }
 
 fn fold(text: &str) -> impl Iterator<Item = char> + '_ {

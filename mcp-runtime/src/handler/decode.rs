@@ -6,28 +6,38 @@
 //!
 //! What schemas look like is left to [`schema`](super::schema), what is wrong with a value to [`check`](super::check).
 
+mod demand;
+mod forgive;
+mod header;
+mod root;
+mod scan;
+#[cfg(test)]
+mod tests;
+
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use regex_lite::Regex;
 use schemars::Schema;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::handler::call::Refusal;
-use crate::handler::check::{
-    Fault, Validator, compile, missing, push_token, quote, unknown, whole,
-};
-use crate::handler::constraint::{Bound, Constraints};
+use crate::handler::check::{Fault, Validator, missing, push_token, quote, unknown};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
-use crate::handler::schema::{HEADER, Properties, allows, candidates};
+use crate::handler::schema::{Properties, allows, candidates};
+use demand::Demand;
+use forgive::{forgive, unquoted, without_fractions};
+pub(crate) use header::HeaderArgument;
+use header::find_headers;
+use root::Root;
+use scan::{Borrowable, pointer_at, scan, skip, take};
 
 /// Most parameters of one function that come from the client: which of them were given is kept in 64 bits.
 const MOST: usize = 64;
+
 /// Most faults that are collected; more would help nobody.
 const FAULTS: usize = 100;
 
@@ -53,15 +63,6 @@ pub(crate) struct ArgumentInfo {
     /// The values of an `enum` or a `bool`, which complete by themselves.
     pub(crate) candidates: Vec<String>,
     pub(crate) completer: Option<(TypeId, &'static str)>,
-}
-
-/// An argument that a header mirrors.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeaderArgument {
-    /// The names on the way from the argument object to the value.
-    pub(crate) path: Vec<String>,
-    /// The header without `Mcp-Param-`.
-    pub(crate) header: String,
 }
 
 /// What is needed to decode the arguments of one function; made once, at start-up.
@@ -188,10 +189,8 @@ impl Decoder {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let properties = validator.schema().get("properties").and_then(Value::as_object);
-        let names = properties.into_iter().flat_map(Map::keys).cloned();
         let flattened = match flatten {
-            Some(_) => names.filter(|name| !wire.iter().any(|wire| wire.name == name)).collect(),
+            Some(_) => other_properties(validator.schema(), &wire),
             None => Vec::new(),
         };
         Ok(Self {
@@ -229,6 +228,10 @@ impl Decoder {
     /// # Errors
     ///
     /// If it is not an object of strings.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named for what is converted; the decoder only says how"
+    )]
     pub(crate) fn from_strings(&self, arguments: &str) -> Result<String, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
@@ -261,6 +264,10 @@ impl Decoder {
     }
 
     /// The same from the variables of a template.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named for what is converted; the decoder only says how"
+    )]
     pub(crate) fn from_pairs<'a>(
         &self,
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -281,7 +288,7 @@ impl Decoder {
                 Some(wire)
                     if !wire.accepts_text && serde_json::from_str::<&RawValue>(text).is_ok() =>
                 {
-                    out.push_str(text)
+                    out.push_str(text);
                 }
                 _ => {
                     let _ = write!(out, "{}", Value::from(text));
@@ -295,6 +302,10 @@ impl Decoder {
     /// As [`from_pairs`](Self::from_pairs), without the values that do not decode: a completion has to work with the
     /// earlier arguments as they are. `None` if a required argument is not among what is left, so that there is nothing
     /// to complete from.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named for what is converted; the decoder only says how"
+    )]
     pub(crate) fn from_decodable_pairs<'a>(
         &self,
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -567,7 +578,7 @@ impl Decoder {
                             && value.is_string()
                             && same_kind(&forgiven, self.property(wire.name)) =>
                     {
-                        shown = forgiven
+                        shown = forgiven;
                     }
                     Err(_) => {}
                 }
@@ -597,14 +608,24 @@ impl Decoder {
             faults.extend(explained);
             return;
         }
-        let message = match failure {
-            Some(error) => plain(&error),
+        let mut pointer = pointer_to(wire.name);
+        let mut received = &value;
+        let message = match &failure {
+            Some(error) => {
+                // Only the type knows what it did not like; where it stopped reading is where that stands.
+                let inner = pointer_at(raw, error.line(), error.column());
+                if let Some(found) = value.pointer(&inner) {
+                    received = found;
+                    pointer.push_str(&inner);
+                }
+                plain(error)
+            }
             None => "is not allowed".to_owned(),
         };
-        let pointer = pointer_to(wire.name);
+        let received = quote(received);
         faults.push(Fault::new(
             pointer,
-            format!("{message}; received {}", quote(&value)),
+            format!("{message}; received {received}"),
         ));
     }
 
@@ -633,9 +654,8 @@ impl Decoder {
             let _ = write!(text, "{}:{value}", Value::from(*name));
         }
         text.push('}');
-        let error = match (parameter.read)(&mut **slot, &text) {
-            Ok(_) => return,
-            Err(error) => error,
+        let Err(error) = (parameter.read)(&mut **slot, &text) else {
+            return;
         };
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
             return;
@@ -733,76 +753,13 @@ impl Decoder {
     }
 }
 
-/// The argument object's schema while it grows.
-#[derive(Default)]
-struct Root {
-    properties: Map<String, Value>,
-    required: Vec<Value>,
-    /// What a flattened type says besides its properties.
-    rest: Option<Map<String, Value>>,
-}
-
-impl Root {
-    fn property(&mut self, name: &str, schema: Value, required: bool) {
-        self.properties.insert(name.to_owned(), schema);
-        if required {
-            self.required.push(name.into());
-        }
-    }
-
-    fn flatten(&mut self, schema: Value, problems: &mut Vec<String>) {
-        if !allows(&schema, "object") {
-            problems.push(
-                "what takes the whole argument object has to be read from an object".to_owned(),
-            );
-            return;
-        }
-        let Value::Object(mut rest) = schema else {
-            return;
-        };
-        if let Some(Value::Object(properties)) = rest.shift_remove("properties") {
-            for (name, schema) in properties {
-                if self.properties.contains_key(&name) {
-                    problems.push(format!("argument `{name}` is there twice"));
-                }
-                self.properties.insert(name, schema);
-            }
-        }
-        if let Some(Value::Array(required)) = rest.shift_remove("required") {
-            self.required.extend(required);
-        }
-        rest.shift_remove("type");
-        self.rest = Some(rest);
-    }
-
-    /// The whole, and whether it names everything that may be there.
-    fn finish(self, style: Style) -> (Value, bool) {
-        let mut object = Map::new();
-        object.insert("type".to_owned(), "object".into());
-        let mut rest = self.rest.unwrap_or_default();
-        let open = ["oneOf", "anyOf", "allOf", "$ref", "patternProperties", "if"]
-            .iter()
-            .any(|keyword| rest.contains_key(*keyword))
-            || rest
-                .get("additionalProperties")
-                .is_some_and(|more| more != &Value::Bool(false));
-        if let Some(description) = rest.shift_remove("description") {
-            object.insert("description".to_owned(), description);
-        }
-        if !self.properties.is_empty() {
-            object.insert("properties".to_owned(), Value::Object(self.properties));
-        }
-        if !self.required.is_empty() {
-            object.insert("required".to_owned(), Value::Array(self.required));
-        }
-        if !open && style != Style::Text {
-            object.insert("additionalProperties".to_owned(), Value::Bool(false));
-        }
-        for (keyword, value) in rest {
-            object.entry(keyword).or_insert(value);
-        }
-        (Value::Object(object), !open)
-    }
+/// The properties of a schema that are no parameters of their own.
+fn other_properties(schema: &Value, wire: &[Wire]) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(Map::keys).cloned();
+    names
+        .filter(|name| !wire.iter().any(|wire| wire.name == name))
+        .collect()
 }
 
 fn check_default(parameter: &ParameterMeta, demand: Option<&Demand>, problems: &mut Vec<String>) {
@@ -864,280 +821,6 @@ fn accepts_text(schema: &Value, root: &Value, depth: u32) -> bool {
     allows(schema, "string")
 }
 
-/// Headers stand on strings, booleans and integers that are reached through properties alone (HDR-06).
-fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
-    let mut headers = Vec::new();
-    walk_headers(schema, &mut Vec::new(), true, 0, &mut headers, problems);
-    for (index, one) in headers.iter().enumerate() {
-        if headers
-            .iter()
-            .take(index)
-            .any(|other: &HeaderArgument| other.header.eq_ignore_ascii_case(&one.header))
-        {
-            problems.push(format!("header `{}` mirrors two arguments", one.header));
-        }
-    }
-    headers
-}
-
-fn walk_headers(
-    schema: &Value,
-    path: &mut Vec<String>,
-    reachable: bool,
-    depth: u32,
-    headers: &mut Vec<HeaderArgument>,
-    problems: &mut Vec<String>,
-) {
-    let Some(object) = schema.as_object().filter(|_| depth < 128) else {
-        for inner in schema
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|_| depth < 128)
-        {
-            walk_headers(inner, path, false, depth + 1, headers, problems);
-        }
-        return;
-    };
-    if let Some(header) = object.get(HEADER) {
-        let place = path.join(".");
-        match header.as_str() {
-            Some(header) if !is_token(header) => problems.push(format!(
-                "`{place}`: `{header}` is not the name of a header; use letters, digits and `-`"
-            )),
-            None => problems.push(format!(
-                "`{place}`: `{HEADER}` has to be the name of a header"
-            )),
-            Some(_) if !reachable || path.is_empty() => problems.push(format!(
-                "`{place}`: a header can mirror only what is reached through properties"
-            )),
-            Some(header) => {
-                let suits = object
-                    .get("type")
-                    .and_then(Value::as_str)
-                    .is_some_and(|kind| matches!(kind, "string" | "boolean" | "integer"));
-                if suits {
-                    headers.push(HeaderArgument {
-                        path: path.clone(),
-                        header: header.to_owned(),
-                    });
-                } else {
-                    problems.push(format!(
-                        "`{place}`: a header can mirror a string, a boolean or an integer only"
-                    ));
-                }
-            }
-        }
-    }
-    for (keyword, inner) in object {
-        match keyword.as_str() {
-            "properties" => {
-                for (name, inner) in inner.as_object().into_iter().flatten() {
-                    path.push(name.clone());
-                    walk_headers(inner, path, reachable, depth + 1, headers, problems);
-                    path.pop();
-                }
-            }
-            "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-                for inner in inner.as_object().into_iter().flat_map(Map::values) {
-                    walk_headers(inner, path, false, depth + 1, headers, problems);
-                }
-            }
-            "enum" | "const" | "default" | "examples" => {}
-            _ => walk_headers(inner, path, false, depth + 1, headers, problems),
-        }
-    }
-}
-
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-}
-
-/// What `#[arg(…)]` demands, checked on the JSON text of a value, so that it need not know the type.
-#[derive(Debug)]
-struct Demand {
-    minimum: Option<Bound>,
-    maximum: Option<Bound>,
-    min_length: Option<u64>,
-    max_length: Option<u64>,
-    pattern: Option<Regex>,
-    items: Option<Box<Demand>>,
-}
-
-impl Demand {
-    /// `None` if nothing is demanded that can be enforced.
-    fn new(constraints: &Constraints) -> Option<Self> {
-        let demand = Self {
-            minimum: constraints.minimum,
-            maximum: constraints.maximum,
-            min_length: constraints.min_length,
-            max_length: constraints.max_length,
-            // A pattern that is not valid has been reported with the schema.
-            pattern: constraints
-                .pattern
-                .and_then(|pattern| compile(pattern).ok()),
-            items: constraints.items.and_then(Self::new).map(Box::new),
-        };
-        let nothing = demand.minimum.is_none()
-            && demand.maximum.is_none()
-            && demand.min_length.is_none()
-            && demand.max_length.is_none()
-            && demand.pattern.is_none()
-            && demand.items.is_none();
-        (!nothing).then_some(demand)
-    }
-
-    fn holds(&self, raw: &str) -> bool {
-        let raw = raw.trim_ascii();
-        match raw.as_bytes().first() {
-            Some(b'"') => self.holds_for_text(raw),
-            Some(b'[') => self.holds_for_items(raw),
-            Some(b'-' | b'0'..=b'9') => self.holds_for_number(raw),
-            _ => true,
-        }
-    }
-
-    fn holds_for_text(&self, raw: &str) -> bool {
-        if self.min_length.is_none() && self.max_length.is_none() && self.pattern.is_none() {
-            return true;
-        }
-        let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");
-        let text = if inner.contains('\\') {
-            match serde_json::from_str::<String>(raw) {
-                Ok(text) => Cow::Owned(text),
-                Err(_) => return false,
-            }
-        } else {
-            Cow::Borrowed(inner)
-        };
-        ((self.min_length.is_none() && self.max_length.is_none())
-            || self.holds_for_size(text.chars().count()))
-            && self
-                .pattern
-                .as_ref()
-                .is_none_or(|pattern| pattern.is_match(&text))
-    }
-
-    fn holds_for_items(&self, raw: &str) -> bool {
-        if self.min_length.is_none() && self.max_length.is_none() && self.items.is_none() {
-            return true;
-        }
-        let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(raw) else {
-            return false;
-        };
-        self.holds_for_size(items.len())
-            && self
-                .items
-                .as_ref()
-                .is_none_or(|demand| items.iter().all(|item| demand.holds(item.get())))
-    }
-
-    fn holds_for_size(&self, size: usize) -> bool {
-        let size = u64::try_from(size).unwrap_or(u64::MAX);
-        self.min_length.is_none_or(|minimum| size >= minimum)
-            && self.max_length.is_none_or(|maximum| size <= maximum)
-    }
-
-    fn holds_for_number(&self, raw: &str) -> bool {
-        if self.minimum.is_none() && self.maximum.is_none() {
-            return true;
-        }
-        if let Ok(number) = raw.parse::<i128>() {
-            #[allow(
-                clippy::cast_precision_loss,
-                reason = "compared with a bound that is no more precise"
-            )]
-            let above = |bound: Bound| match bound {
-                Bound::Integer(bound) => number >= bound,
-                Bound::Float(bound) => number as f64 >= bound,
-            };
-            #[allow(
-                clippy::cast_precision_loss,
-                reason = "compared with a bound that is no more precise"
-            )]
-            let below = |bound: Bound| match bound {
-                Bound::Integer(bound) => number <= bound,
-                Bound::Float(bound) => number as f64 <= bound,
-            };
-            return self.minimum.is_none_or(above) && self.maximum.is_none_or(below);
-        }
-        let Ok(number) = raw.parse::<f64>() else {
-            return false;
-        };
-        #[allow(
-            clippy::cast_precision_loss,
-            reason = "the number has no more precision either"
-        )]
-        let float = |bound: Bound| match bound {
-            Bound::Integer(bound) => bound as f64,
-            Bound::Float(bound) => bound,
-        };
-        self.minimum.is_none_or(|bound| number >= float(bound))
-            && self.maximum.is_none_or(|bound| number <= float(bound))
-    }
-}
-
-/// What a value may have been meant to be, the likeliest last.
-fn forgive(value: &Value) -> Vec<Value> {
-    let mut meant = Vec::new();
-    if let Some(inner) = unquoted(value) {
-        if let Some(whole) = without_fractions(&inner) {
-            meant.push(inner);
-            meant.push(whole);
-        } else {
-            meant.push(inner);
-        }
-    } else if let Some(whole) = without_fractions(value) {
-        meant.push(whole);
-    }
-    meant
-}
-
-/// The object, array, number or boolean that a string holds.
-fn unquoted(value: &Value) -> Option<Value> {
-    let inner: Value = serde_json::from_str(value.as_str()?.trim_ascii()).ok()?;
-    (!inner.is_string() && !inner.is_null()).then_some(inner)
-}
-
-/// The value with `1.0` written as `1` throughout; `None` if there is nothing to write so.
-fn without_fractions(value: &Value) -> Option<Value> {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            serde_json::Number::from_i128(whole(number)?).map(Value::Number)
-        }
-        Value::Array(items) => {
-            let mut changed = false;
-            let items = items.iter().map(|item| match without_fractions(item) {
-                Some(item) => {
-                    changed = true;
-                    item
-                }
-                None => item.clone(),
-            });
-            let items = items.collect();
-            changed.then_some(Value::Array(items))
-        }
-        Value::Object(members) => {
-            let mut changed = false;
-            let members = members
-                .iter()
-                .map(|(name, member)| match without_fractions(member) {
-                    Some(member) => {
-                        changed = true;
-                        (name.clone(), member)
-                    }
-                    None => (name.clone(), member.clone()),
-                });
-            let members = members.collect();
-            changed.then_some(Value::Object(members))
-        }
-        _ => None,
-    }
-}
-
 fn same_kind(value: &Value, schema: Option<&Value>) -> bool {
     let kind = match value {
         Value::Null => "null",
@@ -1171,134 +854,3 @@ fn quote_raw(raw: &str) -> String {
     serde_json::from_str::<Value>(raw)
         .map_or_else(|_| "something else".to_owned(), |value| quote(&value))
 }
-
-/// A string that is borrowed unless it holds escapes.
-struct Borrowable<'a>(Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Borrowable<'de>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Borrowable(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Borrowable(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-/// Why the argument object could not be taken apart.
-#[derive(Debug)]
-enum ScanError {
-    NotAnObject,
-    Syntax(String),
-}
-
-impl ScanError {
-    fn fault(self) -> Fault {
-        match self {
-            Self::NotAnObject => Fault::new("", "the arguments have to be a JSON object"),
-            Self::Syntax(message) => {
-                Fault::new("", format!("the arguments are not valid JSON: {message}"))
-            }
-        }
-    }
-}
-
-/// Takes an object apart. `entry` receives a name, the text from its value on, and where that starts; it says how many
-/// bytes the value took, or `None` to stop. Says whether the end was reached.
-fn scan<'t>(
-    text: &'t str,
-    mut entry: impl FnMut(Cow<'t, str>, &'t str, usize) -> Result<Option<usize>, ScanError>,
-) -> Result<bool, ScanError> {
-    let bytes = text.as_bytes();
-    let space = |mut at: usize| {
-        while bytes
-            .get(at)
-            .is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
-        {
-            at += 1;
-        }
-        at
-    };
-    let expected = |what: &str| ScanError::Syntax(format!("expected {what}"));
-    let mut at = space(0);
-    if bytes.get(at) != Some(&b'{') {
-        return Err(ScanError::NotAnObject);
-    }
-    at = space(at + 1);
-    if bytes.get(at) == Some(&b'}') {
-        return Ok(true);
-    }
-    loop {
-        if bytes.get(at) != Some(&b'"') {
-            return Err(expected("a name in quotes"));
-        }
-        let (name, length) = key(text.get(at..).unwrap_or(""))?;
-        at = space(at + length);
-        if bytes.get(at) != Some(&b':') {
-            return Err(expected("`:`"));
-        }
-        at = space(at + 1);
-        match entry(name, text.get(at..).unwrap_or(""), at)? {
-            Some(length) => at = space(at + length),
-            None => return Ok(false),
-        }
-        match bytes.get(at) {
-            Some(b',') => at = space(at + 1),
-            // What follows the object is the envelope's business.
-            Some(b'}') => return Ok(true),
-            _ => return Err(expected("`,` or `}`")),
-        }
-    }
-}
-
-/// Reads a name, borrowed unless it holds escapes; also how many bytes it took.
-fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
-    let inner = text.get(1..).unwrap_or("");
-    match memchr::memchr2(b'"', b'\\', inner.as_bytes()) {
-        Some(end) if inner.as_bytes().get(end) == Some(&b'"') => {
-            let name = inner.get(..end).unwrap_or("");
-            if name.bytes().any(|byte| byte < 0x20) {
-                return Err(ScanError::Syntax(
-                    "a control character in a name".to_owned(),
-                ));
-            }
-            Ok((Cow::Borrowed(name), end + 2))
-        }
-        _ => {
-            let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
-            match values.next() {
-                Some(Ok(name)) => Ok((Cow::Owned(name), values.byte_offset())),
-                Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
-                None => Err(ScanError::Syntax("expected a name".to_owned())),
-            }
-        }
-    }
-}
-
-/// How many bytes the value at the start of the text takes.
-fn skip(text: &str) -> Result<usize, ScanError> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    match values.next() {
-        Some(Ok(_)) => Ok(values.byte_offset()),
-        Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
-        None => Err(ScanError::Syntax("expected a value".to_owned())),
-    }
-}
-
-/// The value at the start of the text, and how many bytes it takes.
-fn take(text: &str) -> Result<(&str, usize), ScanError> {
-    let length = skip(text)?;
-    Ok((text.get(..length).unwrap_or(""), length))
-}
-
-#[cfg(test)]
-mod tests;

@@ -111,13 +111,20 @@ macro_rules! builder {
 
 /// A tool known only at run time.
 ///
-/// ```ignore
-/// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
-/// let weather = DynamicTool::new("weather", schema, async |arguments: Arguments, _: Context| {
-///     let city: String = arguments.get("city")?;
-///     mcp_runtime::Result::Ok(format!("{city}: sunny"))
-/// });
-/// server.tools().insert(weather.description("The weather in a city").read_only(true))?;
+/// ```
+/// # use mcp_runtime::{Arguments, Context, DynamicTool, Error, ServerHandle};
+/// # use mcp_runtime::serde_json::json;
+/// fn add_weather(server: &ServerHandle) -> Result<(), Error> {
+///     let schema = json!({
+///         "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
+///     });
+///     let weather = async |arguments: Arguments, _: Context| -> mcp_runtime::Result<String> {
+///         let city: String = arguments.get("city")?;
+///         Ok(format!("{city}: sunny"))
+///     };
+///     let weather = DynamicTool::new("weather", schema, weather);
+///     server.tools().insert(weather.description("The weather in a city").read_only(true))
+/// }
 /// ```
 pub struct DynamicTool {
     pub(crate) name: String,

@@ -139,6 +139,11 @@ pub enum AtOnce {}
 #[derive(Debug)]
 pub enum Later {}
 
+/// A place where `?` can end the taking of parameters.
+fn run<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
 macro_rules! functions {
     ($($($part:ident $kind:ident)*;)+) => {$(
         impl<F, R, $($part, $kind),*> ListFunction<(AtOnce, R, $($part, $kind),*)> for F
@@ -150,7 +155,7 @@ macro_rules! functions {
             fn call(&self, context: &Context, cursor: Option<String>) -> Listing {
                 let mut cursor = cursor;
                 let _ = (context, &mut cursor);
-                let page = (|| self($($part::take(context, &mut cursor)?),*).into_page())();
+                let page = run(|| self($($part::take(context, &mut cursor)?),*).into_page());
                 Box::pin(std::future::ready(page))
             }
         }
@@ -164,7 +169,7 @@ macro_rules! functions {
             fn call(&self, context: &Context, cursor: Option<String>) -> Listing {
                 let mut cursor = cursor;
                 let _ = (context, &mut cursor);
-                match (|| Ok::<R, ToolError>(self($($part::take(context, &mut cursor)?),*)))() {
+                match run(|| Ok::<R, ToolError>(self($($part::take(context, &mut cursor)?),*))) {
                     Ok(future) => Box::pin(async move { future.await.into_page() }),
                     Err(error) => Box::pin(std::future::ready(Err(error))),
                 }

@@ -150,7 +150,7 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         match self {
             Some(value) => value.into_tool_result(),
-            None if T::STRUCTURED => structured(RawValue::NULL.to_owned()),
+            None if T::STRUCTURED => Ok(structured(RawValue::NULL.to_owned())),
             None => Ok(CallToolResult::text("no result")),
         }
     }
@@ -178,7 +178,9 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     const STRUCTURED: bool = true;
 
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        structured(to_raw_value(&self.0).map_err(ToolError::opaque)?)
+        Ok(structured(
+            to_raw_value(&self.0).map_err(ToolError::opaque)?,
+        ))
     }
 
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
@@ -186,10 +188,10 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 }
 
-fn structured(value: Box<RawValue>) -> Result<CallToolResult, ToolError> {
+fn structured(value: Box<RawValue>) -> CallToolResult {
     let mut result = CallToolResult::text(value.get());
     result.structured_content = Some(value);
-    Ok(result)
+    result
 }
 
 #[cfg(test)]

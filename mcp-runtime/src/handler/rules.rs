@@ -192,7 +192,7 @@ pub const fn media_type(text: &str) -> Verdict {
         let byte = bytes[index];
         if byte == b'/' && slash == 0 && index > 0 {
             slash = index;
-        } else if !is_token(byte) && !(byte == b' ' && trailing_space(bytes, index)) {
+        } else if !(is_token(byte) || byte == b' ' && trailing_space(bytes, index)) {
             slash = 0;
             break;
         }
@@ -276,6 +276,7 @@ pub const fn uri(text: &str) -> Verdict {
                     "` has a variable, so it names a family: use `resource_template`",
                 ]);
             }
+            b'%' if !encodes(bytes, index) => return stray_percent("URI `", text),
             byte if is_forbidden(byte) => return forbidden("URI `", text, byte),
             _ => index += 1,
         }
@@ -287,8 +288,7 @@ const fn no_scheme(text: &str) -> Verdict {
     Verdict::wrong(&[
         "URI `",
         text,
-        "` has no scheme; write one, as in `notes:///`",
-        text,
+        "` has no scheme; write one, as in `notes:///all`",
     ])
 }
 
@@ -306,7 +306,7 @@ const fn has_scheme(bytes: &[u8]) -> bool {
     false
 }
 
-/// What RFC 3986 and RFC 6570 forbid between expressions.
+/// What neither RFC 3986 nor RFC 6570 allows.
 const fn is_forbidden(byte: u8) -> bool {
     matches!(
         byte,
@@ -324,6 +324,17 @@ const fn forbidden(what: &str, text: &str, byte: u8) -> Verdict {
             .with_byte(other)
             .with("`; percent-encode it"),
     }
+}
+
+/// Whether a percent sign is followed by two hexadecimal digits.
+const fn encodes(bytes: &[u8], index: usize) -> bool {
+    index + 2 < bytes.len()
+        && bytes[index + 1].is_ascii_hexdigit()
+        && bytes[index + 2].is_ascii_hexdigit()
+}
+
+const fn stray_percent(what: &str, text: &str) -> Verdict {
+    Verdict::wrong(&[what, text, "` has a `%` that encodes nothing; write `%25`"])
 }
 
 /// The form of a template, without its variables' parameters: RFC 6570 up to level 3, and explode.
@@ -351,7 +362,11 @@ pub const fn template_syntax(template: &str) -> Verdict {
                 index = end + 1;
             }
             b'}' => return Verdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
-            byte if is_forbidden(byte) => return forbidden(WHAT, template, byte),
+            b'%' if !encodes(bytes, index) => return stray_percent(WHAT, template),
+            // An address may hold an apostrophe, a template may not.
+            byte if is_forbidden(byte) || byte == b'\'' => {
+                return forbidden(WHAT, template, byte);
+            }
             _ => index += 1,
         }
     }
@@ -406,11 +421,8 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
                     "` cuts a variable short with `:`, which cannot be undone when reading; leave it out",
                 ]);
             }
-            byte if byte.is_ascii_alphanumeric() || byte == b'_' => {}
-            b'.' if index > name => {}
-            b'%' if index + 2 < end
-                && bytes[index + 1].is_ascii_hexdigit()
-                && bytes[index + 2].is_ascii_hexdigit() => {}
+            byte if is_plain(byte) => {}
+            b'.' if index > name && index + 1 < end && is_plain(bytes[index + 1]) => {}
             byte => {
                 return Verdict::wrong(&[WHAT, template, "` has a variable name that contains "])
                     .with(if byte == b' ' { "a space" } else { "`" })
@@ -425,6 +437,11 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
         }
         index += 1;
     }
+}
+
+/// Whether a byte may stand anywhere in the name of a variable.
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The character that starts at a byte; empty inside of one.
@@ -519,7 +536,7 @@ impl<'a> Variables<'a> {
 }
 
 const fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'%')
+    is_plain(byte) || byte == b'.'
 }
 
 /// Whether a template has a variable of that name.
@@ -670,6 +687,7 @@ mod tests {
         Verdict, header, media_type, template_has_variable, template_syntax, timestamp, tool_name,
         uri,
     };
+    use crate::handler::template::UriTemplate;
 
     /// Each case is a text and a part of what is wrong with it; empty if nothing is.
     fn check(rule: fn(&str) -> Verdict, cases: &[(&str, &str)]) {
@@ -771,6 +789,10 @@ mod tests {
                 ("1a:x", "has no scheme"),
                 ("notes:///{id}", "use `resource_template`"),
                 ("a:b c", "`%20`"),
+                ("a:b%20c", ""),
+                ("a:100%", "`%25`"),
+                ("a:%2", "`%25`"),
+                ("a:%zz", "`%25`"),
             ],
         );
     }
@@ -797,11 +819,32 @@ mod tests {
                 ("notes:///{a-b}", "contains `-`"),
                 ("notes:///{ä}", "contains `ä`"),
                 ("notes:///{a*b}", "contains `*`"),
+                ("notes:///{a%20b}", "contains `%`"),
+                ("notes:///{a..b}", "contains `.`"),
+                ("notes:///{a.}", "contains `.`"),
                 ("notes:///{a{b}", "contains `{`"),
                 ("notes:///{id}/{id}", "names a variable twice: `id`"),
                 ("notes:// /{id}", "a space"),
+                ("notes:///100%/{id}", "`%25`"),
+                ("notes:///it's/{id}", "contains `'`"),
             ],
         );
+    }
+
+    #[test]
+    fn what_the_rule_lets_through_can_be_matched() {
+        let templates = [
+            "notes:///{id}",
+            "notes:///{+path}",
+            "x:{a,b}{/c*}{?d,e}{&f}{;g}{.h}{#i}",
+            "notes:///{a.b}",
+        ];
+        for template in templates {
+            assert!(template_syntax(template).holds(), "{template}");
+            if let Err(problem) = UriTemplate::parse(template) {
+                panic!("{template}: {problem}");
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 ///
 /// Take it as an argument or as a template variable wherever a client chooses a file. Parts are separated by `/`. Refused
 /// are an empty path, an absolute one, a drive letter, a backslash, control characters, percent-encoded dots and
-/// separators, and the parts ``, `.` and `..`. What symbolic links do is seen only on the disk: use
+/// separators, empty parts, and the parts `.` and `..`. What symbolic links do is seen only on the disk: use
 /// [`join_to`](Self::join_to).
 ///
 /// ```ignore

@@ -74,7 +74,7 @@ impl Properties {
                 .ok(),
             Some(DefaultValue::Rust { json, .. }) => json()
                 .map_err(|error| {
-                    problems.push(format!("the default cannot be written as JSON: {error}"))
+                    problems.push(format!("the default cannot be written as JSON: {error}"));
                 })
                 .ok(),
             None => None,

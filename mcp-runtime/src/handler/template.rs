@@ -153,12 +153,13 @@ impl UriTemplate {
     pub(crate) fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
         let mut found = Vec::with_capacity(self.variables.len());
         let mut rest = uri;
-        let mut parts = self.parts.iter().peekable();
-        while let Some(part) = parts.next() {
+        let mut parts = self.parts.as_slice();
+        while let [part, following @ ..] = parts {
+            parts = following;
             match part {
                 Part::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
                 Part::Expression(expression) => {
-                    let taken = expression.extent(rest, parts.peek().copied())?;
+                    let taken = expression.extent(rest, following)?;
                     let (text, after) = rest.split_at_checked(taken)?;
                     expression.read(text, &mut found)?;
                     rest = after;
@@ -309,7 +310,8 @@ impl Expression {
 
     /// How many bytes of the address belong to this expression: as far as its characters go, but no further than the
     /// last place where what follows in the template can still begin.
-    fn extent(&self, rest: &str, next: Option<&Part>) -> Option<usize> {
+    fn extent(&self, rest: &str, following: &[Part]) -> Option<usize> {
+        let next = following.first();
         let (first, separator) = self.operator.marks();
         let start = match first {
             Some(mark) => match rest.strip_prefix(mark) {
@@ -335,6 +337,11 @@ impl Expression {
                     length = end;
                 }
             }
+        }
+        if let [Part::Literal(text)] = following {
+            // It ends the address, wherever else it may occur.
+            let before = body.strip_suffix(text.as_str())?.len();
+            return (before <= length).then_some(start.saturating_add(before));
         }
         if let Some(Part::Literal(text)) = next {
             let window = body.len().min(length.saturating_add(text.len()));

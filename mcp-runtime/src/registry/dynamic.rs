@@ -7,6 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::handler::check::Validator;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
+use crate::handler::rules;
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
@@ -14,18 +15,13 @@ use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::types::{ResourceTemplate, Tool};
 
-/// Longest tool name.
-const NAME: usize = 128;
-
 /// An entry, or everything that is wrong with the definition.
 type Made<E> = Result<E, Vec<String>>;
 
 pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let mut problems = Vec::new();
     let name = &definition.name;
-    if name.is_empty() || name.len() > NAME || !name.bytes().all(is_name_byte) {
-        problems.push("use 1 to 128 of A-Z a-z 0-9 _ - .".to_owned());
-    }
+    problems.extend(rules::tool_name(name).into_result().err());
     problems.extend(meta::problems(definition.meta.as_ref()));
     if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
@@ -178,10 +174,6 @@ pub(super) fn address(uri: &str) -> Option<String> {
     uri.chars()
         .find(|part| part.is_whitespace() || part.is_control())
         .map(|part| format!("the address `{uri}` contains {part:?}; write it percent-encoded"))
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
 /// Gives arguments their candidates.

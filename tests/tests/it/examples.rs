@@ -39,7 +39,7 @@ async fn notes_is_short_and_has_everything() {
         let note = client
             .ok("resources/read", json!({"uri": "notes:///0"}))
             .await;
-        assert_eq!(note["contents"][0]["text"], "3 buy milk None");
+        assert_eq!(note["contents"][0]["text"], "buy milk");
         client
             .request("resources/read", json!({"uri": "notes:///7"}))
             .await

@@ -126,6 +126,10 @@ fn what_cannot_be_honoured_is_refused() {
         (json!({"$ref": "other.json"}), "leaves the document"),
         (json!({"$ref": "#/$defs/a"}), "leads nowhere"),
         (json!({"$ref": "#a"}), "leads nowhere"),
+        (
+            json!({"$ref": "#/other", "other": {"pattern": "("}}),
+            "leads nowhere",
+        ),
         (json!({"pattern": "("}), "not supported"),
         (json!({"pattern": "(?=a)"}), "not supported"),
         (json!({"$dynamicRef": "#a"}), "dynamic"),

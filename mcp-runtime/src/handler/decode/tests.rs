@@ -1,4 +1,8 @@
 //! What is decoded, what is forgiven, and what is said about the rest.
+#![allow(
+    clippy::items_after_statements,
+    reason = "a case stands next to what it is about"
+)]
 
 use proptest::prelude::*;
 use schemars::JsonSchema;
@@ -6,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::handler::check::describe;
+use crate::handler::constraint::{Bound, Constraints};
 use crate::handler::parameter::parameter;
 use crate::handler::safe_path::SafePath;
 
@@ -72,7 +77,7 @@ fn said(refusal: Refusal) -> String {
 }
 
 fn search(decoder: &Decoder, arguments: &str) -> Result<Search, String> {
-    let (mut a, mut b, mut c, mut d, mut e, mut f) = (
+    let (mut query, mut limit, mut language, mut filter, mut tags, mut weight) = (
         None::<String>,
         None::<u32>,
         None::<Option<Language>>,
@@ -83,17 +88,24 @@ fn search(decoder: &Decoder, arguments: &str) -> Result<Search, String> {
     decoder
         .decode(
             arguments,
-            &mut [&mut a, &mut b, &mut c, &mut d, &mut e, &mut f],
+            &mut [
+                &mut query,
+                &mut limit,
+                &mut language,
+                &mut filter,
+                &mut tags,
+                &mut weight,
+            ],
             &no_context,
         )
         .map_err(said)?;
     Ok((
-        a.unwrap(),
-        b.unwrap(),
-        c.unwrap(),
-        d.unwrap(),
-        e.unwrap(),
-        f.unwrap(),
+        query.unwrap(),
+        limit.unwrap(),
+        language.unwrap(),
+        filter.unwrap(),
+        tags.unwrap(),
+        weight.unwrap(),
     ))
 }
 
@@ -202,6 +214,27 @@ fn a_fault_only_the_type_sees_is_in_its_words() {
     assert_eq!(
         one::<SafePath>(&decoder, r#"{"path":"../x"}"#).unwrap_err(),
         "/path: the path has a part `..`, which would leave the directory; received \"../x\""
+    );
+}
+
+#[test]
+fn what_only_a_nested_type_sees_has_its_pointer() {
+    #[derive(Clone, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only decoded")]
+    struct Copy {
+        from: Vec<SafePath>,
+        over: bool,
+    }
+    static COPY: [ParameterMeta; 1] = [parameter::<Copy, _>("copy", "")];
+    let decoder = decoder(&COPY, LENIENT);
+    assert_eq!(
+        one::<Copy>(
+            &decoder,
+            "{\"copy\":{\"from\":[\"a\",\n \"/b\", \"c\"],\"over\":true}}"
+        )
+        .err()
+        .unwrap(),
+        "/copy/from/1: the path is absolute; give it relative to the directory; received \"/b\""
     );
 }
 

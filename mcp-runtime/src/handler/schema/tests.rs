@@ -1,4 +1,9 @@
 //! What Rust types look like to a model.
+#![allow(
+    clippy::items_after_statements,
+    clippy::needless_pass_by_value,
+    reason = "a case stands next to what it is about"
+)]
 
 use std::collections::BTreeMap;
 
@@ -10,10 +15,10 @@ use super::*;
 use crate::handler::parameter::parameter;
 
 /// The schema of a parameter, and what was wrong with it.
-fn argument(parameter: ParameterMeta) -> String {
+fn argument(parameter: &ParameterMeta) -> String {
     let mut problems = Vec::new();
     let mut properties = Properties::new();
-    let mut schema = properties.argument(&parameter, &mut problems);
+    let mut schema = properties.argument(parameter, &mut problems);
     properties.finish(&mut schema);
     if problems.is_empty() {
         schema.to_string()
@@ -74,7 +79,7 @@ enum Tagged {
 }
 
 fn check(parameter: ParameterMeta, expected: &Expect) {
-    expected.assert_eq(&argument(parameter));
+    expected.assert_eq(&argument(&parameter));
 }
 
 #[test]
@@ -157,10 +162,7 @@ fn structs_stand_in_place() {
             r#"{"type":"object","additionalProperties":false,"properties":{"any":{}},"required":["any"]}"#
         ]],
     );
-    check(
-        parameter::<serde_json::Value, _>("a", ""),
-        &expect![[r#"{}"#]],
-    );
+    check(parameter::<serde_json::Value, _>("a", ""), &expect!["{}"]);
     check(
         parameter::<Vec<serde_json::Value>, _>("a", ""),
         &expect![[r#"{"type":"array","items":{}}"#]],
@@ -241,14 +243,14 @@ fn demands_that_make_no_sense_are_problems() {
         example: Some("x"),
         ..Constraints::NONE
     };
-    let text = argument(parameter::<Newtype, _>("a", "").constraints(length));
+    let text = argument(&parameter::<Newtype, _>("a", "").constraints(length));
     assert_eq!(text.lines().count(), 3, "{text}");
     let pattern = Constraints {
         pattern: Some("("),
         ..Constraints::NONE
     };
     assert!(
-        argument(parameter::<String, _>("a", "").constraints(pattern)).contains("not supported")
+        argument(&parameter::<String, _>("a", "").constraints(pattern)).contains("not supported")
     );
 }
 
@@ -261,8 +263,9 @@ fn outputs_keep_their_nulls() {
 
 #[test]
 fn enums_and_booleans_offer_their_values() {
-    let values =
-        |parameter: ParameterMeta| candidates(&serde_json::from_str(&argument(parameter)).unwrap());
+    let values = |parameter: ParameterMeta| {
+        candidates(&serde_json::from_str(&argument(&parameter)).unwrap())
+    };
     assert_eq!(
         values(parameter::<Option<Documented>, _>("a", "")),
         ["c", "rust", "go"]

@@ -1,7 +1,14 @@
 //! Every attribute once, with most of its options.
 #![deny(warnings, missing_docs, unreachable_pub, unused_qualifications, single_use_lifetimes)]
 #![deny(missing_debug_implementations, unused_results, clippy::all, clippy::pedantic)]
-#![allow(clippy::unnecessary_wraps, clippy::unused_async, clippy::unused_self, reason = "these are only examples")]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::unnecessary_wraps,
+    clippy::unused_async,
+    clippy::unused_self,
+    reason = "the functions only have signatures"
+)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,0 +1,147 @@
+//! `#[completer]`
+
+use expect_test::expect;
+
+use crate::model::Kind;
+use crate::tests::check;
+
+#[test]
+fn the_first_parameter_has_no_name() {
+    check(
+        Kind::Completer,
+        "",
+        "fn languages(partial: &str, code: Option<String>) -> Vec<String> {}",
+        &expect![[r#"
+            fn languages(partial: &str, code: Option<String>) -> Vec<String> {}
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
+                    __mcp::parameter::<<str as __mcp::Lend>::Owned, _>("", ""),
+                    __mcp::parameter::<Option<String>, _>("code", ""),
+                ];
+                const _: () = {
+                    use __mcp::ConstraintFallback as _;
+                    ::core::assert!(< __mcp::Probe < () >> ::TEXT);
+                    ::core::assert!(
+                        < __mcp::Probe < < str as __mcp::Lend > ::Owned >> ::TEXT,
+                        "the first parameter of a completer is the text typed so far: `partial: &str`"
+                    );
+                };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::partial_text(
+                        &__MCP_PARAMETERS[0],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Completer,
+                    name: "languages",
+                    description: "",
+                    function: __mcp::type_id_of(&languages),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options::NONE,
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<<str as __mcp::Lend>::Owned> = ::core::option::Option::None;
+                        let mut __mcp_1: ::core::option::Option<Option<String>> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(
+                            __mcp::completer::reply::<
+                                Vec<String>,
+                            >(languages(__mcp::referent::<str>(&__mcp_0), __mcp_1)),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_completed_is_named_in_one_place() {
+    check(
+        Kind::Completer,
+        r#"prompt = prompts::review, argument = "language""#,
+        "fn languages(partial: String) -> Vec<String> {}",
+        &expect![[r#"
+            fn languages(partial: String) -> Vec<String> {}
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
+                    __mcp::parameter::<String, _>("", ""),
+                ];
+                const _: () = {
+                    use __mcp::ConstraintFallback as _;
+                    ::core::assert!(< __mcp::Probe < () >> ::TEXT);
+                    ::core::assert!(
+                        < __mcp::Probe < String >> ::TEXT,
+                        "the first parameter of a completer is the text typed so far: `partial: &str`"
+                    );
+                };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::partial_text(
+                        &__MCP_PARAMETERS[0],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                const __MCP_TARGET: __mcp::Reference = prompts::__mcp_prompt_review();
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::completed_argument(
+                        "prompt",
+                        "review",
+                        __MCP_TARGET.parameters,
+                        "language",
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Completer,
+                    name: "languages",
+                    description: "",
+                    function: __mcp::type_id_of(&languages),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        completes: ::core::option::Option::Some(__mcp::Completes {
+                            target: || __MCP_TARGET.function,
+                            argument: "language",
+                        }),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<String> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(
+                            __mcp::completer::reply::<Vec<String>>(languages(__mcp_0)),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}

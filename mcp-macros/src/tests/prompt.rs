@@ -1,0 +1,61 @@
+//! `#[prompt]`
+
+use expect_test::expect;
+
+use crate::model::Kind;
+use crate::tests::check;
+
+#[test]
+fn parameters_can_be_referred_to_from_elsewhere() {
+    check(
+        Kind::Prompt,
+        "title = \"Review\"",
+        "pub(crate) fn review(#[complete(languages::all)] language: Option<String>) -> String {}",
+        &expect![[r#"
+            pub(crate) fn review(language: Option<String>) -> String {}
+            #[doc(hidden)]
+            pub(crate) const fn __mcp_prompt_review() -> ::mcp_runtime::__private::Reference {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
+                    __mcp::parameter::<Option<String>, _>("language", "")
+                        .completer(|| __mcp::named(&languages::all)),
+                ];
+                __mcp::Reference {
+                    function: __mcp::type_id_of(&review),
+                    parameters: &__MCP_PARAMETERS,
+                }
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Prompt,
+                    name: "review",
+                    description: "",
+                    function: __mcp::type_id_of(&review),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: __mcp_prompt_review().parameters,
+                    options: __mcp::Options {
+                        title: ::core::option::Option::Some("Review"),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<Option<String>> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(__mcp::prompt::reply::<String>(review(__mcp_0)))
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}

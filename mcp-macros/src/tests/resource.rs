@@ -1,0 +1,148 @@
+//! `#[resource]` and `#[resource_template]`
+
+use expect_test::expect;
+
+use crate::model::Kind;
+use crate::tests::check;
+
+#[test]
+fn a_resource_has_its_address_checked() {
+    check(
+        Kind::Resource,
+        r#""config://app", mime_type = "text/plain", audience(user), priority = 1, ttl = "1h", cache = "public""#,
+        "fn config() -> String {}",
+        &expect![[r#"
+            fn config() -> String {}
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::media_type(
+                        "text/plain",
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::uri("config://app");
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Resource,
+                    name: "config",
+                    description: "",
+                    function: __mcp::type_id_of(&config),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        uri: "config://app",
+                        mime_type: ::core::option::Option::Some("text/plain"),
+                        audience: &[__mcp::Role::User],
+                        priority: ::core::option::Option::Some(1f64),
+                        ttl: ::core::option::Option::Some(
+                            ::core::time::Duration::from_millis(3600000u64),
+                        ),
+                        cache: ::core::option::Option::Some(__mcp::CacheScope::Public),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        __mcp_call.decode(&mut [])?;
+                        ::core::result::Result::Ok(__mcp::resource::reply::<String>(config()))
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn a_template_has_its_variables_checked() {
+    check(
+        Kind::ResourceTemplate,
+        r#""notes:///{id}", list = notes"#,
+        "fn note(id: u32, ctx: &Context) -> String {}",
+        &expect![[r#"
+            fn note(id: u32, ctx: &Context) -> String {}
+            #[doc(hidden)]
+            const fn __mcp_prompt_note() -> ::mcp_runtime::__private::Reference {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
+                    __mcp::parameter::<u32, _>("id", ""),
+                    __mcp::parameter::<<Context as __mcp::Lend>::Owned, _>("ctx", ""),
+                ];
+                __mcp::Reference {
+                    function: __mcp::type_id_of(&note),
+                    parameters: &__MCP_PARAMETERS,
+                }
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::template(
+                        "notes:///{id}",
+                        __mcp_prompt_note().parameters,
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::template_parameter(
+                        "notes:///{id}",
+                        &__mcp_prompt_note().parameters[0usize],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::template_parameter(
+                        "notes:///{id}",
+                        &__mcp_prompt_note().parameters[1usize],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::ResourceTemplate,
+                    name: "note",
+                    description: "",
+                    function: __mcp::type_id_of(&note),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: __mcp_prompt_note().parameters,
+                    options: __mcp::Options {
+                        uri: "notes:///{id}",
+                        list: ::core::option::Option::Some(|| __mcp::lister(notes)),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<u32> = ::core::option::Option::None;
+                        let mut __mcp_1: ::core::option::Option<<Context as __mcp::Lend>::Owned> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(
+                            __mcp::resource::reply::<
+                                String,
+                            >(note(__mcp_0, __mcp::referent::<Context>(&__mcp_1))),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}

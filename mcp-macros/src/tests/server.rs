@@ -1,0 +1,134 @@
+//! `#[server]`
+
+use expect_test::expect;
+
+use crate::tests::check_server;
+
+#[test]
+fn methods_are_called_on_a_shared_value() {
+    check_server(
+        "impl Notes {
+            const LIMIT: u8 = { 5 };
+            fn helper() -> bool { true }
+            #[tool]
+            async fn delete(&self, #[arg(default = Self::LIMIT)] id: u8) -> Result<Self> {}
+            #[prompt]
+            pub fn show(&self) -> String {}
+        }",
+        &expect![[r#"
+            impl Notes {
+                const LIMIT: u8 = { 5 };
+                fn helper() -> bool {
+                    true
+                }
+                async fn delete(&self, id: u8) -> Result<Self> {}
+                pub fn show(&self) -> String {}
+                #[doc(hidden)]
+                pub const fn __mcp_prompt_show() -> ::mcp_runtime::__private::Reference {
+                    use ::mcp_runtime::__private as __mcp;
+                    static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
+                    __mcp::Reference {
+                        function: __mcp::type_id_of(&<Notes>::show),
+                        parameters: &__MCP_PARAMETERS,
+                    }
+                }
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                fn __mcp_default_0() -> u8 {
+                    Notes::LIMIT
+                }
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
+                    __mcp::parameter::<u8, _>("id", "")
+                        .default_value(__mcp::DefaultValue::Rust {
+                            fill: |__mcp_slot| __mcp::fill(__mcp_slot, __mcp_default_0()),
+                            json: || __mcp::to_json(&__mcp_default_0()),
+                        }),
+                ];
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Tool,
+                    name: "delete",
+                    description: "",
+                    function: __mcp::type_id_of(&<Notes>::delete),
+                    receiver: ::core::option::Option::Some(::core::any::TypeId::of::<Notes>()),
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
+                            <Result<Notes> as __mcp::IntoToolResult>::output_schema(__mcp_generator)
+                        }),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Async(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<u8> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        let __mcp_receiver = __mcp_call.receiver::<Notes>()?;
+                        ::core::result::Result::Ok(
+                            __mcp::running(async move {
+                                __mcp::tool::reply::<
+                                    Result<Notes>,
+                                >(<Notes>::delete(&__mcp_receiver, __mcp_0).await)
+                            }),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Prompt,
+                    name: "show",
+                    description: "",
+                    function: __mcp::type_id_of(&<Notes>::show),
+                    receiver: ::core::option::Option::Some(::core::any::TypeId::of::<Notes>()),
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: <Notes>::__mcp_prompt_show().parameters,
+                    options: __mcp::Options::NONE,
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        __mcp_call.decode(&mut [])?;
+                        let __mcp_receiver = __mcp_call.receiver::<Notes>()?;
+                        ::core::result::Result::Ok(
+                            __mcp::prompt::reply::<String>(<Notes>::show(&__mcp_receiver)),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn an_error_leaves_the_block_without_markers() {
+    check_server(
+        "impl Notes { #[tool] fn delete(&mut self, #[arg(range(5))] id: u8) {} fn helper() {} }",
+        &expect![[r#"
+            impl Notes {
+                fn delete(&mut self, id: u8) {}
+                fn helper() {}
+            }
+            ::core::compile_error! {
+                "a tool takes `&self`, because calls run concurrently; keep state in a `Mutex`, an atomic or a channel"
+            }
+            ::core::compile_error! {
+                "`range` takes a range of numbers: `range(1..=100)`, `range(0.5..)` or `range(..=10)`"
+            }
+        "#]],
+    );
+}

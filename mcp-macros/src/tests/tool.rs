@@ -1,0 +1,309 @@
+//! `#[tool]`
+
+use expect_test::expect;
+
+use crate::model::Kind;
+use crate::tests::check;
+
+#[test]
+fn a_function_is_described_and_handed_in() {
+    check(
+        Kind::Tool,
+        "",
+        "/// Adds.\nfn add(/** Left */ a: i64, #[arg(range(0..=5), default = 1)] b: i64) -> i64 { a + b }",
+        &expect![[r#"
+            /// Adds.
+            fn add(a: i64, b: i64) -> i64 {
+                a + b
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
+                    __mcp::parameter::<i64, _>("a", "Left"),
+                    __mcp::parameter::<i64, _>("b", "")
+                        .constraints(__mcp::Constraints {
+                            minimum: ::core::option::Option::Some(__mcp::Bound::Integer(0i128)),
+                            maximum: ::core::option::Option::Some(__mcp::Bound::Integer(5i128)),
+                            ..__mcp::Constraints::NONE
+                        })
+                        .default_json("1"),
+                ];
+                const _: () = {
+                    use __mcp::ConstraintFallback as _;
+                    ::core::assert!(< __mcp::Probe < () >> ::RANGE);
+                    ::core::assert!(
+                        < __mcp::Probe < i64 >> ::RANGE,
+                        "`range` applies to numbers; for text use `length` or `pattern`"
+                    );
+                };
+                const _: () = {
+                    use __mcp::ConstraintFallback as _;
+                    ::core::assert!(< __mcp::Probe < () >> ::RANGE);
+                    ::core::assert!(
+                        < __mcp::Probe < i64 >> ::MIN <= 0i128 && 0i128 <= < __mcp::Probe < i64 >>
+                        ::MAX, "the type of the argument cannot hold this number"
+                    );
+                };
+                const _: () = {
+                    use __mcp::ConstraintFallback as _;
+                    ::core::assert!(< __mcp::Probe < () >> ::RANGE);
+                    ::core::assert!(
+                        < __mcp::Probe < i64 >> ::MIN <= 5i128 && 5i128 <= < __mcp::Probe < i64 >>
+                        ::MAX, "the type of the argument cannot hold this number"
+                    );
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Tool,
+                    name: "add",
+                    description: "Adds.",
+                    function: __mcp::type_id_of(&add),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
+                            <i64 as __mcp::IntoToolResult>::output_schema(__mcp_generator)
+                        }),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<i64> = ::core::option::Option::None;
+                        let mut __mcp_1: ::core::option::Option<i64> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(__mcp::tool::reply::<i64>(add(__mcp_0, __mcp_1)))
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn options_are_fields_and_text_is_checked() {
+    check(
+        Kind::Tool,
+        r#"name = "notes.add", title = "Add", read_only, destructive = false, timeout = "5s", requires(sampling), icons = ["https://example.com/a.png"], strict"#,
+        "async fn add() {}",
+        &expect![[r#"
+            async fn add() {}
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::tool_name(
+                        "notes.add",
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Tool,
+                    name: "notes.add",
+                    description: "",
+                    function: __mcp::type_id_of(&add),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        title: ::core::option::Option::Some("Add"),
+                        icons: ::core::option::Option::Some(|| {
+                            ::std::vec![__mcp::Icon::new("https://example.com/a.png")]
+                        }),
+                        read_only: ::core::option::Option::Some(true),
+                        destructive: ::core::option::Option::Some(false),
+                        timeout: ::core::option::Option::Some(
+                            ::core::time::Duration::from_millis(5000u64),
+                        ),
+                        requires: &[__mcp::ClientFeature::Sampling],
+                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
+                            <() as __mcp::IntoToolResult>::output_schema(__mcp_generator)
+                        }),
+                        strict: true,
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Async(|__mcp_call| {
+                        __mcp_call.decode(&mut [])?;
+                        ::core::result::Result::Ok(__mcp::tool::boxed::<(), _>(add()))
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_lent_is_owned_by_the_future() {
+    check(
+        Kind::Tool,
+        "",
+        "async fn add<'a>(text: &'a str, other: Cow<'a, str>) -> Result<Cow<'a, str>> { Ok(other) }",
+        &expect![[r#"
+            async fn add<'a>(text: &'a str, other: Cow<'a, str>) -> Result<Cow<'a, str>> {
+                Ok(other)
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
+                    __mcp::parameter::<<str as __mcp::Lend>::Owned, _>("text", ""),
+                    __mcp::parameter::<Cow<'static, str>, _>("other", ""),
+                ];
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Tool,
+                    name: "add",
+                    description: "",
+                    function: __mcp::type_id_of(&add),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
+                            <Result<
+                                Cow<'_, str>,
+                            > as __mcp::IntoToolResult>::output_schema(__mcp_generator)
+                        }),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Async(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<<str as __mcp::Lend>::Owned> = ::core::option::Option::None;
+                        let mut __mcp_1: ::core::option::Option<Cow<'static, str>> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(
+                            __mcp::running(async move {
+                                __mcp::tool::reply::<
+                                    Result<Cow<'_, str>>,
+                                >(add(__mcp::referent::<str>(&__mcp_0), __mcp_1).await)
+                            }),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn a_half_typed_body_still_expands() {
+    let emitted = crate::expand::function(
+        Kind::Tool,
+        crate::tests::tokens(""),
+        crate::tests::tokens("fn add(a: i64) -> i64 { a. }"),
+    )
+    .to_string();
+    assert!(
+        emitted.starts_with("fn add (a : i64) -> i64 { a . }"),
+        "{emitted}"
+    );
+    assert!(emitted.contains("submit !"), "{emitted}");
+}
+
+#[test]
+fn a_default_in_rust_stands_in_one_place() {
+    check(
+        Kind::Tool,
+        "blocking, crate = ::mcp",
+        "#[cfg(unix)] fn add(#[arg(default = Some(limit()))] r#type: Option<u8>) {}",
+        &expect![[r##"
+            #[cfg(unix)]
+            fn add(r#type: Option<u8>) {}
+            #[cfg(unix)]
+            const _: () = {
+                use ::mcp::__private as __mcp;
+                fn __mcp_default_0() -> Option<u8> {
+                    Some(limit())
+                }
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
+                    __mcp::parameter::<Option<u8>, _>("type", "")
+                        .default_value(__mcp::DefaultValue::Rust {
+                            fill: |__mcp_slot| __mcp::fill(__mcp_slot, __mcp_default_0()),
+                            json: || __mcp::to_json(&__mcp_default_0()),
+                        }),
+                ];
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Tool,
+                    name: "add",
+                    description: "",
+                    function: __mcp::type_id_of(&add),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
+                            <() as __mcp::IntoToolResult>::output_schema(__mcp_generator)
+                        }),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Blocking(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<Option<u8>> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(
+                            __mcp::blocking(move || __mcp::tool::reply::<()>(add(__mcp_0))),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "##]],
+    );
+}
+
+#[test]
+fn an_error_leaves_the_function_without_markers() {
+    check(
+        Kind::Tool,
+        "titel = \"Add\"",
+        "fn add(/** Left */ #[arg(rang(1..))] a: i64, (b, c): (u8, u8)) {}",
+        &expect![[r#"
+            fn add(a: i64, (b, c): (u8, u8)) {}
+            ::core::compile_error! {
+                "Unknown field: `titel`. Did you mean `title`?"
+            }
+            ::core::compile_error! {
+                "Unknown field: `rang`. Did you mean `range`?"
+            }
+            ::core::compile_error! {
+                "a tool argument needs a plain name, because the name becomes a JSON property"
+            }
+        "#]],
+    );
+}

@@ -1,0 +1,301 @@
+//! Puts faults into words.
+//!
+//! Every message says what was received and what is allowed, and suggests what may have been meant.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{FAULTS, Fault};
+use crate::handler::suggest::closest;
+
+/// Longest piece of a value that is quoted back, in characters.
+pub(super) const QUOTED: usize = 60;
+
+/// Most allowed values that are listed.
+pub(super) const LISTED: usize = 12;
+
+/// Where a value stands, as a list that lives on the stack and is written out only for a fault.
+pub(super) enum Place<'a> {
+    Root,
+    Key(&'a Place<'a>, &'a str),
+    Index(&'a Place<'a>, usize),
+}
+
+impl Place<'_> {
+    pub(super) fn pointer(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Key(parent, key) => {
+                parent.write(out);
+                push_token(out, key);
+            }
+            Self::Index(parent, index) => {
+                parent.write(out);
+                let _ = write!(out, "/{index}");
+            }
+        }
+    }
+}
+
+/// A fault before it is put into words, so that the branches of a choice can be compared and merged.
+pub(super) struct Found {
+    pointer: String,
+    cause: Cause,
+    received: String,
+}
+
+pub(super) enum Cause {
+    /// None of these types.
+    Type(Vec<String>),
+    /// None of these values; `closest` is the text that was received, if it was text.
+    Value {
+        allowed: Vec<Value>,
+        text: Option<String>,
+    },
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl Found {
+    pub(super) fn into_fault(self) -> Fault {
+        let message = match self.cause {
+            Cause::Other(message) => message,
+            Cause::Type(expected) => {
+                format!("expected {}, received {}", either(&expected), self.received)
+            }
+            Cause::Value { allowed, text } => {
+                unknown_value(&allowed, text.as_deref(), &self.received)
+            }
+        };
+        Fault {
+            pointer: self.pointer,
+            message,
+        }
+    }
+}
+
+/// Says what is wrong with a value that fits no branch: the types or values of all of them, or what the closest lacks.
+pub(super) fn explain_choice(
+    mut failed: Vec<Vec<Found>>,
+    place: &Place<'_>,
+    value: &Value,
+    found: &mut Vec<Found>,
+) {
+    let pointer = place.pointer();
+    // A null branch says no more than that the value may be left out.
+    if failed.len() > 1 {
+        failed.retain(|wrong| !matches!(wrong.as_slice(), [Found { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
+    }
+    let wrong_type = |wrong: &[Found]| matches!(wrong, [Found { cause: Cause::Type(_), pointer: at, .. }] if *at == pointer);
+    if failed.iter().all(|wrong| wrong_type(wrong)) {
+        let mut names: Vec<String> = Vec::new();
+        for cause in failed.into_iter().flatten().map(|found| found.cause) {
+            if let Cause::Type(more) = cause {
+                for name in more {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+        }
+        push(found, place, Cause::Type(names), value);
+        return;
+    }
+    failed.retain(|wrong| !wrong_type(wrong));
+    // The tag of a tagged union: if every branch misses it at the same place, name them all.
+    let tag = |wrong: &[Found]| {
+        wrong.iter().find_map(|found| {
+            matches!(found.cause, Cause::Value { .. }).then(|| found.pointer.clone())
+        })
+    };
+    let first_tag = failed.first().and_then(|wrong| tag(wrong));
+    if failed.len() > 1 && first_tag.is_some() && failed.iter().all(|wrong| tag(wrong) == first_tag)
+    {
+        let mut merged: Option<Found> = None;
+        for item in failed.into_iter().flatten() {
+            if Some(&item.pointer) != first_tag.as_ref() {
+                continue;
+            }
+            match (&mut merged, item) {
+                (
+                    Some(Found {
+                        cause: Cause::Value { allowed, .. },
+                        ..
+                    }),
+                    Found {
+                        cause: Cause::Value { allowed: more, .. },
+                        ..
+                    },
+                ) => allowed.extend(more),
+                (
+                    none @ None,
+                    item @ Found {
+                        cause: Cause::Value { .. },
+                        ..
+                    },
+                ) => *none = Some(item),
+                _ => {}
+            }
+        }
+        found.extend(merged);
+        return;
+    }
+    // Otherwise the branch whose tag fits, and of those the one with the least to change.
+    let forms = failed.len();
+    let best = failed
+        .into_iter()
+        .min_by_key(|wrong| (tag(wrong).is_some(), wrong.len()));
+    for mut item in best.into_iter().flatten() {
+        if forms > 1
+            && item.pointer == pointer
+            && let Cause::Other(message) = &mut item.cause
+        {
+            let _ = write!(message, " (in the closest of {forms} allowed forms)");
+        }
+        if found.len() < FAULTS {
+            found.push(item);
+        }
+    }
+}
+
+pub(super) fn push(found: &mut Vec<Found>, place: &Place<'_>, cause: Cause, value: &Value) {
+    if found.len() < FAULTS {
+        found.push(Found {
+            pointer: place.pointer(),
+            cause,
+            received: quote(value),
+        });
+    }
+}
+
+pub(super) fn other(found: &mut Vec<Found>, place: &Place<'_>, message: String) {
+    push(found, place, Cause::Other(message), &Value::Null);
+}
+
+pub(super) fn bounded(
+    size: usize,
+    minimum: Option<usize>,
+    maximum: Option<usize>,
+    unit: &str,
+    place: &Place<'_>,
+    found: &mut Vec<Found>,
+) {
+    if minimum.is_none_or(|minimum| size >= minimum)
+        && maximum.is_none_or(|maximum| size <= maximum)
+    {
+        return;
+    }
+    let allowed = match (minimum, maximum) {
+        (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
+        (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
+        (Some(minimum), None) => format!("at least {minimum}"),
+        (_, Some(maximum)) => format!("at most {maximum}"),
+        (None, None) => return,
+    };
+    let unit = match (unit, size) {
+        (unit, 1) => unit.to_owned(),
+        ("property", _) => "properties".to_owned(),
+        (unit, _) => format!("{unit}s"),
+    };
+    other(found, place, format!("{size} {unit}; allowed: {allowed}"));
+}
+
+/// How to say that something required is not there.
+pub(crate) fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
+    let mut text = format!("missing {what} `{name}`");
+    let Some(schema) = schema else { return text };
+    if let Some(Value::Array(allowed)) = schema.get("enum") {
+        let listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
+        let _ = write!(text, "; allowed: {}", listed.join(", "));
+        if allowed.len() > LISTED {
+            let _ = write!(text, ", {} more", allowed.len() - LISTED);
+        }
+    } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
+        let _ = write!(text, "; expected {name}");
+    }
+    text
+}
+
+/// How to say that nothing of this name is known.
+pub(crate) fn unknown(what: &str, name: &str, names: &[&str]) -> String {
+    let shown = quote_name(name);
+    if let Some(suggestion) = closest(name, names.iter().copied()) {
+        return format!("unknown {what} `{shown}`; did you mean `{suggestion}`?");
+    }
+    let mut text = format!("unknown {what} `{shown}`");
+    if !names.is_empty() && names.len() <= LISTED {
+        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let _ = write!(text, "; known: {}", listed.join(", "));
+    }
+    text
+}
+
+pub(super) fn unknown_value(allowed: &[Value], text: Option<&str>, received: &str) -> String {
+    let names = allowed.iter().filter_map(Value::as_str);
+    if let Some(name) = text.and_then(|text| closest(text, names)) {
+        return format!("unknown value {received}; did you mean \"{name}\"?");
+    }
+    if let [only] = allowed {
+        return format!("expected {}, received {received}", quote(only));
+    }
+    let mut listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
+    if let Some(more) = allowed.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        listed.push(format!("{more} more"));
+    }
+    format!("unknown value {received}; allowed: {}", listed.join(", "))
+}
+
+pub(super) fn either(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// A value as JSON, cut to a sensible length.
+pub(crate) fn quote(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.is_empty() => "[]".to_owned(),
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(members) if members.is_empty() => "{}".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::String(text) if text.chars().nth(QUOTED).is_some() => {
+            let start: String = text.chars().take(QUOTED).collect();
+            format!("{}…", Value::String(start))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+/// A name that a peer chose, cut to a sensible length.
+pub(super) fn quote_name(name: &str) -> String {
+    let mut shown: String = name
+        .chars()
+        .take(QUOTED)
+        .flat_map(char::escape_debug)
+        .collect();
+    if name.chars().nth(QUOTED).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Appends one reference token of a JSON pointer.
+pub(crate) fn push_token(out: &mut String, token: &str) {
+    out.push('/');
+    for character in token.chars() {
+        match character {
+            '~' => out.push_str("~0"),
+            '/' => out.push_str("~1"),
+            other => out.push(other),
+        }
+    }
+}

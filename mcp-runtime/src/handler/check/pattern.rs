@@ -1,0 +1,75 @@
+//! Patterns as JSON Schema means them.
+
+use std::fmt::Write as _;
+
+use regex_lite::Regex;
+
+/// Longest pattern, in bytes, and most memory one may compile to.
+pub(super) const PATTERN: usize = 4096;
+
+/// Compiles a pattern as JSON Schema means it: found anywhere, Unicode scalar values, linear time.
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+    if pattern.len() > PATTERN {
+        return Err(format!("the pattern is longer than {PATTERN} bytes"));
+    }
+    regex_lite::RegexBuilder::new(&translate(pattern))
+        .size_limit(1 << 20)
+        .build()
+        .map_err(|error| format!("pattern `{pattern}` is not supported: {error}"))
+}
+
+/// From ECMA-262 to what the expression engine reads, where the two spell the same thing differently.
+pub(super) fn translate(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars().peekable();
+    let mut in_class = false;
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some('/') => out.push('/'),
+                Some('-') => out.push_str("\\-"),
+                Some('u') if characters.peek() != Some(&'{') => {
+                    let digits: String = characters.by_ref().take(4).collect();
+                    let _ = write!(out, "\\x{{{digits}}}");
+                }
+                Some('u') => out.push_str("\\x"),
+                Some('c') => match characters.next() {
+                    Some(control) if control.is_ascii_alphabetic() => {
+                        let _ = write!(out, "\\x{{{:x}}}", u32::from(control) & 0x1f);
+                    }
+                    other => {
+                        out.push_str("\\c");
+                        out.extend(other);
+                    }
+                },
+                // A word of ECMA-262 is ASCII, and so it is here; its white space has members beyond ASCII.
+                Some('s') if !in_class => out.push_str(r"[\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
+                Some('S') if !in_class => out.push_str(r"[^\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
+                Some(other) => {
+                    out.push('\\');
+                    out.push(other);
+                }
+                None => out.push('\\'),
+            },
+            '[' if in_class => out.push_str("\\["),
+            '[' => {
+                in_class = true;
+                out.push('[');
+                if characters.peek() == Some(&'^') {
+                    characters.next();
+                    out.push('^');
+                }
+            }
+            ']' if in_class => {
+                in_class = false;
+                out.push(']');
+            }
+            '&' | '~' if in_class => {
+                out.push('\\');
+                out.push(character);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

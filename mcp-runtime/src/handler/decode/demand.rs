@@ -1,0 +1,133 @@
+//! Enforces what `#[arg(…)]` demands on the JSON text of a value, so that it need not know the type.
+
+use std::borrow::Cow;
+
+use regex_lite::Regex;
+use serde_json::value::RawValue;
+
+use crate::handler::check::compile;
+use crate::handler::constraint::{Bound, Constraints};
+
+/// What `#[arg(…)]` demands, checked on the JSON text of a value, so that it need not know the type.
+#[derive(Debug)]
+pub(super) struct Demand {
+    minimum: Option<Bound>,
+    maximum: Option<Bound>,
+    min_length: Option<u64>,
+    max_length: Option<u64>,
+    pattern: Option<Regex>,
+    items: Option<Box<Demand>>,
+}
+
+impl Demand {
+    /// `None` if nothing is demanded that can be enforced.
+    pub(super) fn new(constraints: &Constraints) -> Option<Self> {
+        let demand = Self {
+            minimum: constraints.minimum,
+            maximum: constraints.maximum,
+            min_length: constraints.min_length,
+            max_length: constraints.max_length,
+            // A pattern that is not valid has been reported with the schema.
+            pattern: constraints
+                .pattern
+                .and_then(|pattern| compile(pattern).ok()),
+            items: constraints.items.and_then(Self::new).map(Box::new),
+        };
+        let nothing = demand.minimum.is_none()
+            && demand.maximum.is_none()
+            && demand.min_length.is_none()
+            && demand.max_length.is_none()
+            && demand.pattern.is_none()
+            && demand.items.is_none();
+        (!nothing).then_some(demand)
+    }
+
+    pub(super) fn holds(&self, raw: &str) -> bool {
+        let raw = raw.trim_ascii();
+        match raw.as_bytes().first() {
+            Some(b'"') => self.holds_for_text(raw),
+            Some(b'[') => self.holds_for_items(raw),
+            Some(b'-' | b'0'..=b'9') => self.holds_for_number(raw),
+            _ => true,
+        }
+    }
+
+    fn holds_for_text(&self, raw: &str) -> bool {
+        if self.min_length.is_none() && self.max_length.is_none() && self.pattern.is_none() {
+            return true;
+        }
+        let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");
+        let text = if inner.contains('\\') {
+            match serde_json::from_str::<String>(raw) {
+                Ok(text) => Cow::Owned(text),
+                Err(_) => return false,
+            }
+        } else {
+            Cow::Borrowed(inner)
+        };
+        ((self.min_length.is_none() && self.max_length.is_none())
+            || self.holds_for_size(text.chars().count()))
+            && self
+                .pattern
+                .as_ref()
+                .is_none_or(|pattern| pattern.is_match(&text))
+    }
+
+    fn holds_for_items(&self, raw: &str) -> bool {
+        if self.min_length.is_none() && self.max_length.is_none() && self.items.is_none() {
+            return true;
+        }
+        let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(raw) else {
+            return false;
+        };
+        self.holds_for_size(items.len())
+            && self
+                .items
+                .as_ref()
+                .is_none_or(|demand| items.iter().all(|item| demand.holds(item.get())))
+    }
+
+    fn holds_for_size(&self, size: usize) -> bool {
+        let size = u64::try_from(size).unwrap_or(u64::MAX);
+        self.min_length.is_none_or(|minimum| size >= minimum)
+            && self.max_length.is_none_or(|maximum| size <= maximum)
+    }
+
+    fn holds_for_number(&self, raw: &str) -> bool {
+        if self.minimum.is_none() && self.maximum.is_none() {
+            return true;
+        }
+        if let Ok(number) = raw.parse::<i128>() {
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "compared with a bound that is no more precise"
+            )]
+            let above = |bound: Bound| match bound {
+                Bound::Integer(bound) => number >= bound,
+                Bound::Float(bound) => number as f64 >= bound,
+            };
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "compared with a bound that is no more precise"
+            )]
+            let below = |bound: Bound| match bound {
+                Bound::Integer(bound) => number <= bound,
+                Bound::Float(bound) => number as f64 <= bound,
+            };
+            return self.minimum.is_none_or(above) && self.maximum.is_none_or(below);
+        }
+        let Ok(number) = raw.parse::<f64>() else {
+            return false;
+        };
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "the number has no more precision either"
+        )]
+        let float = |bound: Bound| match bound {
+            Bound::Integer(bound) => bound as f64,
+            Bound::Float(bound) => bound,
+        };
+        self.minimum.is_none_or(|bound| number >= float(bound))
+            && self.maximum.is_none_or(|bound| number <= float(bound))
+    }
+}

@@ -1,0 +1,106 @@
+//! Which arguments headers mirror, and which they cannot.
+
+use serde_json::{Map, Value};
+
+use crate::handler::schema::HEADER;
+
+/// An argument that a header mirrors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderArgument {
+    /// The names on the way from the argument object to the value.
+    pub(crate) path: Vec<String>,
+    /// The header without `Mcp-Param-`.
+    pub(crate) header: String,
+}
+
+/// Headers stand on strings, booleans and integers that are reached through properties alone (HDR-06).
+pub(super) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
+    let mut headers = Vec::new();
+    walk_headers(schema, &mut Vec::new(), true, 0, &mut headers, problems);
+    for (index, one) in headers.iter().enumerate() {
+        if headers
+            .iter()
+            .take(index)
+            .any(|other: &HeaderArgument| other.header.eq_ignore_ascii_case(&one.header))
+        {
+            problems.push(format!("header `{}` mirrors two arguments", one.header));
+        }
+    }
+    headers
+}
+
+pub(super) fn walk_headers(
+    schema: &Value,
+    path: &mut Vec<String>,
+    reachable: bool,
+    depth: u32,
+    headers: &mut Vec<HeaderArgument>,
+    problems: &mut Vec<String>,
+) {
+    let Some(object) = schema.as_object().filter(|_| depth < 128) else {
+        for inner in schema
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|_| depth < 128)
+        {
+            walk_headers(inner, path, false, depth + 1, headers, problems);
+        }
+        return;
+    };
+    if let Some(header) = object.get(HEADER) {
+        let place = path.join(".");
+        match header.as_str() {
+            Some(header) if !is_token(header) => problems.push(format!(
+                "`{place}`: `{header}` is not the name of a header; use letters, digits and `-`"
+            )),
+            None => problems.push(format!(
+                "`{place}`: `{HEADER}` has to be the name of a header"
+            )),
+            Some(_) if !reachable || path.is_empty() => problems.push(format!(
+                "`{place}`: a header can mirror only what is reached through properties"
+            )),
+            Some(header) => {
+                let suits = object
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .is_some_and(|kind| matches!(kind, "string" | "boolean" | "integer"));
+                if suits {
+                    headers.push(HeaderArgument {
+                        path: path.clone(),
+                        header: header.to_owned(),
+                    });
+                } else {
+                    problems.push(format!(
+                        "`{place}`: a header can mirror a string, a boolean or an integer only"
+                    ));
+                }
+            }
+        }
+    }
+    for (keyword, inner) in object {
+        match keyword.as_str() {
+            "properties" => {
+                for (name, inner) in inner.as_object().into_iter().flatten() {
+                    path.push(name.clone());
+                    walk_headers(inner, path, reachable, depth + 1, headers, problems);
+                    path.pop();
+                }
+            }
+            "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                for inner in inner.as_object().into_iter().flat_map(Map::values) {
+                    walk_headers(inner, path, false, depth + 1, headers, problems);
+                }
+            }
+            "enum" | "const" | "default" | "examples" => {}
+            _ => walk_headers(inner, path, false, depth + 1, headers, problems),
+        }
+    }
+}
+
+pub(super) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}

@@ -1,0 +1,194 @@
+//! Takes a JSON object apart without reading its values, and without recursion.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+
+use super::plain;
+use crate::handler::check::{Fault, push_token};
+
+/// Why the argument object could not be taken apart.
+#[derive(Debug)]
+pub(super) enum ScanError {
+    NotAnObject,
+    Syntax(String),
+}
+
+impl ScanError {
+    pub(super) fn fault(self) -> Fault {
+        match self {
+            Self::NotAnObject => Fault::new("", "the arguments have to be a JSON object"),
+            Self::Syntax(message) => {
+                Fault::new("", format!("the arguments are not valid JSON: {message}"))
+            }
+        }
+    }
+}
+
+/// Takes an object apart. `entry` receives a name, the text from its value on, and where that starts; it says how many
+/// bytes the value took, or `None` to stop. Says whether the end was reached.
+pub(super) fn scan<'t>(
+    text: &'t str,
+    mut entry: impl FnMut(Cow<'t, str>, &'t str, usize) -> Result<Option<usize>, ScanError>,
+) -> Result<bool, ScanError> {
+    let bytes = text.as_bytes();
+    let space = |mut at: usize| {
+        while bytes
+            .get(at)
+            .is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+        {
+            at += 1;
+        }
+        at
+    };
+    let expected = |what: &str| ScanError::Syntax(format!("expected {what}"));
+    let mut at = space(0);
+    if bytes.get(at) != Some(&b'{') {
+        return Err(ScanError::NotAnObject);
+    }
+    at = space(at + 1);
+    if bytes.get(at) == Some(&b'}') {
+        return Ok(true);
+    }
+    loop {
+        if bytes.get(at) != Some(&b'"') {
+            return Err(expected("a name in quotes"));
+        }
+        let (name, length) = key(text.get(at..).unwrap_or(""))?;
+        at = space(at + length);
+        if bytes.get(at) != Some(&b':') {
+            return Err(expected("`:`"));
+        }
+        at = space(at + 1);
+        match entry(name, text.get(at..).unwrap_or(""), at)? {
+            Some(length) => at = space(at + length),
+            None => return Ok(false),
+        }
+        match bytes.get(at) {
+            Some(b',') => at = space(at + 1),
+            // What follows the object is the envelope's business.
+            Some(b'}') => return Ok(true),
+            _ => return Err(expected("`,` or `}`")),
+        }
+    }
+}
+
+/// Reads a name, borrowed unless it holds escapes; also how many bytes it took.
+pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
+    let inner = text.get(1..).unwrap_or("");
+    match memchr::memchr2(b'"', b'\\', inner.as_bytes()) {
+        Some(end) if inner.as_bytes().get(end) == Some(&b'"') => {
+            let name = inner.get(..end).unwrap_or("");
+            if name.bytes().any(|byte| byte < 0x20) {
+                return Err(ScanError::Syntax(
+                    "a control character in a name".to_owned(),
+                ));
+            }
+            Ok((Cow::Borrowed(name), end + 2))
+        }
+        _ => {
+            let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
+            match values.next() {
+                Some(Ok(name)) => Ok((Cow::Owned(name), values.byte_offset())),
+                Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
+                None => Err(ScanError::Syntax("expected a name".to_owned())),
+            }
+        }
+    }
+}
+
+/// How many bytes the value at the start of the text takes.
+pub(super) fn skip(text: &str) -> Result<usize, ScanError> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => Ok(values.byte_offset()),
+        Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
+        None => Err(ScanError::Syntax("expected a value".to_owned())),
+    }
+}
+
+/// The value at the start of the text, and how many bytes it takes.
+pub(super) fn take(text: &str) -> Result<(&str, usize), ScanError> {
+    let length = skip(text)?;
+    Ok((text.get(..length).unwrap_or(""), length))
+}
+
+/// A string that is borrowed unless it holds escapes.
+pub(super) struct Borrowable<'a>(pub(super) Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Borrowable<'de>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Borrowable(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Borrowable(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
+/// The JSON pointer of the value that ends at, or holds, a position as serde reports it: lines from 1, bytes from 1.
+///
+/// At the end of an object or array nobody can tell it from its last member; then it is the whole.
+pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
+    let before = text.split_inclusive('\n').take(line.saturating_sub(1));
+    let start: usize = before.map(str::len).sum();
+    let end = start.saturating_add(column);
+    // A failed item is reported when the comma after it has been read, which is not yet the next item.
+    let read = text.get(..end).unwrap_or(text).trim_ascii_end();
+    let end = read.strip_suffix(',').unwrap_or(read).len();
+    let mut places: Vec<Place<'_>> = Vec::new();
+    let mut at = 0_usize;
+    while at < end {
+        let Some(byte) = text.as_bytes().get(at) else {
+            break;
+        };
+        let mut length = 1;
+        match byte {
+            b'{' => places.push(Place::Name(Cow::Borrowed(""), false)),
+            b'[' => places.push(Place::Index(0)),
+            b'}' | b']' => {
+                places.pop();
+            }
+            b',' => match places.last_mut() {
+                Some(Place::Index(index)) => *index = index.saturating_add(1),
+                Some(Place::Name(_, known)) => *known = false,
+                None => {}
+            },
+            b'"' => match places.last_mut() {
+                Some(Place::Name(name, known @ false)) => {
+                    let Ok((found, taken)) = key(text.get(at..).unwrap_or("")) else {
+                        break;
+                    };
+                    (*name, *known, length) = (found, true, taken);
+                }
+                _ => length = skip(text.get(at..).unwrap_or("")).unwrap_or(1),
+            },
+            _ => {}
+        }
+        at = at.saturating_add(length);
+    }
+    let mut pointer = String::new();
+    for place in places {
+        match place {
+            Place::Name(name, true) => push_token(&mut pointer, &name),
+            Place::Name(_, false) => break,
+            Place::Index(index) => push_token(&mut pointer, &index.to_string()),
+        }
+    }
+    pointer
+}
+
+/// Where in an object or an array a scan is: behind which name, if one was read since the last comma, or at which item.
+enum Place<'t> {
+    Name(Cow<'t, str>, bool),
+    Index(usize),
+}

@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[completer]
+fn languages() -> Vec<String> {
+    Vec::new()
+}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[mcp_runtime::main]
+async fn main(arguments: Vec<String>) -> Result<(), String> {
+    Err(arguments.concat())
+}

@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[prompt]
+fn review(code: String) -> u8 {
+    code.len() as u8
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use mcp_runtime::prelude::*;
+
+#[server]
+struct Notes;
+
+fn main() {}

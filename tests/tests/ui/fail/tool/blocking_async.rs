@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[tool(blocking)]
+async fn add() -> String {
+    String::new()
+}
+
+fn main() {}

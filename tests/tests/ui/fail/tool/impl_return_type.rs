@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[tool]
+fn add() -> impl std::fmt::Display {
+    5
+}
+
+fn main() {}

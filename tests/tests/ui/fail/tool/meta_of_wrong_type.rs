@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[tool(meta = "x")]
+fn add() -> String {
+    String::new()
+}
+
+fn main() {}

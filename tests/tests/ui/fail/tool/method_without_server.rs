@@ -1,0 +1,12 @@
+use mcp_runtime::prelude::*;
+
+struct Counter(u64);
+
+impl Counter {
+    #[tool]
+    fn count(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+fn main() {}

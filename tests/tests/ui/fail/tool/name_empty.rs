@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[tool(name = "")]
+fn add() -> String {
+    String::new()
+}
+
+fn main() {}

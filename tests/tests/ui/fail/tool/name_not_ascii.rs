@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[tool]
+fn größe() -> String {
+    String::new()
+}
+
+fn main() {}

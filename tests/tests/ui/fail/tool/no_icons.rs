@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[tool(icons = [])]
+fn add() -> String {
+    String::new()
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use mcp_runtime::prelude::*;
+
+struct Counter(u64);
+
+#[server]
+impl Counter {
+    #[tool]
+    fn count(self) -> String {
+        self.0.to_string()
+    }
+}
+
+fn main() {}
