@@ -77,7 +77,7 @@ impl Default for Limits {
             batch: 100,
             running: 256,
             queued: 1_024,
-            tool_time: Duration::from_secs(5 * 60),
+            tool_time: Duration::from_mins(5),
             blocking: 64,
             outgoing: 1 << 20,
             result: 8 << 20,
@@ -88,7 +88,7 @@ impl Default for Limits {
             completions: 20,
             completion_input: 1 << 10,
             drain: Duration::from_secs(5),
-            stalled: Duration::from_secs(60),
+            stalled: Duration::from_mins(1),
             _private: (),
         }
     }

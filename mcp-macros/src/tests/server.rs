@@ -71,10 +71,11 @@ fn methods_are_called_on_a_shared_value() {
                         };
                         let __mcp_receiver = __mcp_call.receiver::<Notes>()?;
                         ::core::result::Result::Ok(
-                            __mcp::tool::boxed::<
-                                Result<Notes>,
-                                _,
-                            >(async move { <Notes>::delete(&__mcp_receiver, __mcp_0).await }),
+                            __mcp::running(async move {
+                                __mcp::tool::reply::<
+                                    Result<Notes>,
+                                >(<Notes>::delete(&__mcp_receiver, __mcp_0).await)
+                            }),
                         )
                     }),
                 };

@@ -357,6 +357,7 @@ mod tests {
             List(Prompts)
             List(Resources)
             Resource("x:y")
-            shut down"#]].assert_eq(&lines);
+            shut down"#]]
+        .assert_eq(&lines);
     }
 }

@@ -118,7 +118,7 @@ impl Finish {
     fn write_success(&self, success: Success, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
             (Success::Tool(result), Target::Tool(_)) => {
-                encode::tool_result(out, self.reply(), result)
+                encode::tool_result(out, self.reply(), result);
             }
             (Success::Prompt(mut result), Target::Prompt(entry)) => {
                 result.description = result
@@ -141,7 +141,7 @@ impl Finish {
                 encode::completion(out, self.reply(), &rank(partial, candidates));
             }
             (Success::List(members), Target::List(cache)) => {
-                encode::list(out, self.reply(), &members, *cache)
+                encode::list(out, self.reply(), &members, *cache);
             }
             _ => {
                 let reference = reference();

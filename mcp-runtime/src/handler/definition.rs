@@ -181,7 +181,7 @@ pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
     (TypeId::of::<F>(), std::any::type_name::<F>())
 }
 
-/// A function chosen by [`tool(path)`](tool()), [`prompt(path)`](prompt()) and the like, for [`Server::only`](crate::Server::only).
+/// A function chosen by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt) and the like, for [`Server::only`](crate::Server::only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selected {
     /// The type of the function item.
@@ -228,13 +228,13 @@ selectors! {
     /// Imports and renames make no difference, for it goes by the function itself. That the function carries `#[tool]` is
     /// checked when the server starts.
     tool
-    /// Chooses a prompt by its function, as [`tool`] does.
+    /// Chooses a prompt by its function, as [`tool`](fn@tool) does.
     prompt
-    /// Chooses a resource by its function, as [`tool`] does.
+    /// Chooses a resource by its function, as [`tool`](fn@tool) does.
     resource
-    /// Chooses a resource template by its function, as [`tool`] does.
+    /// Chooses a resource template by its function, as [`tool`](fn@tool) does.
     resource_template
-    /// Chooses a completer by its function, as [`tool`] does.
+    /// Chooses a completer by its function, as [`tool`](fn@tool) does.
     completer
 }
 

@@ -1,6 +1,9 @@
 //! Each field of `Limits`: below, at, and above it.
 
+use std::time::Duration;
+
 use mcp_runtime::Limits;
+use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
 use tests::{Client, Revision};
 
@@ -317,5 +320,61 @@ async fn completions_their_input_and_their_rate() {
             );
         }
         assert!(refused > 10, "{refused} of 40 refused");
+    }
+}
+
+// Covers: SEC-05, STDIO-03
+#[tokio::test]
+async fn the_time_output_may_stay_unread() {
+    let (transport, stream) = memory();
+    let limits = Limits {
+        stalled: Duration::from_millis(200),
+        outgoing: 10_000,
+        ..Limits::default()
+    };
+    let server = tokio::spawn(fixture::server().limits(limits).serve(transport));
+    let (reader, writer) = tokio::io::split(stream);
+    let mut client = Client::new(reader, writer, Revision::D).connect().await;
+    for id in 0..100 {
+        let call = json!({
+            "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "fill", "arguments": {"bytes": 50_000}},
+        });
+        let line = format!("{call}\n");
+        if client.try_bytes(line.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    let ended = tokio::time::timeout(tests::client::PATIENCE, server).await;
+    let error = ended.expect("it is closed in time").unwrap().unwrap_err();
+    assert!(error.to_string().contains("does not read"), "{error}");
+}
+
+// Covers: SEC-05, STDIO-07
+#[tokio::test]
+async fn the_time_work_may_go_on_after_the_end_of_input() {
+    for (drain, finished) in [(50, false), (5_000, true)] {
+        let limits = Limits {
+            drain: Duration::from_millis(drain),
+            ..Limits::default()
+        };
+        let mut client = limited(Revision::D, limits).await;
+        client
+            .start(
+                "tools/call",
+                json!({"name": "pause", "arguments": {"ms": 500}}),
+            )
+            .await;
+        client.close().await;
+        let mut results = 0;
+        while let Some(message) = client.read().await {
+            // Work that is cut short is refused, so that every request has its one answer.
+            results += i32::from(
+                message
+                    .get("result")
+                    .is_some_and(|result| result["isError"] != true),
+            );
+        }
+        assert_eq!(results, i32::from(finished), "{drain} ms");
     }
 }

@@ -22,6 +22,7 @@ pub const fn uri(text: &str) -> Verdict {
                     "` has a variable, so it names a family: use `resource_template`",
                 ]);
             }
+            b'%' if !encodes(bytes, index) => return stray_percent("URI `", text),
             byte if is_forbidden(byte) => return forbidden("URI `", text, byte),
             _ => index += 1,
         }
@@ -51,19 +52,12 @@ const fn has_scheme(bytes: &[u8]) -> bool {
     false
 }
 
-/// What RFC 3986 and RFC 6570 forbid between expressions.
+/// What neither RFC 3986 nor RFC 6570 allows.
 const fn is_forbidden(byte: u8) -> bool {
     matches!(
         byte,
         0..=b' ' | 0x7F | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'|'
     )
-}
-
-/// Whether a percent sign and two hexadecimal digits stand here.
-const fn is_escape(bytes: &[u8], index: usize) -> bool {
-    index + 2 < bytes.len()
-        && bytes[index + 1].is_ascii_hexdigit()
-        && bytes[index + 2].is_ascii_hexdigit()
 }
 
 const fn forbidden(what: &str, text: &str, byte: u8) -> Verdict {
@@ -76,6 +70,17 @@ const fn forbidden(what: &str, text: &str, byte: u8) -> Verdict {
             .with_byte(other)
             .with("`; percent-encode it"),
     }
+}
+
+/// Whether a percent sign is followed by two hexadecimal digits.
+const fn encodes(bytes: &[u8], index: usize) -> bool {
+    index + 2 < bytes.len()
+        && bytes[index + 1].is_ascii_hexdigit()
+        && bytes[index + 2].is_ascii_hexdigit()
+}
+
+const fn stray_percent(what: &str, text: &str) -> Verdict {
+    Verdict::wrong(&[what, text, "` has a `%` that encodes nothing; write `%25`"])
 }
 
 /// The form of a template, without its variables' parameters: RFC 6570 up to level 3, and explode.
@@ -103,14 +108,8 @@ pub const fn template_syntax(template: &str) -> Verdict {
                 index = end + 1;
             }
             b'}' => return Verdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
-            b'%' if !is_escape(bytes, index) => {
-                return Verdict::wrong(&[
-                    WHAT,
-                    template,
-                    "` has a `%` that encodes nothing; write `%25`",
-                ]);
-            }
-            // RFC 6570 forbids the apostrophe too, which addresses may have.
+            b'%' if !encodes(bytes, index) => return stray_percent(WHAT, template),
+            // An address may hold an apostrophe, a template may not.
             byte if is_forbidden(byte) || byte == b'\'' => return forbidden(WHAT, template, byte),
             _ => index += 1,
         }
@@ -166,11 +165,8 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
                     "` cuts a variable short with `:`, which cannot be undone when reading; leave it out",
                 ]);
             }
-            byte if byte.is_ascii_alphanumeric() || byte == b'_' => {}
-            b'.' if index > name
-                && bytes[index - 1] != b'.'
-                && index + 1 < end
-                && is_name(bytes[index + 1]) => {}
+            byte if is_plain(byte) => {}
+            b'.' if index > name && index + 1 < end && is_plain(bytes[index + 1]) => {}
             byte => {
                 return Verdict::wrong(&[WHAT, template, "` has a variable name that contains "])
                     .with(if byte == b' ' { "a space" } else { "`" })
@@ -185,6 +181,11 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
         }
         index += 1;
     }
+}
+
+/// Whether a byte may stand anywhere in the name of a variable.
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The character that starts at a byte; empty inside of one.
@@ -279,7 +280,7 @@ impl<'a> Variables<'a> {
 }
 
 const fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')
+    is_plain(byte) || byte == b'.'
 }
 
 /// Whether a template has a variable of that name.

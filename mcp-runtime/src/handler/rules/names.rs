@@ -92,7 +92,7 @@ pub const fn media_type(text: &str) -> Verdict {
         let byte = bytes[index];
         if byte == b'/' && slash == 0 && index > 0 {
             slash = index;
-        } else if !is_token(byte) && !(byte == b' ' && trailing_space(bytes, index)) {
+        } else if !(is_token(byte) || byte == b' ' && trailing_space(bytes, index)) {
             slash = 0;
             break;
         }

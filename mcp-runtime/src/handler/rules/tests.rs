@@ -104,6 +104,11 @@ fn addresses_have_a_scheme() {
             ("1a:x", "has no scheme"),
             ("notes:///{id}", "use `resource_template`"),
             ("a:b c", "`%20`"),
+            ("a:b%20c", ""),
+            ("a:100%", "`%25`"),
+            ("a:%2", "`%25`"),
+            ("a:%zz", "`%25`"),
+            ("a:it's", ""),
         ],
     );
 }
