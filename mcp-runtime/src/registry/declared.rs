@@ -112,7 +112,6 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
         },
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
-        requires: options.requires.into(),
         pace: Arc::default(),
         completions,
     })
@@ -148,7 +147,6 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
         },
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
-        requires: options.requires.into(),
         pace: Arc::default(),
         cache: cache(definition),
     })
@@ -182,7 +180,6 @@ pub(super) fn template(
         pattern,
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
-        requires: options.requires.into(),
         pace: Arc::default(),
         cache: cache(definition),
         lister: options.list.map(|list| Arc::from(list())),

@@ -89,7 +89,6 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         completions,
     })
@@ -108,7 +107,6 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
@@ -145,7 +143,6 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,

@@ -2,6 +2,7 @@
 
 mod choose;
 mod completers;
+mod early;
 #[cfg(test)]
 mod tests;
 
@@ -10,17 +11,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use crate::context::States;
+use crate::context::{Edit, List, States, Step};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
-use crate::handler::dynamic::Item;
 use crate::registry::complete::CompleterEntry;
 use crate::registry::declared;
-use crate::registry::edit::{self, Made};
-use crate::registry::entry::{
-    Entry as ListEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
-};
+use crate::registry::entry::{Entry as _, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{Key, Slot, Table};
 use choose::{choose, nothing};
@@ -36,8 +33,10 @@ pub(crate) struct Sources {
     pub(crate) receivers: Vec<Receiver>,
     /// Shared state, to be checked against what handlers ask for.
     pub(crate) states: Arc<States>,
-    /// Definitions made at run time.
-    pub(crate) dynamic: Vec<Item>,
+    /// What was changed before the start, in order.
+    pub(crate) early: Vec<Edit>,
+    /// Lists that are offered although they may be empty at first.
+    pub(crate) offered: Vec<List>,
     /// Most items of a list page.
     pub(crate) page_size: usize,
 }
@@ -49,7 +48,8 @@ impl Default for Sources {
             groups: Vec::new(),
             receivers: Vec::new(),
             states: Arc::default(),
-            dynamic: Vec::new(),
+            early: Vec::new(),
+            offered: Vec::new(),
             page_size: 1_000,
         }
     }
@@ -116,9 +116,14 @@ fn assemble(
         &definitions,
         &mut build,
     );
+    let inserts = |edit: &Edit| {
+        let mut steps = edit.steps.iter();
+        steps.any(|step| matches!(step, Step::Insert(_) | Step::Replace(_)))
+    };
     if chosen.is_empty()
-        && sources.dynamic.is_empty()
         && sources.only.is_none()
+        && sources.offered.is_empty()
+        && !sources.early.iter().any(inserts)
         && build.problems.is_empty()
     {
         build.problems.push(nothing(&definitions));
@@ -126,18 +131,30 @@ fn assemble(
     for (rank, definition) in chosen {
         build.declare(rank, definition);
     }
-    for item in sources.dynamic {
-        build.insert(item);
-    }
     build.check_targets(&definitions);
+    let mut offered = [false; 4];
+    for list in sources.offered {
+        if let Some(offered) = offered.get_mut(list as usize) {
+            *offered = true;
+        }
+    }
+    let mut snapshot = Snapshot {
+        tools: Arc::new(Table::new(build.tools)),
+        prompts: Arc::new(Table::new(build.prompts)),
+        resources: Arc::new(Table::new(build.resources)),
+        templates: Arc::new(Table::new(build.templates)),
+        page_size: sources.page_size.max(1),
+        offered,
+    };
+    snapshot.offer_what_is_there();
+    early::apply(
+        &mut snapshot,
+        sources.early,
+        &build.taken,
+        &mut build.problems,
+    );
     if build.problems.is_empty() {
-        Ok(Snapshot {
-            tools: Arc::new(Table::new(build.tools)),
-            prompts: Arc::new(Table::new(build.prompts)),
-            resources: Arc::new(Table::new(build.resources)),
-            templates: Arc::new(Table::new(build.templates)),
-            page_size: sources.page_size.max(1),
-        })
+        Ok(snapshot)
     } else {
         let mut message = String::from("the server cannot start:");
         for problem in &build.problems {
@@ -149,6 +166,9 @@ fn assemble(
     }
 }
 
+/// Who took a name first, by what it is the name of.
+type Names = HashMap<(&'static str, &'static str), Location>;
+
 /// A registry in the making.
 struct Build {
     /// Every completer of the program.
@@ -158,8 +178,7 @@ struct Build {
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     states: Arc<States>,
     problems: Vec<String>,
-    /// Who took a name first.
-    taken: HashMap<(Kind, String), Option<Location>>,
+    taken: Names,
     tools: Vec<Slot<ToolEntry>>,
     prompts: Vec<Slot<PromptEntry>>,
     resources: Vec<Slot<ResourceEntry>>,
@@ -202,14 +221,7 @@ impl Build {
     /// Takes an annotated function in.
     fn declare(&mut self, rank: u32, definition: &'static Definition) {
         self.check_states(definition);
-        self.claim(
-            definition.kind,
-            match definition.kind {
-                Kind::Resource | Kind::ResourceTemplate => definition.options.uri,
-                _ => definition.name,
-            },
-            Some(definition.location),
-        );
+        self.claim(definition);
         let key = Key::Declared(rank);
         let receiver = self.receiver(definition);
         match definition.kind {
@@ -245,29 +257,6 @@ impl Build {
         }
     }
 
-    /// Takes a dynamic definition in.
-    fn insert(&mut self, item: Item) {
-        match edit::make(item) {
-            Ok(Made::Tool(entry)) => {
-                self.claim(Kind::Tool, entry.found_by(), None);
-                self.tools.push(inserted(entry));
-            }
-            Ok(Made::Prompt(entry)) => {
-                self.claim(Kind::Prompt, entry.found_by(), None);
-                self.prompts.push(inserted(entry));
-            }
-            Ok(Made::Resource(entry)) => {
-                self.claim(Kind::Resource, entry.found_by(), None);
-                self.resources.push(inserted(entry));
-            }
-            Ok(Made::Template(entry)) => {
-                self.claim(Kind::ResourceTemplate, entry.found_by(), None);
-                self.templates.push(inserted(entry));
-            }
-            Err(problem) => self.problems.push(problem),
-        }
-    }
-
     fn report(&mut self, definition: &Definition, problems: Vec<String>) {
         for problem in problems {
             self.problems.push(format!(
@@ -279,29 +268,23 @@ impl Build {
     }
 
     /// Reserves a name, or says who has it.
-    fn claim(&mut self, kind: Kind, name: &str, location: Option<Location>) {
-        let noun = match kind {
-            Kind::Tool => ToolEntry::NOUN,
-            Kind::Prompt => PromptEntry::NOUN,
-            Kind::Resource => ResourceEntry::NOUN,
-            Kind::ResourceTemplate => TemplateEntry::NOUN,
+    fn claim(&mut self, definition: &Definition) {
+        let (noun, name) = match definition.kind {
+            Kind::Tool => (ToolEntry::NOUN, definition.name),
+            Kind::Prompt => (PromptEntry::NOUN, definition.name),
+            Kind::Resource => (ResourceEntry::NOUN, definition.options.uri),
+            Kind::ResourceTemplate => (TemplateEntry::NOUN, definition.options.uri),
             Kind::Completer => return,
         };
-        match self.taken.entry((kind, name.to_owned())) {
+        let location = definition.location;
+        match self.taken.entry((noun, name)) {
             Entry::Vacant(free) => {
                 free.insert(location);
             }
-            Entry::Occupied(taken) => {
-                let first = match taken.get() {
-                    Some(location) => format!("at {location}"),
-                    None => "by a definition made at run time".into(),
-                };
-                let problem = format!("{noun} `{name}` is used twice; first used {first}");
-                self.problems.push(match location {
-                    Some(location) => format!("{location}: {problem}"),
-                    None => format!("{problem}, then by a definition made at run time"),
-                });
-            }
+            Entry::Occupied(first) => self.problems.push(format!(
+                "{location}: {noun} `{name}` is used twice; first used at {}",
+                first.get()
+            )),
         }
     }
 
@@ -331,14 +314,6 @@ fn slot<E>(key: Key, entry: E) -> Slot<E> {
     Slot {
         key,
         entry: Arc::new(entry),
-        enabled: true,
-    }
-}
-
-fn inserted<E: ListEntry>(entry: Arc<E>) -> Slot<E> {
-    Slot {
-        key: Key::Inserted(entry.found_by().into()),
-        entry,
         enabled: true,
     }
 }

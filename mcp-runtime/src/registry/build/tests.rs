@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::context::{List, State};
+use crate::context::{Edit, List, State, Step};
 use crate::handler::call::{Run, Success};
 use crate::handler::completion::Candidates;
 use crate::handler::definition::{Completes, Options};
@@ -12,7 +12,7 @@ use crate::handler::parameter::{ParameterMeta, parameter};
 use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
-use crate::registry::fixture::{context, prompt};
+use crate::registry::fixture::{context, early, prompt, prompts};
 use crate::registry::handler::Started;
 use crate::types::CompletionReference;
 
@@ -255,7 +255,7 @@ fn all_problems_come_together_with_their_places() {
 #[test]
 fn a_dynamic_definition_cannot_take_a_name() {
     let sources = Sources {
-        dynamic: vec![prompt("review").into_item()],
+        early: early([prompt("review").into_item()]),
         ..Sources::default()
     };
     fails(
@@ -378,4 +378,94 @@ fn completers_that_do_not_fit_are_said() {
               src/a.rs:4:1: completer `languages` completes `cod`, which is no argument of prompt `other`
               src/a.rs:5:1: completer `languages` completes a function that is neither a prompt nor a resource template"]],
     );
+}
+
+#[test]
+fn changes_before_the_start_are_made_in_their_order() {
+    let change = |step| Edit {
+        list: List::Prompts,
+        steps: vec![step],
+    };
+    let new = || prompt("review").title("new").into_item();
+    let sources = Sources {
+        early: vec![
+            change(Step::Remove("review".into())),
+            change(Step::Insert(new())),
+            change(Step::Insert(prompt("hidden").into_item())),
+            change(Step::Disable("hidden".into())),
+        ],
+        ..Sources::default()
+    };
+    let registry = with(sources, vec![review::<1>(vec![])]).unwrap();
+    let snapshot = registry.snapshot();
+    assert_eq!(snapshot.names(List::Prompts), ["review"]);
+    let title = &snapshot.prompt("review").unwrap().prompt.title;
+    assert_eq!(title.as_deref(), Some("new"));
+    let twice = Sources {
+        early: vec![change(Step::Insert(new())), change(Step::Insert(new()))],
+        ..Sources::default()
+    };
+    fails(
+        with(twice, vec![]),
+        &expect![[r"
+            the server cannot start:
+              prompt name `review` is used twice, both times by a definition made at run time"]],
+    );
+}
+
+#[test]
+fn a_server_may_be_filled_while_it_runs() {
+    let replaced = Sources {
+        early: vec![Edit {
+            list: List::Prompts,
+            steps: vec![Step::Replace(prompt("a").into_item())],
+        }],
+        ..Sources::default()
+    };
+    assert!(with(replaced, vec![]).unwrap().snapshot().has_prompts());
+    let later = Sources {
+        offered: vec![List::Tools],
+        ..Sources::default()
+    };
+    let snapshot = with(later, vec![]).unwrap().snapshot();
+    assert!(snapshot.has_tools() && !snapshot.has_prompts() && !snapshot.has_resources());
+    assert!(!prompts(&[], 1).snapshot().has_prompts());
+}
+
+#[test]
+fn the_other_variables_of_an_address_are_earlier_arguments() {
+    let mut template = definition(Kind::ResourceTemplate, "t", 1, TypeId::of::<Function<1>>());
+    template.options.uri = "notes:///{strict}/{id}";
+    template.parameters = Box::leak(Box::new([
+        parameter::<bool, _>("strict", ""),
+        parameter::<String, _>("id", "").completer(|| (TypeId::of::<Function<2>>(), "app::ids")),
+    ]));
+    let ids = languages::<2>(vec![parameter::<Option<bool>, _>("strict", "")]);
+    let registry = all(vec![template, ids]).unwrap();
+    let offered = |uri: &str, earlier| {
+        let reference = CompletionReference::Resource { uri: uri.into() };
+        let completer = registry.snapshot().completer(&reference, "id").unwrap();
+        match completer.start("x", earlier, &context).unwrap() {
+            Started::Done(Ok(Success::Completion(candidates))) => candidates.values,
+            _ => panic!("not done"),
+        }
+    };
+    let template = "notes:///{strict}/{id}";
+    for (uri, earlier, expected) in [
+        (template, None, r#"Some("x") Some(None)"#),
+        ("notes:///true/x", None, r#"Some("x") Some(Some(true))"#),
+        (
+            "notes:///true/x",
+            Some("{}"),
+            r#"Some("x") Some(Some(true))"#,
+        ),
+        ("notes:///maybe/x", None, r#"Some("x") Some(None)"#),
+        (
+            "notes:///true/x",
+            Some(r#"{"strict":"false"}"#),
+            r#"Some("x") Some(Some(false))"#,
+        ),
+    ] {
+        assert_eq!(offered(uri, earlier), [expected], "{uri} {earlier:?}");
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::context::List;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
-use crate::registry::complete::Completer;
+use crate::registry::complete::Completing;
 use crate::registry::cursor::{Cursor, InvalidCursor, Mark, Place};
 use crate::registry::entry::{Entry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::page::{Listing, Page};
@@ -28,6 +28,8 @@ pub(crate) struct Snapshot {
     pub(super) templates: Arc<Table<TemplateEntry>>,
     /// Most items of a page.
     pub(super) page_size: usize,
+    /// Which lists clients were or will be told of, by [`List`]. A list stays offered when it becomes empty.
+    pub(super) offered: [bool; 4],
 }
 
 impl Snapshot {
@@ -187,7 +189,8 @@ impl Snapshot {
         &self,
         reference: &CompletionReference,
         argument: &str,
-    ) -> Result<Completer, ErrorObject> {
+    ) -> Result<Completing, ErrorObject> {
+        let mut known = Vec::new();
         let (what, name, completions) = match reference {
             CompletionReference::Prompt { name } => (
                 "prompt",
@@ -199,7 +202,16 @@ impl Snapshot {
                 uri,
                 self.templates
                     .get(uri)
-                    .or_else(|| self.matching(uri).map(|(entry, _)| entry))
+                    .or_else(|| {
+                        let (entry, variables) = self.matching(uri)?;
+                        // The other variables of the address are as good as arguments filled in earlier.
+                        known = variables
+                            .into_iter()
+                            .filter(|(name, _)| *name != argument)
+                            .map(|(name, value)| (name.to_owned(), value))
+                            .collect();
+                        Some(entry)
+                    })
                     .map(|entry| &entry.completions),
             ),
         };
@@ -209,7 +221,7 @@ impl Snapshot {
                 "unknown {what} `{name}`"
             )));
         };
-        completions.find(argument).cloned().ok_or_else(|| {
+        let completer = completions.find(argument).cloned().ok_or_else(|| {
             let names: Vec<_> = completions
                 .names()
                 .map(|name| format!("`{name}`"))
@@ -222,7 +234,8 @@ impl Snapshot {
                     names.join(", ")
                 )
             })
-        })
+        })?;
+        Ok(Completing { completer, known })
     }
 
     /// The names of what is enabled, in order.
@@ -241,19 +254,38 @@ impl Snapshot {
         }
     }
 
-    /// Whether there are tools, enabled or not.
+    /// Whether tools are offered: there are some, enabled or not, or were, or may come.
     pub(crate) fn has_tools(&self) -> bool {
-        !self.tools.slots().is_empty()
+        self.offers(List::Tools)
     }
 
-    /// Whether there are prompts, enabled or not.
+    /// Whether prompts are offered.
     pub(crate) fn has_prompts(&self) -> bool {
-        !self.prompts.slots().is_empty()
+        self.offers(List::Prompts)
     }
 
-    /// Whether there are resources or templates, enabled or not.
+    /// Whether resources or templates are offered.
     pub(crate) fn has_resources(&self) -> bool {
-        !self.resources.slots().is_empty() || !self.templates.slots().is_empty()
+        self.offers(List::Resources) || self.offers(List::Templates)
+    }
+
+    fn offers(&self, list: List) -> bool {
+        self.offered.get(list as usize).copied().unwrap_or_default()
+    }
+
+    /// Offers the lists in which there is something.
+    pub(super) fn offer_what_is_there(&mut self) {
+        let there = [
+            (List::Tools, !self.tools.slots().is_empty()),
+            (List::Prompts, !self.prompts.slots().is_empty()),
+            (List::Resources, !self.resources.slots().is_empty()),
+            (List::Templates, !self.templates.slots().is_empty()),
+        ];
+        for (list, there) in there {
+            if let Some(offered) = self.offered.get_mut(list as usize) {
+                *offered |= there;
+            }
+        }
     }
 
     /// Whether any argument of a prompt or template completes.

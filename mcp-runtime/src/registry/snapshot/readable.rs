@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::context::Context;
 use crate::handler::call::Refusal;
-use crate::handler::definition::ClientFeature;
 use crate::protocol::encode::CacheHint;
 use crate::registry::entry::{CacheOptions, Pace, ResourceEntry, TemplateEntry};
 use crate::registry::handler::{Handler, Started};
@@ -34,6 +33,7 @@ impl Readable {
     }
 
     /// The arguments, as a JSON object.
+    #[cfg(test)]
     pub(crate) fn arguments(&self) -> &str {
         &self.arguments
     }
@@ -47,6 +47,7 @@ impl Readable {
     }
 
     /// The name of the resource or template.
+    #[cfg(test)]
     pub(crate) fn name(&self) -> &str {
         match &self.source {
             Source::Resource(entry) => &entry.resource.name,
@@ -76,14 +77,6 @@ impl Readable {
         match &self.source {
             Source::Resource(entry) => entry.timeout,
             Source::Template(entry) => entry.timeout,
-        }
-    }
-
-    /// What the client must be able to do.
-    pub(crate) fn requires(&self) -> &[ClientFeature] {
-        match &self.source {
-            Source::Resource(entry) => &entry.requires,
-            Source::Template(entry) => &entry.requires,
         }
     }
 
