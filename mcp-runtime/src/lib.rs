@@ -57,7 +57,8 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Batch, Context, Editor, FromContext, Notifier, Progress, ServerHandle, State, States,
+    Amount, Batch, Context, Editor, FromContext, List, Notifier, Progress, ServerHandle, State,
+    States,
 };
 pub use error::{Error, ErrorKind};
 pub use handler::completion::{Candidates, IntoCompletion};

@@ -240,11 +240,14 @@ pub(crate) enum Change {
 
 /// A list of definitions that clients can page through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(hidden)]
 pub enum List {
+    /// `tools/list`
     Tools,
+    /// `prompts/list`
     Prompts,
+    /// `resources/list`
     Resources,
+    /// `resources/templates/list`
     Templates,
 }
 

@@ -7,8 +7,8 @@ mod request;
 mod state;
 
 pub use from_context::FromContext;
-pub use handle::{Batch, Editor, Notifier, ServerHandle};
-pub(crate) use handle::{Change, Control, Edit, List, Step};
+pub use handle::{Batch, Editor, List, Notifier, ServerHandle};
+pub(crate) use handle::{Change, Control, Edit, Step};
 pub use request::{Amount, Context, Progress};
 pub(crate) use request::{Outbound, RequestContext};
 pub use state::{State, States};

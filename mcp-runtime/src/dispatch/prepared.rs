@@ -23,7 +23,7 @@ use crate::jsonrpc::{ErrorObject, Member, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{self, Capability, Era, Method, errors};
 use crate::registry::{
-    self, Completer, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
+    self, Completing, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
 };
 use crate::types::{CallToolResult, CompletionReference};
 
@@ -50,7 +50,7 @@ enum Work<'m> {
         uri: Cow<'m, str>,
     },
     Complete {
-        completer: Completer,
+        completer: Completing,
         partial: String,
         earlier: Option<String>,
     },

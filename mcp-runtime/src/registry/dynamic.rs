@@ -20,8 +20,7 @@ type Made<E> = Result<E, Vec<String>>;
 
 pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let mut problems = Vec::new();
-    let name = &definition.name;
-    problems.extend(rules::tool_name(name).into_result().err());
+    problems.extend(rules::tool_name(&definition.name).into_result().err());
     problems.extend(meta::problems(definition.meta.as_ref()));
     if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
@@ -90,7 +89,6 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         completions,
     })
@@ -98,7 +96,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
 
 pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
-    problems.extend(address(&definition.uri));
+    problems.extend(rules::uri(&definition.uri).into_result().err());
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -109,7 +107,6 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
@@ -120,8 +117,8 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
 
 pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
-    let pattern = UriTemplate::parse(&definition.uri_template)
-        .map_err(|error| problems.push(format!("invalid template: {error}")));
+    let pattern =
+        UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
     let mut completions = Completions::default();
     if let Ok(pattern) = &pattern {
         for variable in pattern.variables() {
@@ -146,7 +143,6 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
@@ -155,25 +151,6 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
         lister: definition.lister,
         completions,
     })
-}
-
-/// What is wrong with the address of a resource.
-pub(super) fn address(uri: &str) -> Option<String> {
-    let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
-    let absolute = scheme.is_some_and(|scheme| {
-        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    });
-    if !absolute {
-        return Some(format!(
-            "the address `{uri}` has no scheme; write one, such as `notes:///today`"
-        ));
-    }
-    uri.chars()
-        .find(|part| part.is_whitespace() || part.is_control())
-        .map(|part| format!("the address `{uri}` contains {part:?}; write it percent-encoded"))
 }
 
 /// Gives arguments their candidates.
