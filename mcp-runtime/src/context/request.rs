@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
-use crate::context::{ServerHandle, States};
+use crate::context::{Asking, ServerHandle, States};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// The context of one call: who is asking, progress, logging, cancellation, the running server.
@@ -22,6 +22,7 @@ pub(crate) struct RequestContext {
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
     pub(crate) outbound: Arc<dyn Outbound>,
+    pub(crate) asking: Arc<dyn Asking>,
     pub(crate) cancelled: CancellationToken,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
@@ -43,6 +44,10 @@ impl Context {
 
     pub(crate) fn states(&self) -> &States {
         &self.0.states
+    }
+
+    pub(crate) fn asking(&self) -> &Arc<dyn Asking> {
+        &self.0.asking
     }
 
     pub(crate) fn cancel(&self) {
