@@ -87,7 +87,7 @@ impl Default for Limits {
             batch: 100,
             running: 256,
             queued: 1_024,
-            tool_time: Duration::from_secs(5 * 60),
+            tool_time: Duration::from_mins(5),
             blocking: 64,
             outgoing: 1 << 20,
             result: 8 << 20,
@@ -103,7 +103,7 @@ impl Default for Limits {
             state_time: Duration::from_secs(10 * 60),
             rounds: 32,
             drain: Duration::from_secs(5),
-            stalled: Duration::from_secs(60),
+            stalled: Duration::from_mins(1),
             _private: (),
         }
     }

@@ -20,9 +20,7 @@ use crate::context::form::{Elicit, check_answer};
 use crate::context::{CallId, Context, OnceStore};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
-use crate::types::{
-    ClientFeature, CreateMessageResult, Form, InputRequest, Meta, Root, Sample,
-};
+use crate::types::{ClientFeature, CreateMessageResult, Form, InputRequest, Meta, Root, Sample};
 
 /// A question to the client. Nothing is asked before it is awaited.
 ///

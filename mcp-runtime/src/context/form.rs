@@ -300,7 +300,8 @@ fn read_number(value: &Value) -> Option<Number> {
         _ => return None,
     };
     match number.as_f64() {
-        Some(size) if number.is_f64() && size.fract() == 0.0 && size.abs() < EXACT => {
+        Some(size) if number.is_f64() && size.fract() == 0.0 && size.abs() < EXACT =>
+        {
             #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
             Some(Number::from(size as i64))
         }
@@ -309,12 +310,7 @@ fn read_number(value: &Value) -> Option<Number> {
     }
 }
 
-fn check_length(
-    length: u64,
-    min: Option<u64>,
-    max: Option<u64>,
-    what: &str,
-) -> Result<(), String> {
+fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> Result<(), String> {
     match (min, max) {
         (Some(min), _) if length < min => Err(format!("has fewer than {min} {what}")),
         (_, Some(max)) if length > max => Err(format!("has more than {max} {what}")),
@@ -346,7 +342,9 @@ fn looks_like(text: &str, format: Format) -> bool {
         }),
         Format::Uri => text.split_once(':').is_some_and(|(scheme, rest)| {
             let mut letters = scheme.bytes();
-            letters.next().is_some_and(|first| first.is_ascii_alphabetic())
+            letters
+                .next()
+                .is_some_and(|first| first.is_ascii_alphabetic())
                 && letters.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
                 && !rest.is_empty()
                 && !rest.contains(char::is_whitespace)
@@ -427,7 +425,10 @@ mod tests {
         let form = Form::new()
             .field("name", Field::text().length(1, 5))
             .field("days", Field::integer().range(1.0, 14.0).default(3))
-            .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]))
+            .optional(
+                "units",
+                Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]),
+            )
             .optional("tags", Field::many_of(["a", "b"]))
             .optional("sure", Field::boolean());
         for (answer, expected) in [
@@ -442,9 +443,14 @@ mod tests {
             ),
             (
                 json!({"name": "", "days": 7.5, "units": "k", "tags": ["c"], "sure": 1}),
-                Err("`name` has fewer than 1 characters; `days` is no whole number; `units` is none of c, f; `tags` is none of a, b; `sure` is neither true nor false"),
+                Err(
+                    "`name` has fewer than 1 characters; `days` is no whole number; `units` is none of c, f; `tags` is none of a, b; `sure` is neither true nor false",
+                ),
             ),
-            (json!({"days": 15}), Err("`name` is missing; `days` is not within 1 to 14")),
+            (
+                json!({"days": 15}),
+                Err("`name` is missing; `days` is not within 1 to 14"),
+            ),
         ] {
             assert_eq!(check(&form, answer), expected.map_err(str::to_owned));
         }

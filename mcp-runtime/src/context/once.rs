@@ -14,8 +14,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::context::ask::Asking;
 use crate::context::Context;
+use crate::context::ask::Asking;
 use crate::handler::tool_error::{Result, ToolError};
 
 /// Which call it is: the same in all rounds of a call, another for every other call.
@@ -155,7 +155,11 @@ impl<T> Future for Inside<'_, T> {
 
 /// What a [`OnceStore`] gives.
 pub type StoreFuture<'a, T> = Pin<
-    Box<dyn Future<Output = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>> + Send + 'a>,
+    Box<
+        dyn Future<Output = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>>
+            + Send
+            + 'a,
+    >,
 >;
 
 /// What a [`OnceStore`] says to somebody who wants to begin.
@@ -265,13 +269,19 @@ mod tests {
 
     #[tokio::test]
     async fn of_two_that_want_to_begin_one_is_granted() {
-        let store = MemoryStore { most: 2, ..MemoryStore::new() };
+        let store = MemoryStore {
+            most: 2,
+            ..MemoryStore::new()
+        };
         let (one, other) = (CallId([1; 16]), CallId([2; 16]));
         assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Granted);
         assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Taken);
         assert_eq!(store.begin(other, "a").await.unwrap(), OnceClaim::Granted);
         store.complete(one, "a", "7").await.unwrap();
-        assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Done("7".into()));
+        assert_eq!(
+            store.begin(one, "a").await.unwrap(),
+            OnceClaim::Done("7".into())
+        );
         // Full: nothing is forgotten for the sake of something new.
         assert!(store.begin(one, "b").await.is_err());
         store.abandon(other, "a").await.unwrap();

@@ -324,7 +324,9 @@ impl Asking for Asks {
 
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError> {
         if once::is_inside() {
-            return Err(AskError::Misused(format!("`{name}` is done inside another `once`")));
+            return Err(AskError::Misused(format!(
+                "`{name}` is done inside another `once`"
+            )));
         }
         if !self.seen().once.insert(name.to_owned()) {
             return Err(AskError::Misused(format!(

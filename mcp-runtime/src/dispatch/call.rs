@@ -141,7 +141,9 @@ impl Future for RunningCall {
             if asks.is_waiting() {
                 // The client's time is not the handler's.
                 if let Some(deadline) = this.deadline.take() {
-                    this.left = deadline.deadline().saturating_duration_since(Instant::now());
+                    this.left = deadline
+                        .deadline()
+                        .saturating_duration_since(Instant::now());
                 }
                 return Poll::Pending;
             }

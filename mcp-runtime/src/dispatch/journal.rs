@@ -69,9 +69,7 @@ impl Journal {
     /// The answer to a question, unless it now asks something else.
     pub(super) fn answer(&self, place: &Place) -> Option<&str> {
         let Answer(digest, response) = self.answers.get(&place.key)?;
-        let is_same = digest
-            .as_ref()
-            .is_none_or(|digest| *digest == place.digest);
+        let is_same = digest.as_ref().is_none_or(|digest| *digest == place.digest);
         is_same.then(|| response.get())
     }
 
@@ -124,7 +122,11 @@ mod tests {
     #[test]
     fn answers_to_open_questions_enter_and_nothing_else() {
         let mut journal = Journal::default();
-        let asked = [place("a", "1", false), place("b", "2", true), place("c", "3", true)];
+        let asked = [
+            place("a", "1", false),
+            place("b", "2", true),
+            place("c", "3", true),
+        ];
         journal.end_round(CallId([7; 16]), asked.iter());
         let mut journal = Journal::read(&journal.write()).unwrap();
         let mut given = responses(r#"{"a":{"x":1},"b":{"y":2},"c":12345,"other":{}}"#);
@@ -141,7 +143,11 @@ mod tests {
     fn what_is_remembered_survives_the_journey() {
         let mut journal = Journal::default();
         journal.set_done("charge", "[1,2]");
-        journal.take("a".into(), None, RawValue::from_string("{}".into()).unwrap());
+        journal.take(
+            "a".into(),
+            None,
+            RawValue::from_string("{}".into()).unwrap(),
+        );
         journal.end_round(CallId([1; 16]), [].iter());
         let journal = Journal::read(&journal.write()).unwrap();
         assert_eq!(journal.done("charge"), Some("[1,2]"));

@@ -202,7 +202,10 @@ mod tests {
         assert!(pending.poll(id, waker).is_pending());
         pending.answer(&id_of(id), Some("{\"a\":1}"), None);
         pending.answer(&id_of(id), Some("{\"a\":2}"), None);
-        assert_eq!(pending.poll(id, waker), Poll::Ready(Ok(Ok("{\"a\":1}".into()))));
+        assert_eq!(
+            pending.poll(id, waker),
+            Poll::Ready(Ok(Ok("{\"a\":1}".into())))
+        );
         assert_eq!(pending.poll(id, waker), Poll::Ready(Err(Closed)));
     }
 

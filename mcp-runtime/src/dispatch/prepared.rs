@@ -28,7 +28,7 @@ use crate::jsonrpc::{ErrorObject, Member, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{self, Capability, Era, Method, errors};
 use crate::registry::{
-    self, Completer, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
+    self, Completing, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
 };
 use crate::types::{CallToolResult, CompletionReference};
 
@@ -55,7 +55,7 @@ enum Work<'m> {
         uri: Cow<'m, str>,
     },
     Complete {
-        completer: Completer,
+        completer: Completing,
         partial: String,
         earlier: Option<String>,
     },
@@ -89,7 +89,7 @@ impl Dispatcher {
                     .tool(&name)
                     .ok_or_else(|| errors::unknown_tool(&name))?;
                 let arguments = request.arguments()?;
-                if let Some(refusal) = self.missing(&request, &entry.requires)? {
+                if let Some(refusal) = lacking(&request, &entry.requires)? {
                     return refusal.answer(self, &request, out);
                 }
                 Work::Tool {
@@ -181,19 +181,6 @@ impl Dispatcher {
             .map_err(|_| errors::invalid_cursor())
     }
 
-    /// What the client lacks of what a tool requires.
-    fn missing(
-        &self,
-        request: &Request<'_>,
-        requires: &[ClientFeature],
-    ) -> Result<Option<Lacking>, ErrorObject> {
-        if requires.is_empty() {
-            return Ok(None);
-        }
-        let capabilities = request.caller.capabilities()?;
-        Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
-    }
-
     fn completion<'m>(
         &self,
         request: &Request<'m>,
@@ -224,6 +211,18 @@ impl Dispatcher {
             earlier,
         })
     }
+}
+
+/// What the client lacks of what a tool requires.
+fn lacking(
+    request: &Request<'_>,
+    requires: &[ClientFeature],
+) -> Result<Option<Lacking>, ErrorObject> {
+    if requires.is_empty() {
+        return Ok(None);
+    }
+    let capabilities = request.caller.capabilities()?;
+    Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
 }
 
 /// What a client lacks, in the shape of its capabilities.
@@ -321,7 +320,8 @@ impl Prepared<'_> {
         let made = OnceCell::new();
         let context = || {
             made.get_or_init(|| {
-                let asking = arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
+                let asking =
+                    arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
                 make_context(&dispatcher, &request, &logs, sink, asking)
             })
             .context
@@ -330,9 +330,7 @@ impl Prepared<'_> {
         if crate::context::current::is_forwarding() {
             context();
         }
-        let stream = made
-            .get()
-            .map(|made: &Made| &made.stream);
+        let stream = made.get().map(|made: &Made| &made.stream);
         let started = run(stream, || work.start(&context));
         let mut scope = made.into_inner().map_or_else(Scope::default, |made| Scope {
             context: Some(made.context),
@@ -435,9 +433,17 @@ fn resume(
         let limits = finish.dispatcher.limits();
         let state = request.string(Member::RequestState, limits.request_state)?;
         let binding = finish.binding(arguments).digest();
-        let sealed = finish.dispatcher.settings.seal.open(&binding, &state, seal::now());
+        let sealed = finish
+            .dispatcher
+            .settings
+            .seal
+            .open(&binding, &state, seal::now());
         let sealed = sealed.map_err(|refused| {
-            tracing::warn!(?refused, called = finish.name(), "a `requestState` was refused");
+            tracing::warn!(
+                ?refused,
+                called = finish.name(),
+                "a `requestState` was refused"
+            );
             refused.into_error()
         })?;
         *journal = Journal::read(&sealed).ok_or_else(|| Refused::Malformed.into_error())?;

@@ -80,10 +80,10 @@ impl Session {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
         legacy.is_none_or(|legacy| {
             legacy.client.pending.drain(out, room) && legacy.mailbox.drain(out, room, None)
-        })            && self
-                .listens
-                .iter()
-                .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
+        }) && self
+            .listens
+            .iter()
+            .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
     }
 
     /// Ends the listen request of this id, without an answer; `false` if there is none.
@@ -156,7 +156,7 @@ impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
             .field("client", &self.legacy.as_ref().map(|legacy| &legacy.client))
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

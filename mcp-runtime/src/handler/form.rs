@@ -102,7 +102,10 @@ pub const fn check_format(kind: FieldKind) {
 /// Whether the default can be one of this kind of field.
 pub const fn check_default(kind: FieldKind, literal: Literal) {
     match kind {
-        FieldKind::Text => assert!(matches!(literal, Literal::Text), "the default of text is text"),
+        FieldKind::Text => assert!(
+            matches!(literal, Literal::Text),
+            "the default of text is text"
+        ),
         FieldKind::Number => assert!(
             matches!(literal, Literal::Number),
             "the default of a number is a number"

@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::{Era, ProtocolVersion};
 use crate::types::{
-    ClientFeature, Field, Form, Input, InputRequest, Role, Sample, SamplingContent,
-    SamplingMessage,
+    ClientFeature, Field, Form, Input, InputRequest, Role, Sample, SamplingContent, SamplingMessage,
 };
 
 /// The method of a question.
@@ -94,7 +93,9 @@ fn check_conversation(sample: &Sample) -> Result<(), String> {
                 "results of tools stand in a message of the user that holds nothing else".into(),
             );
         }
-        if !open.iter().all(|id| results.contains(id)) || !results.iter().all(|id| open.contains(id)) {
+        if !open.iter().all(|id| results.contains(id))
+            || !results.iter().all(|id| open.contains(id))
+        {
             return Err("each use of a tool needs its result in the next message".into());
         }
         open = message
@@ -147,7 +148,11 @@ fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
         };
         sample.messages = sample.messages.into_iter().flat_map(split).collect();
     }
-    for content in sample.messages.iter_mut().flat_map(|message| &mut message.content) {
+    for content in sample
+        .messages
+        .iter_mut()
+        .flat_map(|message| &mut message.content)
+    {
         if version < ProtocolVersion::V2025_03_26
             && let SamplingContent::Audio(audio) = content
         {
@@ -289,7 +294,10 @@ mod tests {
             .field("email", Field::text().format(Format::Email).length(3, None))
             .field("days", Field::integer().range(1.0, 14.0).default(3))
             .field("sure", Field::boolean().default(true))
-            .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]))
+            .optional(
+                "units",
+                Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]),
+            )
             .optional("tags", Field::many_of(["a", "b"]).length(1, 2))
     }
 
@@ -354,7 +362,10 @@ mod tests {
                 .and(crate::types::AudioContent::new(b"x", "audio/wav")),
         ];
         let old = sampling(&sample, V::V2024_11_05);
-        assert_eq!(old["messages"][1]["content"]["text"], "[a sound, audio/wav, that cannot be sent]");
+        assert_eq!(
+            old["messages"][1]["content"]["text"],
+            "[a sound, audio/wav, that cannot be sent]"
+        );
         let new = sampling(&sample, V::V2025_11_25);
         assert_eq!(new["messages"][0]["content"][1]["type"], "audio");
     }

@@ -1,18 +1,21 @@
 //! What tests of the registry share.
 
 use std::sync::Arc;
+use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    Change, Context, Control, Edit, List, Outbound, Progress, RequestContext, ServerHandle, States,
-    Step,
+    AskError, Asking, CallId, Change, Context, Control, Edit, List, OnceStore, Outbound, Place,
+    Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
-use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, ItemKind};
+use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
 use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::ToolError;
 use crate::protocol::ProtocolVersion;
 use crate::registry::{Page, Registry, Snapshot, Sources};
-use crate::types::{ClientCapabilities, LoggingLevel, ReadResourceResult};
+use crate::types::{
+    ClientCapabilities, ClientFeature, InputRequest, LoggingLevel, ReadResourceResult,
+};
 
 pub(super) const MODERN: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
@@ -37,6 +40,36 @@ impl Control for Nobody {
     fn shut_down(&self) {}
 }
 
+/// Nothing here asks anything.
+impl Asking for Nobody {
+    fn can(&self, _: ClientFeature) -> bool {
+        false
+    }
+    fn place(&self, _: &InputRequest) -> Place {
+        unreachable!()
+    }
+    fn key(&self, _: &str) -> String {
+        unreachable!()
+    }
+    fn poll(&self, _: &mut Question, _: &mut Task<'_>) -> Poll<Result<Box<str>, AskError>> {
+        unreachable!()
+    }
+    fn reject(&self, _: &mut Question, _: String) -> Result<(), AskError> {
+        unreachable!()
+    }
+    fn withdraw(&self, _: &mut Question) {}
+    fn call_id(&self) -> CallId {
+        unreachable!()
+    }
+    fn begin_once(&self, _: &str) -> Result<Option<Box<str>>, AskError> {
+        unreachable!()
+    }
+    fn end_once(&self, _: &str, _: Option<&str>) {}
+    fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
+        None
+    }
+}
+
 pub(super) fn context() -> Context {
     Context::new(RequestContext {
         client: None,
@@ -47,6 +80,7 @@ pub(super) fn context() -> Context {
         cancelled: tokio_util::sync::CancellationToken::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(Nobody)),
+        asking: Arc::new(Nobody),
     })
 }
 
@@ -76,16 +110,30 @@ impl IntoResource for Closed {
 pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
     Registry::build(Sources {
         only: Some(Vec::new()),
-        dynamic: names.iter().map(|name| prompt(name).into_item()).collect(),
+        early: early(names.iter().map(|name| prompt(name).into_item())),
         page_size,
         ..Sources::default()
     })
     .unwrap()
 }
 
+/// The changes that insert these before the start.
+pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
+    let edit = |item| Edit {
+        list: match &item {
+            Item::Tool(_) => List::Tools,
+            Item::Prompt(_) => List::Prompts,
+            Item::Resource(_) => List::Resources,
+            Item::Template(_) => List::Templates,
+        },
+        steps: vec![Step::Insert(item)],
+    };
+    items.into_iter().map(edit).collect()
+}
+
 /// Makes changes that are expected to be fine.
 pub(super) fn change(registry: &Registry, list: List, steps: Vec<Step>) -> bool {
-    registry.edit(Edit { list, steps }).unwrap()
+    registry.edit(Edit { list, steps }).unwrap().changed
 }
 
 /// The members of a page, and where it goes on.

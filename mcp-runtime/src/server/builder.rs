@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Control, OnceStore, ServerHandle, States};
+use crate::context::{Control, List, OnceStore, ServerHandle, States};
+use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::StateKey;
-use crate::dispatch::seal::Seal;
 use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
@@ -44,6 +44,7 @@ pub struct Server {
     receivers: Vec<Receiver>,
     selected: Option<Vec<Selected>>,
     groups: Vec<String>,
+    offered: Vec<List>,
     page_size: usize,
     logging: bool,
     argument_errors: bool,
@@ -102,6 +103,7 @@ impl Server {
             receivers: Vec::new(),
             selected: None,
             groups: Vec::new(),
+            offered: Vec::new(),
             page_size: 1_000,
             logging: true,
             argument_errors: false,
@@ -174,6 +176,15 @@ impl Server {
     /// Serves the functions of this group, rather than all that are linked in. May be repeated.
     pub fn group(mut self, name: impl Into<String>) -> Self {
         self.groups.push(name.into());
+        self
+    }
+
+    /// Offers a list that may be empty at the start, because definitions come through [`handle`](Self::handle) later.
+    ///
+    /// Clients learn once what a server offers. Without this, those that connect before the first definition of a kind
+    /// is there do not ask for it again. Once there was something in a list, it stays offered.
+    pub fn offers(mut self, list: List) -> Self {
+        self.offered.push(list);
         self
     }
 
@@ -282,18 +293,15 @@ impl Server {
             return Err(Error::new(ErrorKind::Configuration, self.faults.join("\n")));
         }
         let states = Arc::new(self.states);
-        let (dynamic, edits) = self.shared.take_early();
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
             groups: self.groups,
             receivers: self.receivers,
             states: Arc::clone(&states),
-            dynamic,
+            early: self.shared.take_early(),
+            offered: self.offered,
             page_size: self.page_size,
         })?);
-        for edit in edits {
-            registry.edit(edit)?;
-        }
         self.shared.attach(&registry);
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);

@@ -148,9 +148,8 @@ impl Sample {
         input_schema: Value,
     ) -> Self {
         let (name, description): (String, String) = (name.into(), description.into());
-        self.tools.push(
-            json!({"name": name, "description": description, "inputSchema": input_schema}),
-        );
+        self.tools
+            .push(json!({"name": name, "description": description, "inputSchema": input_schema}));
         self
     }
 

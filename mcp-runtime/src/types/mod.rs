@@ -28,8 +28,8 @@ pub use content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
     TextContent,
 };
-pub use form::{Choice, Field, Form, Format};
 pub(crate) use form::Input;
+pub use form::{Choice, Field, Form, Format};
 pub use input::{
     CreateMessageResult, InputRequest, ModelPreferences, Root, Sample, SamplingContent,
     SamplingMessage,

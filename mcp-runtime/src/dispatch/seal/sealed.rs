@@ -179,7 +179,10 @@ mod tests {
     const LIFETIME: Duration = Duration::from_secs(600);
 
     fn ring(keys: &[u8]) -> Seal {
-        let keys: Vec<_> = keys.iter().map(|key| StateKey::from_bytes([*key; 32])).collect();
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|key| StateKey::from_bytes([*key; 32]))
+            .collect();
         Seal::new(&keys, LIFETIME)
     }
 
@@ -198,11 +201,25 @@ mod tests {
         let bound = binding().digest();
         let state = ring(&[1]).seal(&bound, b"plain", NOW).unwrap();
         assert_eq!(ring(&[2, 1]).open(&bound, &state, NOW).unwrap(), b"plain");
-        assert_eq!(ring(&[2]).open(&bound, &state, NOW), Err(Refused::UnknownKey));
-        assert!(Refused::UnknownKey.into_error().message.contains("state_keys"));
+        assert_eq!(
+            ring(&[2]).open(&bound, &state, NOW),
+            Err(Refused::UnknownKey)
+        );
+        assert!(
+            Refused::UnknownKey
+                .into_error()
+                .message
+                .contains("state_keys")
+        );
         let state = ring(&[2, 1]).seal(&bound, b"plain", NOW).unwrap();
-        assert_eq!(ring(&[1]).open(&bound, &state, NOW), Err(Refused::UnknownKey));
-        assert_eq!(ring(&[]).open(&bound, &state, NOW), Err(Refused::UnknownKey));
+        assert_eq!(
+            ring(&[1]).open(&bound, &state, NOW),
+            Err(Refused::UnknownKey)
+        );
+        assert_eq!(
+            ring(&[]).open(&bound, &state, NOW),
+            Err(Refused::UnknownKey)
+        );
     }
 
     #[test]
@@ -225,7 +242,13 @@ mod tests {
         ] {
             assert_eq!(StateKey::parse(&text), Some(key.clone()), "{text}");
         }
-        for text in ["", "secret", &"a".repeat(63), &"z".repeat(64), &STANDARD.encode([0; 31])] {
+        for text in [
+            "",
+            "secret",
+            &"a".repeat(63),
+            &"z".repeat(64),
+            &STANDARD.encode([0; 31]),
+        ] {
             assert_eq!(StateKey::parse(text), None, "{text}");
         }
         assert_eq!(format!("{key:?}"), "StateKey(…)");
