@@ -182,7 +182,7 @@ impl Asks {
         // Far enough away, if the limit is too large for a clock.
         let now = Instant::now();
         let until = now.checked_add(limits.question_time);
-        let until = until.unwrap_or_else(|| now + std::time::Duration::from_secs(86_400 * 365));
+        let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
         question.progress = Asked::Sent(id, Box::pin(tokio::time::sleep_until(until)));
         self.caller.wake();
         Ok(())
