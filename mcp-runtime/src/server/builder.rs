@@ -289,8 +289,10 @@ impl Server {
 
     /// Checks everything and makes the server ready for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<Shared>), Error> {
-        if !self.faults.is_empty() {
-            return Err(Error::new(ErrorKind::Configuration, self.faults.join("\n")));
+        let mut faults = self.faults;
+        faults.extend(self.limits.faults());
+        if !faults.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         let states = Arc::new(self.states);
         let registry = Arc::new(Registry::build(Sources {
@@ -302,7 +304,7 @@ impl Server {
             offered: self.offered,
             page_size: self.page_size,
         })?);
-        self.shared.attach(&registry);
+        self.shared.attach(&registry)?;
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);
         #[cfg(not(feature = "sealing"))]
