@@ -57,10 +57,14 @@ impl Era {
         )
     }
 
-    /// Whether a line is the right answer to [`call`](Self::call), as far as a glance tells.
-    #[must_use]
-    pub fn is_answer(self, id: u64, line: &str) -> bool {
-        line.contains(&format!("\"id\":{id},"))
-            && line.contains(&format!("\"text\":\"{}\"", id.wrapping_add(1)))
-    }
+}
+
+/// The id of the call that a line answers, if the answer is right as far as a glance tells.
+#[must_use]
+pub fn answered(line: &str) -> Option<u64> {
+    let (_, after) = line.split_once("\"id\":")?;
+    let (id, _) = after.split_once(',')?;
+    let id: u64 = id.parse().ok()?;
+    line.contains(&format!("\"text\":\"{}\"", id.wrapping_add(1)))
+        .then_some(id)
 }
