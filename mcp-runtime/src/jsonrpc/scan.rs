@@ -147,12 +147,17 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads any value, inside `depth` open brackets, and gives its text without white space around it.
+    #[inline]
     pub(super) fn value(&mut self, depth: usize) -> Option<&'a str> {
         // Most values are strings: these need no stack.
         if self.peek() == Some(b'"') {
             self.node()?;
             return self.string().map(|quoted| quoted.json);
         }
+        self.other_value(depth)
+    }
+
+    fn other_value(&mut self, depth: usize) -> Option<&'a str> {
         let start = self.at;
         self.skip(depth)?;
         Some(self.since(start))
@@ -246,6 +251,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
+    #[inline]
     fn key(&mut self) -> Option<Quoted<'a>> {
         self.node()?;
         self.peek();
@@ -255,32 +261,44 @@ impl<'a> Scan<'a> {
     }
 
     /// A string that starts exactly here.
+    #[inline]
     fn string(&mut self) -> Option<Quoted<'a>> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        if bytes.get(start) != Some(&b'"') {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let Some((b'"', inside)) = rest.split_first() else {
             return self.syntax();
+        };
+        let length = plain(inside);
+        if inside.get(length) != Some(&b'"') {
+            return self.escaped_string(length);
         }
+        let start = self.at;
+        self.at += length + 2;
+        Some(Quoted {
+            json: self.since(start),
+            escaped: false,
+        })
+    }
+
+    /// A string that starts exactly here, of which `length` bytes need no second look.
+    #[cold]
+    fn escaped_string(&mut self, mut length: usize) -> Option<Quoted<'a>> {
+        let start = self.at;
         self.at += 1;
-        let mut escaped = false;
         loop {
-            let rest = bytes.get(self.at..).unwrap_or_default();
-            let plain = plain(rest);
-            self.at += plain;
-            match rest.get(plain) {
+            self.at += length;
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            match rest.first() {
                 Some(b'"') => {
                     self.at += 1;
                     return Some(Quoted {
                         json: self.since(start),
-                        escaped,
+                        escaped: true,
                     });
                 }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
-                }
+                Some(b'\\') => self.escape()?,
                 _ => return self.syntax(),
             }
+            length = plain(self.text.as_bytes().get(self.at..).unwrap_or_default());
         }
     }
 
