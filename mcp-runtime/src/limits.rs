@@ -56,6 +56,16 @@ pub struct Limits {
     pub completions: u32,
     /// Longest partial text of a completion, in bytes. Default 1 KiB. Beyond: -32602.
     pub completion_input: usize,
+    /// Most questions to the client that one call may have open at once. Default 16. Beyond: the call gets an error.
+    pub questions: usize,
+    /// How long the client may take to answer a question (legacy era). Default 5 minutes. Then the call gets an error.
+    pub question_time: Duration,
+    /// Longest `requestState`, in characters. Default 16 KiB. Longer ones are refused, and a call that needs more fails.
+    pub request_state: usize,
+    /// How long a client may take from one round of a call to the next (2026-07-28). Default 10 minutes. Later: -32602.
+    pub state_time: Duration,
+    /// Most rounds of one call (2026-07-28). Default 32. Then the call fails.
+    pub rounds: u16,
     /// How long work may go on after the end of input or a signal to stop. Default 5 s.
     pub drain: Duration,
     /// How long a client may leave output unread before its stream is closed. Default 60 s.
@@ -87,6 +97,11 @@ impl Default for Limits {
             progress: 20,
             completions: 20,
             completion_input: 1 << 10,
+            questions: 16,
+            question_time: Duration::from_secs(5 * 60),
+            request_state: 16 << 10,
+            state_time: Duration::from_secs(10 * 60),
+            rounds: 32,
             drain: Duration::from_secs(5),
             stalled: Duration::from_mins(1),
             _private: (),

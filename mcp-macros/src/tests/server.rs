@@ -5,6 +5,7 @@ use expect_test::expect;
 use crate::tests::check_server;
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "most of it is what the macro emits")]
 fn methods_are_called_on_a_shared_value() {
     check_server(
         "impl Notes {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
-use crate::context::{ServerHandle, States};
+use crate::context::{Asking, ServerHandle, States};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// The context of one call: who is asking, progress, logging, cancellation, the running server.
@@ -22,6 +22,7 @@ pub(crate) struct RequestContext {
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
     pub(crate) outbound: Arc<dyn Outbound>,
+    pub(crate) asking: Arc<dyn Asking>,
     pub(crate) cancelled: CancellationToken,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
@@ -45,16 +46,22 @@ impl Context {
         &self.0.states
     }
 
+    pub(crate) fn asking(&self) -> &Arc<dyn Asking> {
+        &self.0.asking
+    }
+
     pub(crate) fn cancel(&self) {
         self.0.cancelled.cancel();
     }
 
     /// Tells the client how far the call has come, if it asked to know.
     ///
-    /// ```ignore
-    /// ctx.progress(3);                          // three of an unknown number
-    /// ctx.progress((3, 10));                    // three of ten
-    /// ctx.progress((3, 10, "copying photos"));  // and what is going on
+    /// ```
+    /// # fn copy(ctx: &mcp_runtime::Context) {
+    /// ctx.progress(3); // three of an unknown number
+    /// ctx.progress((4, 10)); // four of ten
+    /// ctx.progress((5, 10, "copying photos")); // and what is going on
+    /// # }
     /// ```
     ///
     /// Values must grow; one that does not is dropped. Bursts are merged, at most 20 a second by default

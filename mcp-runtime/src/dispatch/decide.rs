@@ -46,8 +46,13 @@ impl Dispatcher {
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let Some(method) = message.method else {
-            // An answer to a request of ours that is not, or no longer, open.
-            tracing::debug!("a response to no request was ignored");
+            if let (Some(legacy), Id::Valid(id)) = (&session.legacy, &message.id) {
+                let id = RequestId::from_valid(id);
+                legacy
+                    .client
+                    .pending
+                    .answer(&id, message.result, message.error);
+            }
             return Decision::Silent;
         };
         let id = match message.id {
@@ -158,6 +163,7 @@ fn notification<'m>(
         "notifications/initialized" => {
             if let Some(legacy) = &mut session.legacy {
                 legacy.ready = true;
+                legacy.client.pending.set_ready();
                 (session.wake)();
             }
             Decision::Silent

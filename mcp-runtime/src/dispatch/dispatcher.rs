@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Change, Control, Edit, List, ServerHandle, States};
+use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
 use crate::dispatch::notices::Notices;
+use crate::dispatch::seal::Seal;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
@@ -31,6 +32,9 @@ pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
+    pub(crate) seal: Seal,
+    /// Who remembers what was done once, besides the call itself.
+    pub(crate) once_store: Option<Arc<dyn OnceStore>>,
     /// Whether log messages are offered.
     pub(crate) logging: bool,
     /// Whether clients up to 2025-06-18 get -32602 for arguments that do not fit, rather than a tool result.

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
+use crate::dispatch::pending::Pending;
 use crate::dispatch::rate::Bucket;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
@@ -40,6 +41,8 @@ pub(super) struct LegacyClient {
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) info: Option<Arc<Implementation>>,
     pub(super) level: Arc<AtomicU8>,
+    /// What it was asked and has not answered.
+    pub(super) pending: Arc<Pending>,
 }
 
 /// An open `subscriptions/listen` request.
@@ -75,11 +78,12 @@ impl Session {
     /// Writes change notices, a line each, until `out` holds `room` bytes. Says whether there are no more.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
-        legacy.is_none_or(|legacy| legacy.mailbox.drain(out, room, None))
-            && self
-                .listens
-                .iter()
-                .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
+        legacy.is_none_or(|legacy| {
+            legacy.client.pending.drain(out, room) && legacy.mailbox.drain(out, room, None)
+        }) && self
+            .listens
+            .iter()
+            .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
     }
 
     /// Ends the listen request of this id, without an answer; `false` if there is none.
@@ -89,8 +93,11 @@ impl Session {
         self.listens.len() < before
     }
 
-    /// Ends all listen requests, with an answer, a line each.
+    /// Ends all listen requests, with an answer, a line each; and our own requests, because nobody will answer them.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+        if let Some(legacy) = &self.legacy {
+            legacy.client.pending.close();
+        }
         for listen in self.listens.drain(..) {
             let identity = self.dispatcher.identity();
             encode::listen_result(
@@ -135,6 +142,7 @@ impl Session {
             capabilities: Arc::new(capabilities),
             info: Some(Arc::new(info)),
             level: Arc::new(AtomicU8::new(LoggingLevel::Info as u8)),
+            pending: Arc::new(Pending::new(Arc::clone(&self.wake))),
         };
         self.legacy = Some(Legacy {
             client: Arc::new(client),

@@ -172,11 +172,13 @@ pub struct Submitted(pub &'static Definition);
 inventory::collect!(Submitted);
 
 /// The type of a function item.
+#[must_use]
 pub const fn type_id_of<F: 'static>(_: &F) -> TypeId {
     TypeId::of::<F>()
 }
 
 /// The type and name of a function item that is named as a completer.
+#[must_use]
 pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
     (TypeId::of::<F>(), std::any::type_name::<F>())
 }
@@ -192,7 +194,7 @@ pub struct Selected {
 
 /// Whether these parameters hold an argument of that name.
 #[must_use]
-pub const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
+pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     let mut index = 0;
     while index < parameters.len() {
         if !parameters[index].injected && same(parameters[index].name, name) {

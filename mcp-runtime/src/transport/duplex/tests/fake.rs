@@ -167,8 +167,12 @@ impl Peer for Fake {
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
-                let guard =
-                    condition.wait_while(unblocked.lock().unwrap(), |unblocked| !*unblocked);
+                // Not for ever: a test that fails must end, too.
+                let guard = condition.wait_timeout_while(
+                    unblocked.lock().unwrap(),
+                    Duration::from_secs(10),
+                    |unblocked| !*unblocked,
+                );
                 drop(guard);
                 return Begun::Done(done);
             }
