@@ -138,6 +138,10 @@ impl<P: Peer> Channel<P> {
         let parsed = self.peer.parse(&job.text);
         let mut guard = self.lock();
         let state = &mut *guard;
+        // Since it left the queue it may have been refused, or taken back.
+        if !state.in_flight.is_live(&job.id, job.serial) {
+            return;
+        }
         if let (None, Ok(Parsed::One(message))) = (state.in_flight.batch_of(&job.id), parsed) {
             let mark = state.out.mark();
             let out = state.out.buffer();

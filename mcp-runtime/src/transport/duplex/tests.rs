@@ -3,6 +3,7 @@
 mod client;
 pub(in crate::transport) mod fake;
 mod faulty;
+mod races;
 
 use std::time::Duration;
 
