@@ -16,7 +16,12 @@ impl<P: Peer> Channel<P> {
     /// Handles a line.
     pub(super) fn handle(self: &Arc<Self>, me: u64, text: &[u8], scratch: &mut Vec<u8>) {
         match self.peer.parse(text) {
-            Err((id, error)) => self.answer_error(id.as_ref(), None, &error),
+            Err((id, error)) => {
+                self.answer_error(id.as_ref(), None, &error);
+                if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
+                    self.lock().distrust();
+                }
+            }
             Ok(Parsed::One(message)) => self.message(me, text, message, None, scratch),
             Ok(Parsed::Batch(elements)) => self.batch(me, &elements, scratch),
         }

@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use super::client::call;
 use super::fake::Fake;
 use crate::limits::Limits;
+use crate::transport::Connection;
 use crate::transport::duplex::Channel;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::watchdog::Watchdog;
@@ -16,10 +17,9 @@ use crate::transport::watchdog::Watchdog;
 fn channel() -> (Arc<Channel<Fake>>, Watchdog, DuplexStream) {
     let watchdog = Watchdog::start(Handle::current()).unwrap();
     let (ours, theirs) = tokio::io::duplex(1_024);
-    let (reader, writer) = tokio::io::split(ours);
     let channel = Channel::open(
         Fake::new(Limits::default()),
-        (Box::new(reader), Box::new(writer)),
+        Connection::from_stream(ours),
         Arc::clone(watchdog.waking()),
     );
     (channel, watchdog, theirs)
