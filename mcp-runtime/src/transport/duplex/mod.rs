@@ -30,7 +30,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::ErrorObject;
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
@@ -279,8 +279,7 @@ impl<P: Peer> Channel<P> {
         let mut message = Vec::new();
         for (id, removed) in &calls {
             message.clear();
-            let id = RequestId::from_valid(id);
-            self.peer.error(&mut message, Some(&id), &error);
+            self.peer.error(&mut message, Some(id), &error);
             state.deliver(removed.batch, &message);
         }
         calls.into_iter().map(|(_, removed)| removed).collect()

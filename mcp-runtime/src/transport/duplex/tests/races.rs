@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 
 use super::client::call;
 use super::fake::Fake;
+use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::transport::Connection;
 use crate::transport::duplex::Channel;
@@ -32,11 +33,11 @@ fn written(channel: &Channel<Fake>) -> String {
 #[tokio::test]
 async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_again() {
     let (channel, _watchdog, _client) = channel();
-    let text = call(1, "echo");
+    let (id, text) = (RequestId::from_valid("1"), call(1, "echo"));
     // The leader has taken the call from the queue …
     let job = Job {
-        serial: channel.lock().in_flight.admit("1", None),
-        id: "1".into(),
+        serial: channel.lock().in_flight.admit(&id, None),
+        id,
         text: text.as_bytes().into(),
     };
     // … the drain time is over, which another task notices …
