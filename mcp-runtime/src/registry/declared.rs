@@ -10,7 +10,7 @@ use crate::handler::check::Validator;
 use crate::handler::decode::{ArgumentInfo, Decoder, Style};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
-use crate::handler::schema::output_schema;
+use crate::handler::schema::{hard_for_models, output_schema};
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
@@ -42,10 +42,24 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
     {
         problems.push(format!("input schema: {error}"));
     }
+    let generated = raw_schema.is_none();
     let style = Style::Tool {
         strict: options.strict,
     };
     let decoder = decoder(definition, style, raw_schema, &mut problems);
+    let hard = decoder.as_ref().filter(|_| generated);
+    for (place, what) in hard
+        .map(|decoder| hard_for_models(decoder.schema()))
+        .into_iter()
+        .flatten()
+    {
+        tracing::warn!(
+            tool = definition.name,
+            at = %definition.location,
+            argument = place,
+            "several model APIs refuse the schema of {what}; a struct or a tagged enum is understood by all"
+        );
+    }
     let input_schema = decoder
         .as_ref()
         .and_then(|decoder| raw(decoder.schema(), &mut problems));

@@ -180,7 +180,9 @@ proptest! {
             for name in read.variables() {
                 prop_assert!(rules::template_has_variable(&template, name), "{}", name);
             }
-            prop_assert_eq!(read.variables().len(), template.matches([',', '{']).count() - template.matches("{,").count());
+            let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+            let names: usize = expressions.map(|list| list.split(',').count()).sum();
+            prop_assert_eq!(read.variables().len(), names);
         }
     }
 }
