@@ -196,10 +196,11 @@ impl Build {
 
     fn receive(&mut self, receivers: Vec<Receiver>, definitions: &[&'static Definition]) {
         for receiver in receivers {
-            if !definitions
-                .iter()
-                .any(|definition| definition.receiver.is_some_and(|owner| owner.id == receiver.kind))
-            {
+            if !definitions.iter().any(|definition| {
+                definition
+                    .receiver
+                    .is_some_and(|owner| owner.id == receiver.kind)
+            }) {
                 self.problems.push(format!(
                     "`.handlers(…)` was given a value of type `{}`, which has no annotated methods; put `#[server]` on its `impl` block",
                     receiver.name

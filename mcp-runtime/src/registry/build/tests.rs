@@ -248,6 +248,29 @@ fn choosing_a_function_as_what_it_is_not_is_said() {
 }
 
 #[test]
+fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
+    let template = |uri: &'static str, parameter: ParameterMeta| {
+        let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
+        template.options.uri = uri;
+        template.parameters = Box::leak(Box::new([parameter]));
+        template
+    };
+    fails(
+        all(vec![
+            template("a:{ids}", parameter::<Vec<u8>, _>("ids", "")),
+            template("b:{ids*}", parameter::<Vec<u8>, _>("ids", "")),
+            template("c:{ids*}", parameter::<HashMap<String, u8>, _>("ids", "")),
+            template("d:{id}", parameter::<Option<u8>, _>("id", "")),
+            template("e:{ids*}", parameter::<String, _>("ids", "")),
+        ]),
+        &expect![[r#"
+            the server cannot start:
+              src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` gives one value; write `{ids*}`
+              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which no address holds; take text, a number or a list, or several variables"#]],
+    );
+}
+
+#[test]
 fn nothing_registered_says_what_to_do() {
     fails(
         all(vec![]),
