@@ -45,6 +45,8 @@ pub struct Server {
     logging: bool,
     argument_errors: bool,
     cache: CacheHints,
+    #[cfg(feature = "http")]
+    pub(super) http: crate::transport::HttpOptions,
     shared: Arc<Shared>,
 }
 
@@ -98,6 +100,8 @@ impl Server {
             logging: true,
             argument_errors: false,
             cache: CacheHints::default(),
+            #[cfg(feature = "http")]
+            http: crate::transport::HttpOptions::new(),
             shared: Arc::default(),
         }
     }
@@ -224,6 +228,12 @@ impl Server {
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+    }
+
+    /// Who the server says it is.
+    #[cfg(feature = "cli")]
+    pub(super) fn identity(&self) -> &Implementation {
+        &self.identity
     }
 
     /// Checks everything and makes the server ready for connections.
