@@ -2,11 +2,14 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction, Command};
+use clap::Command;
+#[cfg(feature = "http")]
+use clap::{Arg, ArgAction};
 
 use crate::types::Implementation;
 
 /// Where `--http` listens when it does not say.
+#[cfg(feature = "http")]
 const ADDRESS: &str = "127.0.0.1:8000";
 
 /// What the command line asks for.
