@@ -2,13 +2,14 @@
 
 pub use crate::context::{Context, FromContext};
 pub use crate::handler::call::{
-    Call, Output, Refusal, Run, Running, completer, prompt, resource, tool,
+    Blocking, Call, Output, Refusal, Run, Running, blocking, completer, prompt, resource, running,
+    tool,
 };
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Reference, Submitted, named,
-    type_id_of,
+    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Reference,
+    Submitted, named, type_id_of,
 };
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
@@ -26,15 +27,19 @@ use std::future::Future;
 
 /// Runs a future to its end on a multi-thread runtime with at least two workers: what `#[main]` expands to.
 ///
+/// Does not wait for handlers that still block a thread then: the server was done with them when its drain time was over.
+///
 /// # Panics
 ///
 /// If the operating system gives no threads.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .enable_all()
         .build()
-        .expect("a runtime needs threads")
-        .block_on(future)
+        .expect("a runtime needs threads");
+    let output = runtime.block_on(future);
+    runtime.shutdown_background();
+    output
 }

@@ -1,4 +1,42 @@
 //! Write plain Rust functions, annotate them, and serve them to every client of the Model Context Protocol.
+//!
+//! ```no_run
+//! use mcp_runtime::prelude::*;
+//!
+//! /// Adds two integers.
+//! #[tool]
+//! fn add(
+//!     /// Left operand
+//!     a: i64,
+//!     /// Right operand
+//!     b: i64,
+//! ) -> i64 {
+//!     a + b
+//! }
+//!
+//! #[mcp_runtime::main]
+//! async fn main() -> Result<(), mcp_runtime::Error> {
+//!     new_server!().run().await
+//! }
+//! ```
+//!
+//! | to offer | write | returns |
+//! |---|---|---|
+//! | something a model can do | [`#[tool]`](macro@tool) | [`IntoToolResult`] |
+//! | a conversation to start from | [`#[prompt]`](macro@prompt) | [`IntoPrompt`] |
+//! | something to read | [`#[resource]`](macro@resource) | [`IntoResource`] |
+//! | a family of things to read | [`#[resource_template]`](macro@resource_template) | [`IntoResource`] |
+//! | what an argument can be | [`#[completer]`](macro@completer) | [`IntoCompletion`] |
+//! | methods of a value | [`#[server]`](macro@server) on the `impl` block | |
+//!
+//! A parameter is an argument if its type is `Deserialize` + `JsonSchema`, and injected if it is [`FromContext`], such as
+//! [`State<T>`](State) and [`Context`]. Failures for the model come from [`bail!`] and [`ResultExt::shown`]; any other
+//! error is for the log only ([`ToolError`]).
+//!
+//! A server serves the revisions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at once, over standard
+//! input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). How much a client may ask of it is
+//! bounded by [`Limits`].
+
 #![forbid(unsafe_code)]
 
 mod context;
@@ -19,7 +57,8 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Batch, Context, Editor, FromContext, Notifier, Progress, ServerHandle, State, States,
+    Amount, Batch, Context, Editor, FromContext, List, Notifier, Progress, ServerHandle, State,
+    States,
 };
 pub use error::{Error, ErrorKind};
 pub use handler::completion::{Candidates, IntoCompletion};

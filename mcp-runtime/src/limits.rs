@@ -111,7 +111,7 @@ impl Default for Limits {
             batch: 100,
             running: 256,
             queued: 1_024,
-            tool_time: Duration::from_secs(5 * 60),
+            tool_time: Duration::from_mins(5),
             blocking: 64,
             outgoing: 1 << 20,
             result: 8 << 20,

@@ -28,7 +28,7 @@
 /// time of the call. The function may be `async`, and may return whatever is [`IntoToolResult`]: text, numbers, content,
 /// [`Json`](crate::Json) for structured output, and `Result`s of these.
 ///
-/// [`IntoToolResult`]: crate::__private::IntoToolResult
+/// [`IntoToolResult`]: trait@crate::IntoToolResult
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
@@ -112,15 +112,15 @@ pub use mcp_macros::tool;
 /// }
 /// ```
 ///
-/// Parameters are as in [`tool`]; on the wire they are text, and are read as what their types say. Enums and booleans
-/// complete by themselves, others through `#[complete(function)]`, which names a [`completer`].
+/// Parameters are as in [`tool`](macro@tool); on the wire they are text, and are read as what their types say. Enums and booleans
+/// complete by themselves, others through `#[complete(function)]`, which names a [`completer`](macro@completer).
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
 /// | `name` | text | name of the function | what a client asks for | `name` |
 /// | `title` | text | none | a name for people | `title` |
 /// | `description` | text, or an expression of type `&'static str` | the doc comment | what it is for | `description` |
-/// | `icons` | as in [`tool`] | none | pictures for user interfaces | `icons` |
+/// | `icons` | as in [`tool`](macro@tool) | none | pictures for user interfaces | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
 /// | `group` | text | none | what it can be selected by | nothing |
 /// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |
@@ -153,7 +153,7 @@ pub use mcp_macros::prompt;
 /// | `audience` | of `user`, `assistant` | not said | whom it is meant for | `annotations.audience` |
 /// | `priority` | 0.0 to 1.0 | not said | how much it matters | `annotations.priority` |
 /// | `last_modified` | ISO 8601 | not said | when it last changed | `annotations.lastModified` |
-/// | `icons` | as in [`tool`] | none | pictures for user interfaces | `icons` |
+/// | `icons` | as in [`tool`](macro@tool) | none | pictures for user interfaces | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
 /// | `group` | text | none | what it can be selected by | nothing |
 /// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | not said | how long a client may reuse the contents | `ttlMs` |
@@ -183,7 +183,7 @@ pub use mcp_macros::resource;
 /// Each variable of the template is a parameter of that name and the other way round; what is injected does not count.
 /// Templates are RFC 6570 up to level 3, with `*`; `{id:3}` is refused, because what was cut off cannot be restored.
 ///
-/// The options are those of [`resource`] without `size`, and `list`: the path of a function that lists the resources of the
+/// The options are those of [`resource`](macro@resource) without `size`, and `list`: the path of a function that lists the resources of the
 /// family, for clients that ask what there is. It takes injected parameters only.
 ///
 /// ```compile_fail
@@ -223,7 +223,7 @@ pub use mcp_macros::resource_template;
 /// The first parameter is the text typed so far. Others are injected, or arguments given earlier, by name. Candidates may
 /// come in any order: the framework ranks them, and sends a hundred at most.
 ///
-/// It is named where it belongs, with `#[complete(frameworks)]` on a parameter of a [`prompt`] or [`resource_template`].
+/// It is named where it belongs, with `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or [`resource_template`](macro@resource_template).
 /// Where that is not possible, it can say itself what it completes:
 ///
 /// | Option | Value | Meaning |

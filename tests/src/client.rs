@@ -136,7 +136,9 @@ impl Client {
     /// Remembers what a message (or a batch of them) will be answered as.
     pub fn remember(&mut self, message: &Value) {
         if let Some(batch) = message.as_array() {
-            batch.iter().for_each(|message| self.remember(message));
+            for message in batch {
+                self.remember(message);
+            }
         } else if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let revision = if claim.is_null() {
@@ -296,7 +298,7 @@ impl Client {
                 .iter()
                 .position(|message| message.get("id") == Some(id));
             if let Some(index) = found {
-                return outcome(self.responses.swap_remove(index));
+                return outcome(&self.responses.swap_remove(index));
             }
             self.take().await;
         }
@@ -310,7 +312,7 @@ impl Client {
                 .iter()
                 .position(|message| message.get("id").is_none());
             if let Some(index) = found {
-                match outcome(self.responses.swap_remove(index)) {
+                match outcome(&self.responses.swap_remove(index)) {
                     Err(failure) => return failure,
                     Ok(result) => panic!("a result without an id: {result}"),
                 }
@@ -378,7 +380,9 @@ impl Client {
             .unwrap_or_else(|error| panic!("not JSON ({error}): {line}"));
         if let Some(batch) = message.as_array() {
             assert!(!batch.is_empty(), "an empty batch");
-            batch.iter().for_each(|message| self.judge(message));
+            for message in batch {
+                self.judge(message);
+            }
         } else {
             self.judge(&message);
         }
@@ -386,13 +390,16 @@ impl Client {
     }
 
     /// Ends the input of the server.
-    pub fn close(&mut self) {
-        self.writer = None;
+    pub async fn close(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            // A server that has gone already has seen the end of its input.
+            let _ = writer.shutdown().await;
+        }
     }
 
     /// Ends the input and reads all that still comes.
     pub async fn finish(mut self) -> Vec<Value> {
-        self.close();
+        self.close().await;
         let mut rest = Vec::new();
         while let Some(message) = self.read().await {
             rest.push(message);
@@ -439,7 +446,7 @@ impl Client {
     }
 }
 
-fn outcome(message: Value) -> Result<Value, Failure> {
+fn outcome(message: &Value) -> Result<Value, Failure> {
     match message.get("result") {
         Some(result) => Ok(result.clone()),
         None => Err(Failure {

@@ -5,7 +5,6 @@
 use std::sync::Mutex;
 
 use mcp_runtime::prelude::*;
-use tokio as _;
 
 /// A calculator that remembers its last result.
 #[derive(Default)]
@@ -26,6 +25,7 @@ impl Calculator {
     /// Says what the memory holds.
     #[tool(read_only)]
     async fn recall(&self) -> f64 {
+        tokio::task::yield_now().await;
         *self.lock()
     }
 

@@ -5,12 +5,12 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcp_runtime::SafePath;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{
     ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
     ResourceLink,
 };
+use mcp_runtime::{ListCursor, Page, SafePath};
 use tokio::time::sleep;
 
 /// A picture of one pixel.
@@ -221,7 +221,7 @@ fn pixel() -> Vec<u8> {
 
 /// A file below the root.
 #[resource_template("tree:///{+path}", mime_type = "text/plain")]
-fn tree(path: SafePath) -> String {
+fn tree(path: &SafePath) -> String {
     format!("contents of {}", path.as_path().display())
 }
 
@@ -231,10 +231,18 @@ fn memo(#[complete(memo_ids)] id: u32) -> Option<String> {
     (id < 10).then(|| format!("memo {id}"))
 }
 
-async fn memos() -> Vec<Resource> {
-    (0..10)
+async fn memos(cursor: ListCursor) -> Result<Page<Resource>> {
+    let first: u32 = cursor.0.map_or(Ok(0), |cursor| cursor.parse())?;
+    let next = first.saturating_add(4).min(10);
+    let page: Vec<_> = (first..next)
         .map(|id| Resource::new(format!("memo:///{id}"), format!("memo {id}")))
-        .collect()
+        .collect();
+    let page = Page::new(page);
+    Ok(if next < 10 {
+        page.with_next(next.to_string())
+    } else {
+        page
+    })
 }
 
 #[completer]
@@ -264,7 +272,7 @@ fn review(
     /// The code
     code: String,
     /// What it is written in
-    language: Language,
+    language: &Language,
     /// Framework in use
     #[complete(frameworks)]
     framework: Option<String>,

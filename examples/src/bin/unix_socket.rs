@@ -14,24 +14,17 @@ fn hello(name: &str) -> String {
 #[cfg(unix)]
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    use mcp_runtime::transport::{Connection, Transport};
+    use std::os::unix::fs::FileTypeExt;
+
     use tokio::net::UnixListener;
-
-    /// One client per connection.
-    struct Unix(UnixListener);
-
-    impl Transport for Unix {
-        async fn accept(&mut self) -> Option<std::io::Result<Connection>> {
-            let accepted = self.0.accept().await;
-            Some(accepted.map(|(stream, _)| Connection::from_stream(stream)))
-        }
-    }
 
     let path = std::env::args().nth(1);
     let path = path.as_deref().unwrap_or("mcp.sock");
-    // What a former run left behind.
-    let _ = std::fs::remove_file(path);
-    new_server!().serve(Unix(UnixListener::bind(path)?)).await
+    // What a former run left behind would be in the way.
+    if std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
+        std::fs::remove_file(path)?;
+    }
+    new_server!().serve(UnixListener::bind(path)?).await
 }
 
 #[cfg(not(unix))]

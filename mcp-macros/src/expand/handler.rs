@@ -115,7 +115,7 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     match &handler.options {
         Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
         Options::Completer(completer) => {
-            checks.extend(completer::checks(completer, handler.self_type.as_ref()))
+            checks.extend(completer::checks(completer, handler.self_type.as_ref()));
         }
         Options::Tool(_) | Options::Prompt(_) => {}
     }
@@ -219,23 +219,26 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
         .filter(|_| handler.has_receiver)
         .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
     let call = call(handler, parameters);
+    let reply = |value: TokenStream| quote!(__mcp::#module::reply::<#output>(#value));
+    // Futures are spanned at the name of the function, which is where rustc then reports one that is not `Send`.
+    let span = handler.ident.span();
     let (variant, finish) = match handler.flavor {
-        Flavor::Sync => ("Sync", quote!(__mcp::#module::reply::<#output>(#call))),
-        Flavor::Blocking => (
-            "Blocking",
-            quote!(__mcp::#module::blocking::<#output, _>(move || #call)),
-        ),
-        Flavor::Async => {
-            let future = if borrows(handler) {
-                quote_spanned!(handler.ident.span()=> async move { #call.await })
-            } else {
-                call
-            };
+        Flavor::Sync => ("Sync", reply(call)),
+        Flavor::Blocking => {
+            let reply = reply(call);
+            ("Blocking", quote!(__mcp::blocking(move || #reply)))
+        }
+        Flavor::Async if borrows(handler) => {
+            let reply = reply(quote_spanned!(span=> #call.await));
             (
                 "Async",
-                quote!(__mcp::#module::boxed::<#output, _>(#future)),
+                quote_spanned!(span=> __mcp::running(async move { #reply })),
             )
         }
+        Flavor::Async => (
+            "Async",
+            quote_spanned!(span=> __mcp::#module::boxed::<#output, _>(#call)),
+        ),
     };
     let variant = Ident::new(variant, Span::call_site());
     quote!(__mcp::Run::#variant(|__mcp_call| {
@@ -247,7 +250,7 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
     }))
 }
 
-/// The call itself, spanned at the name of the function, which is where a future that is not `Send` is reported.
+/// The call itself.
 fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     let function = function_path(handler);
     let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));

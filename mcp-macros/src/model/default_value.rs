@@ -39,6 +39,8 @@ pub(crate) fn to_json(expression: &syn::Expr) -> Option<String> {
             }) => literal_to_json(lit).map(|number| format!("-{number}")),
             _ => None,
         },
+        // What a `$literal:literal` of `macro_rules!` stands for comes in an invisible group.
+        syn::Expr::Group(group) => to_json(&group.expr),
         syn::Expr::Array(array) => {
             let items: Option<Vec<String>> = array.elems.iter().map(to_json).collect();
             items.map(|items| format!("[{}]", items.join(",")))

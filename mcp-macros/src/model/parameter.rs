@@ -261,6 +261,9 @@ fn plain_name(kind: Kind, pattern: &syn::Pat) -> syn::Result<syn::Ident> {
 /// Whether a type is `&T`, and the type or the `T`.
 fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
     let (lent, ty) = match ty {
+        // What a `$type:ty` of `macro_rules!` stands for comes in an invisible group.
+        syn::Type::Group(group) => return lent_or_owned(kind, &group.elem),
+        syn::Type::Paren(parentheses) => return lent_or_owned(kind, &parentheses.elem),
         syn::Type::Reference(reference) => {
             if let Some(mutability) = &reference.mutability {
                 return Err(syn::Error::new(

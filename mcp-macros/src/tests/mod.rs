@@ -16,7 +16,7 @@ use crate::model::Kind;
 #[track_caller]
 fn check(kind: Kind, options: &str, item: &str, expected: &Expect) {
     check_tokens(
-        expand::function(kind, tokens(options), tokens(item)),
+        &expand::function(kind, tokens(options), tokens(item)),
         expected,
     );
 }
@@ -24,11 +24,11 @@ fn check(kind: Kind, options: &str, item: &str, expected: &Expect) {
 /// Expands `#[server]`.
 #[track_caller]
 fn check_server(item: &str, expected: &Expect) {
-    check_tokens(expand::server(TokenStream::new(), tokens(item)), expected);
+    check_tokens(&expand::server(TokenStream::new(), tokens(item)), expected);
 }
 
 #[track_caller]
-fn check_tokens(emitted: TokenStream, expected: &Expect) {
+fn check_tokens(emitted: &TokenStream, expected: &Expect) {
     let text = match syn::parse2(emitted.clone()) {
         Ok(file) => prettyplease::unparse(&file),
         Err(_) => emitted.to_string(),

@@ -5,6 +5,7 @@ use expect_test::expect;
 use crate::tests::check_server;
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "most of it is what the macro emits")]
 fn methods_are_called_on_a_shared_value() {
     check_server(
         "impl Notes {
@@ -71,10 +72,11 @@ fn methods_are_called_on_a_shared_value() {
                         };
                         let __mcp_receiver = __mcp_call.receiver::<Notes>()?;
                         ::core::result::Result::Ok(
-                            __mcp::tool::boxed::<
-                                Result<Notes>,
-                                _,
-                            >(async move { <Notes>::delete(&__mcp_receiver, __mcp_0).await }),
+                            __mcp::running(async move {
+                                __mcp::tool::reply::<
+                                    Result<Notes>,
+                                >(<Notes>::delete(&__mcp_receiver, __mcp_0).await)
+                            }),
                         )
                     }),
                 };

@@ -155,9 +155,77 @@ fn what_is_lent_is_owned_by_the_future() {
     check(
         Kind::Tool,
         "",
-        "async fn add<'a>(text: &'a str, other: Cow<'a, str>) -> Result<Cow<'a, str>> { a. }",
-        &expect![[r#"async fn add < 'a > (text : & 'a str , other : Cow < 'a , str >) -> Result < Cow < 'a , str > > { a . } const _ : () = { use :: mcp_runtime :: __private as __mcp ; static __MCP_PARAMETERS : [__mcp :: ParameterMeta ; 2usize] = [__mcp :: parameter :: < < str as __mcp :: Lend > :: Owned , _ > ("text" , "") , __mcp :: parameter :: < Cow < 'static , str > , _ > ("other" , "")] ; static __MCP_DEFINITION : __mcp :: Definition = __mcp :: Definition { kind : __mcp :: Kind :: Tool , name : "add" , description : "" , function : __mcp :: type_id_of (& add) , receiver : :: core :: option :: Option :: None , location : __mcp :: Location { file : :: core :: file ! () , line : :: core :: line ! () , column : :: core :: column ! () , } , parameters : & __MCP_PARAMETERS , options : __mcp :: Options { output_schema : :: core :: option :: Option :: Some (| __mcp_generator | { < Result < Cow < '_ , str > > as __mcp :: IntoToolResult > :: output_schema (__mcp_generator) }) , .. __mcp :: Options :: NONE } , run : __mcp :: Run :: Async (| __mcp_call | { let mut __mcp_0 : :: core :: option :: Option < < str as __mcp :: Lend > :: Owned > = :: core :: option :: Option :: None ; let mut __mcp_1 : :: core :: option :: Option < Cow < 'static , str > > = :: core :: option :: Option :: None ; __mcp_call . decode (& mut [& mut __mcp_0 , & mut __mcp_1]) ? ; let :: core :: option :: Option :: Some (__mcp_0) = __mcp_0 else { return :: core :: result :: Result :: Err (__mcp_call . lost ()) ; } ; let :: core :: option :: Option :: Some (__mcp_1) = __mcp_1 else { return :: core :: result :: Result :: Err (__mcp_call . lost ()) ; } ; :: core :: result :: Result :: Ok (__mcp :: tool :: boxed :: < Result < Cow < '_ , str > > , _ > (async move { add (__mcp :: referent :: < str > (& __mcp_0) , __mcp_1) . await })) }) , } ; __mcp :: inventory :: submit ! { __mcp :: Submitted (& __MCP_DEFINITION) } } ;"#]],
+        "async fn add<'a>(text: &'a str, other: Cow<'a, str>) -> Result<Cow<'a, str>> { Ok(other) }",
+        &expect![[r#"
+            async fn add<'a>(text: &'a str, other: Cow<'a, str>) -> Result<Cow<'a, str>> {
+                Ok(other)
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
+                    __mcp::parameter::<<str as __mcp::Lend>::Owned, _>("text", ""),
+                    __mcp::parameter::<Cow<'static, str>, _>("other", ""),
+                ];
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Tool,
+                    name: "add",
+                    description: "",
+                    function: __mcp::type_id_of(&add),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
+                            <Result<
+                                Cow<'_, str>,
+                            > as __mcp::IntoToolResult>::output_schema(__mcp_generator)
+                        }),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Async(|__mcp_call| {
+                        let mut __mcp_0: ::core::option::Option<<str as __mcp::Lend>::Owned> = ::core::option::Option::None;
+                        let mut __mcp_1: ::core::option::Option<Cow<'static, str>> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
+                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(
+                            __mcp::running(async move {
+                                __mcp::tool::reply::<
+                                    Result<Cow<'_, str>>,
+                                >(add(__mcp::referent::<str>(&__mcp_0), __mcp_1).await)
+                            }),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
     );
+}
+
+#[test]
+fn a_half_typed_body_still_expands() {
+    let emitted = crate::expand::function(
+        Kind::Tool,
+        crate::tests::tokens(""),
+        crate::tests::tokens("fn add(a: i64) -> i64 { a. }"),
+    )
+    .to_string();
+    assert!(
+        emitted.starts_with("fn add (a : i64) -> i64 { a . }"),
+        "{emitted}"
+    );
+    assert!(emitted.contains("submit !"), "{emitted}");
 }
 
 #[test]
@@ -166,7 +234,7 @@ fn a_default_in_rust_stands_in_one_place() {
         Kind::Tool,
         "blocking, crate = ::mcp",
         "#[cfg(unix)] fn add(#[arg(default = Some(limit()))] r#type: Option<u8>) {}",
-        &expect![[r##"
+        &expect![[r#"
             #[cfg(unix)]
             fn add(r#type: Option<u8>) {}
             #[cfg(unix)]
@@ -207,7 +275,7 @@ fn a_default_in_rust_stands_in_one_place() {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(
-                            __mcp::tool::blocking::<(), _>(move || add(__mcp_0)),
+                            __mcp::blocking(move || __mcp::tool::reply::<()>(add(__mcp_0))),
                         )
                     }),
                 };
@@ -215,7 +283,7 @@ fn a_default_in_rust_stands_in_one_place() {
                     __mcp::Submitted(& __MCP_DEFINITION)
                 }
             };
-        "##]],
+        "#]],
     );
 }
 

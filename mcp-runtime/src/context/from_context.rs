@@ -5,11 +5,19 @@ use crate::handler::tool_error::ToolError;
 
 /// What a handler can ask for besides its arguments.
 ///
-/// ```ignore
+/// ```
+/// use mcp_runtime::{Context, FromContext, ToolError};
+///
+/// /// Whom the request is for, as the client says in `_meta`.
 /// struct Tenant(String);
 ///
 /// impl FromContext for Tenant {
-///     fn from_context(context: &Context) -> Result<Self, ToolError> { … }
+///     fn from_context(context: &Context) -> Result<Self, ToolError> {
+///         match context.meta().get("com.example/tenant").and_then(|name| name.as_str()) {
+///             Some(name) => Ok(Self(name.to_owned())),
+///             None => Err(ToolError::shown("the request names no tenant")),
+///         }
+///     }
 /// }
 /// ```
 pub trait FromContext: Sized {

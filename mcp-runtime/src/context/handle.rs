@@ -240,11 +240,14 @@ pub(crate) enum Change {
 
 /// A list of definitions that clients can page through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(hidden)]
 pub enum List {
+    /// `tools/list`
     Tools,
+    /// `prompts/list`
     Prompts,
+    /// `resources/list`
     Resources,
+    /// `resources/templates/list`
     Templates,
 }
 
@@ -357,6 +360,7 @@ mod tests {
             List(Prompts)
             List(Resources)
             Resource("x:y")
-            shut down"#]].assert_eq(&lines);
+            shut down"#]]
+        .assert_eq(&lines);
     }
 }

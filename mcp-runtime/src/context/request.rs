@@ -53,10 +53,12 @@ impl Context {
 
     /// Tells the client how far the call has come, if it asked to know.
     ///
-    /// ```ignore
-    /// ctx.progress(3);                          // three of an unknown number
-    /// ctx.progress((3, 10));                    // three of ten
-    /// ctx.progress((3, 10, "copying photos"));  // and what is going on
+    /// ```
+    /// # fn copy(ctx: &mcp_runtime::Context) {
+    /// ctx.progress(3); // three of an unknown number
+    /// ctx.progress((4, 10)); // four of ten
+    /// ctx.progress((5, 10, "copying photos")); // and what is going on
+    /// # }
     /// ```
     ///
     /// Values must grow; one that does not is dropped. Bursts are merged, at most 20 a second by default

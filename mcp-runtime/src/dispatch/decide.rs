@@ -13,6 +13,10 @@ use crate::jsonrpc::{ErrorObject, Id, Member, Message, RequestId};
 use crate::protocol::{Claim, Era, Method, claim, encode, errors};
 
 /// What to do about a message.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of whoever reads a message; a box would cost each call an allocation"
+)]
 pub(crate) enum Decision<'m> {
     /// Nothing.
     Silent,
@@ -25,6 +29,7 @@ pub(crate) enum Decision<'m> {
 }
 
 /// What answering a request came to, before it is written.
+#[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
 pub(super) enum Answer<'m> {
     /// What is to be sent now is written: the answer, or the first message of a request that stays open.
     Written,
@@ -121,6 +126,9 @@ impl Dispatcher {
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Result<Answer<'m>, ErrorObject> {
+        if !params.is_object() {
+            return Err(errors::invalid_member("params", "an object"));
+        }
         match claim(&params) {
             Claim::Malformed(error) | Claim::Unsupported(error) => Err(error),
             Claim::Valid(modern) => self.claimed(name, id, params, modern, session, out),

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Change, Control, Edit, List, ServerHandle, States, Step};
+use crate::context::{Change, Control, Edit, List, ServerHandle, States};
 use crate::dispatch::notices::Notices;
 use crate::error::Error;
-use crate::handler::dynamic::Item;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Registry, Snapshot};
@@ -130,22 +129,9 @@ impl Shared {
         &self.shutdown
     }
 
-    /// What was changed before the start: definitions to start with, and what is to be done with them.
-    pub(crate) fn take_early(&self) -> (Vec<Item>, Vec<Edit>) {
-        let early = std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut items = Vec::new();
-        let mut edits = Vec::new();
-        for Edit { list, steps } in early {
-            let mut rest = Vec::new();
-            for step in steps {
-                match step {
-                    Step::Insert(item) => items.push(item),
-                    step => rest.push(step),
-                }
-            }
-            edits.push(Edit { list, steps: rest });
-        }
-        (items, edits)
+    /// What was changed before the start, in order.
+    pub(crate) fn take_early(&self) -> Vec<Edit> {
+        std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Attaches the registry; from here on changes are made at once.
@@ -171,11 +157,11 @@ impl Control for Shared {
             };
             Arc::clone(registry)
         };
-        let changed = registry.edit(edit)?;
-        if changed {
+        let edited = registry.edit(edit)?;
+        if edited.visible {
             self.notices.post(&Change::List(list));
         }
-        Ok(changed)
+        Ok(edited.changed)
     }
 
     fn names(&self, list: List) -> Vec<String> {

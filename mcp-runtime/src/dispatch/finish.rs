@@ -122,7 +122,7 @@ impl Finish {
     fn write_success(&self, success: Success, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
             (Success::Tool(result), Target::Tool(_)) => {
-                encode::tool_result(out, self.reply(), result)
+                encode::tool_result(out, self.reply(), result);
             }
             (Success::Prompt(mut result), Target::Prompt(entry)) => {
                 result.description = result
@@ -145,7 +145,7 @@ impl Finish {
                 encode::completion(out, self.reply(), &rank(partial, candidates));
             }
             (Success::List(members), Target::List(cache)) => {
-                encode::list(out, self.reply(), &members, *cache)
+                encode::list(out, self.reply(), &members, *cache);
             }
             _ => {
                 let reference = reference();
@@ -243,6 +243,7 @@ fn located(
     uri: &str,
     mime_type: Option<&str>,
 ) -> ReadResourceResult {
+    let mime_type = mime_type.or(result.mime_type);
     for contents in &mut result.contents {
         if contents.uri.is_empty() {
             contents.uri = Cow::Owned(uri.to_owned());
@@ -285,6 +286,8 @@ impl std::fmt::Display for Causes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handler::output::Json;
+    use crate::handler::resource::IntoResource;
     use crate::types::ResourceContents;
 
     #[test]
@@ -306,5 +309,17 @@ mod tests {
             seen,
             [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
         );
+    }
+
+    #[test]
+    fn the_media_type_of_the_definition_comes_before_that_of_json() {
+        for (definition, expected) in [
+            (None, "application/json"),
+            (Some("application/geo+json"), "application/geo+json"),
+        ] {
+            let result = Json([1]).into_resource().unwrap();
+            let result = located(result, "a://a", definition);
+            assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
+        }
     }
 }

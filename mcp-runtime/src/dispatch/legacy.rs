@@ -70,7 +70,7 @@ pub(super) fn answer<'m>(
     }
     match request.method {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-            follow(dispatcher, &request, session)?
+            follow(dispatcher, &request, session)?;
         }
         Method::LoggingSetLevel => set_level(dispatcher, &request, session)?,
         _ => return dispatcher.answer_common(request, session, out),
@@ -106,7 +106,7 @@ fn set_level(
     session: &Session,
 ) -> Result<(), ErrorObject> {
     let name = request.string(Member::Level, dispatcher.limits().name)?;
-    let level = LoggingLevel::from_wire(&name).ok_or_else(|| errors::invalid_level())?;
+    let level = LoggingLevel::from_wire(&name).ok_or_else(errors::invalid_level)?;
     if let Some(legacy) = &session.legacy {
         legacy.client.level.store(level as u8, Ordering::Relaxed);
     }

@@ -23,7 +23,7 @@ use crate::jsonrpc::{ErrorObject, Member, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{self, Capability, Era, Method, errors};
 use crate::registry::{
-    self, Completer, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
+    self, Completing, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
 };
 use crate::types::{CallToolResult, CompletionReference};
 
@@ -50,7 +50,7 @@ enum Work<'m> {
         uri: Cow<'m, str>,
     },
     Complete {
-        completer: Completer,
+        completer: Completing,
         partial: String,
         earlier: Option<String>,
     },
@@ -84,7 +84,7 @@ impl Dispatcher {
                     .tool(&name)
                     .ok_or_else(|| errors::unknown_tool(&name))?;
                 let arguments = request.arguments()?;
-                if let Some(refusal) = self.missing(&request, &entry.requires)? {
+                if let Some(refusal) = lacking(&request, &entry.requires)? {
                     return refusal.answer(self, &request, out);
                 }
                 Work::Tool {
@@ -176,19 +176,6 @@ impl Dispatcher {
             .map_err(|_| errors::invalid_cursor())
     }
 
-    /// What the client lacks of what a tool requires.
-    fn missing(
-        &self,
-        request: &Request<'_>,
-        requires: &[ClientFeature],
-    ) -> Result<Option<Lacking>, ErrorObject> {
-        if requires.is_empty() {
-            return Ok(None);
-        }
-        let capabilities = request.caller.capabilities()?;
-        Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
-    }
-
     fn completion<'m>(
         &self,
         request: &Request<'m>,
@@ -219,6 +206,18 @@ impl Dispatcher {
             earlier,
         })
     }
+}
+
+/// What the client lacks of what a tool requires.
+fn lacking(
+    request: &Request<'_>,
+    requires: &[ClientFeature],
+) -> Result<Option<Lacking>, ErrorObject> {
+    if requires.is_empty() {
+        return Ok(None);
+    }
+    let capabilities = request.caller.capabilities()?;
+    Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
 }
 
 /// What a client lacks, in the shape of its capabilities.

@@ -168,7 +168,7 @@ impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
             .field("client", &self.legacy.as_ref().map(|legacy| &legacy.client))
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -125,12 +125,22 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Makes the three ways to finish a handler of one kind. The bound stands once in each.
+/// Boxes a future that converts its result itself, because the result may borrow from what the future owns.
+pub fn running<F: Future<Output = Output> + Send + 'static>(future: F) -> Running {
+    Box::pin(future)
+}
+
+/// Boxes the work of a blocking handler, which converts its result itself.
+pub fn blocking<F: FnOnce() -> Output + Send + 'static>(work: F) -> Blocking {
+    Box::new(work)
+}
+
+/// Makes the ways to finish a handler of one kind. The bound stands once in each.
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
         pub mod $name {
-            use super::{Blocking, Future, Output, Running, Success, $bound};
+            use super::{Future, Output, Running, Success, $bound};
 
             /// Converts what a synchronous handler returned.
             pub fn reply<R: $bound>(value: R) -> Output {
@@ -140,11 +150,6 @@ macro_rules! kind {
             /// Boxes the future of an asynchronous handler.
             pub fn boxed<R: $bound, F: Future<Output = R> + Send + 'static>(future: F) -> Running {
                 Box::pin(async move { reply(future.await) })
-            }
-
-            /// Boxes the work of a blocking handler.
-            pub fn blocking<R: $bound, F: FnOnce() -> R + Send + 'static>(work: F) -> Blocking {
-                Box::new(move || reply(work()))
             }
         }
     };

@@ -71,37 +71,43 @@ pub trait ConstraintFallback {
 
 impl<T: ?Sized> ConstraintFallback for Probe<T> {}
 
+/// What holds for whole numbers: their ends, and no for all that is about text and lists.
 macro_rules! integers {
     ($($type:ty)*) => {$(
+        no!(LENGTH TEXT ITEMS: $type);
         impl Probe<$type> {
-            pub const LENGTH: bool = false;
-            pub const TEXT: bool = false;
-            pub const ITEMS: bool = false;
+            /// The smallest value the type can hold.
             #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "every type listed fits into i128")]
             pub const MIN: i128 = <$type>::MIN as i128;
+            /// The largest value the type can hold.
             #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "every type listed fits into i128")]
             pub const MAX: i128 = <$type>::MAX as i128;
         }
         impl Probe<Option<$type>> {
-            pub const LENGTH: bool = false;
-            pub const TEXT: bool = false;
-            pub const ITEMS: bool = false;
+            /// The smallest value the type can hold.
             pub const MIN: i128 = <Probe<$type>>::MIN;
+            /// The largest value the type can hold.
             pub const MAX: i128 = <Probe<$type>>::MAX;
         }
     )*};
 }
 
-macro_rules! constants {
-    ($($name:ident)*: $($type:ty)*) => { constants!(@each [$($name)*] $($type)*); };
-    (@each $names:tt $($type:ty)*) => { $(constants!(@impl $names $type); constants!(@impl $names Option<$type>);)* };
+/// Says no to these constraints for these types and their `Option`s.
+macro_rules! no {
+    ($($name:ident)*: $($type:ty)*) => { no!(@each [$($name)*] $($type)*); };
+    (@each $names:tt $($type:ty)*) => { $(no!(@impl $names $type); no!(@impl $names Option<$type>);)* };
     (@impl [$($name:ident)*] $type:ty) => {
-        impl Probe<$type> { $(pub const $name: bool = false;)* }
+        impl Probe<$type> {
+            $(
+                /// It makes no sense for this type.
+                pub const $name: bool = false;
+            )*
+        }
     };
 }
 
 integers!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
-constants!(LENGTH TEXT ITEMS HEADER: f32 f64);
-constants!(RANGE ITEMS: String);
-constants!(RANGE LENGTH TEXT ITEMS: bool);
-constants!(RANGE LENGTH ITEMS: char);
+no!(LENGTH TEXT ITEMS HEADER: f32 f64);
+no!(RANGE ITEMS: String);
+no!(RANGE LENGTH TEXT ITEMS: bool);
+no!(RANGE LENGTH ITEMS: char);

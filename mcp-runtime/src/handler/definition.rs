@@ -172,16 +172,18 @@ pub struct Submitted(pub &'static Definition);
 inventory::collect!(Submitted);
 
 /// The type of a function item.
+#[must_use]
 pub const fn type_id_of<F: 'static>(_: &F) -> TypeId {
     TypeId::of::<F>()
 }
 
 /// The type and name of a function item that is named as a completer.
+#[must_use]
 pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
     (TypeId::of::<F>(), std::any::type_name::<F>())
 }
 
-/// A function chosen by [`tool(path)`](tool()), [`prompt(path)`](prompt()) and the like, for [`Server::only`](crate::Server::only).
+/// A function chosen by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt) and the like, for [`Server::only`](crate::Server::only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selected {
     /// The type of the function item.
@@ -192,7 +194,7 @@ pub struct Selected {
 
 /// Whether these parameters hold an argument of that name.
 #[must_use]
-pub const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
+pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     let mut index = 0;
     while index < parameters.len() {
         if !parameters[index].injected && same(parameters[index].name, name) {
@@ -228,13 +230,13 @@ selectors! {
     /// Imports and renames make no difference, for it goes by the function itself. That the function carries `#[tool]` is
     /// checked when the server starts.
     tool
-    /// Chooses a prompt by its function, as [`tool`] does.
+    /// Chooses a prompt by its function, as [`tool`](fn@tool) does.
     prompt
-    /// Chooses a resource by its function, as [`tool`] does.
+    /// Chooses a resource by its function, as [`tool`](fn@tool) does.
     resource
-    /// Chooses a resource template by its function, as [`tool`] does.
+    /// Chooses a resource template by its function, as [`tool`](fn@tool) does.
     resource_template
-    /// Chooses a completer by its function, as [`tool`] does.
+    /// Chooses a completer by its function, as [`tool`](fn@tool) does.
     completer
 }
 

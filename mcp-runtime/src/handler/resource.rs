@@ -85,7 +85,11 @@ blob!(Vec<u8> &[u8] Box<[u8]> Bytes);
 impl<T: Serialize> IntoResource for Json<T> {
     fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
         let text = serde_json::to_string(&self.0).map_err(ToolError::opaque)?;
-        one(ResourceContents::text("", text).with_mime_type("application/json"))
+        Ok(ReadResourceResult {
+            contents: vec![ResourceContents::text("", text)],
+            mime_type: Some("application/json"),
+            ..ReadResourceResult::default()
+        })
     }
 }
 
@@ -122,10 +126,9 @@ mod tests {
         let blob = r#"[{"uri":"","blob":"AAE="}]"#;
         assert_eq!(json(vec![0_u8, 1]), blob);
         assert_eq!(json(Bytes::from_static(&[0, 1])), blob);
-        assert_eq!(
-            json(Json([1])),
-            r#"[{"uri":"","mimeType":"application/json","text":"[1]"}]"#
-        );
+        assert_eq!(json(Json([1])), r#"[{"uri":"","text":"[1]"}]"#);
+        let result = Json([1]).into_resource().unwrap();
+        assert_eq!(result.mime_type, Some("application/json"));
         assert_eq!(
             json([ResourceContents::text("a:", "a")]),
             r#"[{"uri":"a:","text":"a"}]"#

@@ -12,8 +12,8 @@ pub(crate) mod shape;
 mod version;
 
 pub(crate) use claim::{Claim, Modern, claim};
-pub(crate) use handshake::{InitializeParams, negotiate};
+pub(crate) use handshake::InitializeParams;
 pub(crate) use meta::is_reserved;
 pub(crate) use method::{Capability, Method};
 pub(crate) use requirements::missing;
-pub use version::{Era, ProtocolVersion};
+pub(crate) use version::{Era, ProtocolVersion};

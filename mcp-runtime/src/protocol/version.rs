@@ -2,8 +2,7 @@
 
 /// A published revision of the protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ProtocolVersion {
+pub(crate) enum ProtocolVersion {
     /// 2024-11-05
     V2024_11_05,
     /// 2025-03-26
@@ -18,7 +17,7 @@ pub enum ProtocolVersion {
 
 /// A generation of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Era {
+pub(crate) enum Era {
     /// Up to 2025-11-25: a handshake, then a session.
     Legacy,
     /// From 2026-07-28: every request carries all it needs.
@@ -27,7 +26,7 @@ pub enum Era {
 
 impl ProtocolVersion {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
         Self::V2025_06_18,
@@ -36,10 +35,10 @@ impl ProtocolVersion {
     ];
 
     /// The newest revision a handshake can agree on.
-    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
+    pub(crate) const LATEST_LEGACY: Self = Self::V2025_11_25;
 
     /// The newest revision of all.
-    pub const LATEST: Self = Self::V2026_07_28;
+    pub(crate) const LATEST: Self = Self::V2026_07_28;
 
     /// The dates of every revision, newest first, as discovery and version errors list them.
     pub(crate) fn supported() -> [&'static str; 5] {
@@ -49,8 +48,7 @@ impl ProtocolVersion {
     }
 
     /// The date on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
             Self::V2025_03_26 => "2025-03-26",
@@ -61,8 +59,7 @@ impl ProtocolVersion {
     }
 
     /// The revision of this date, exactly as it is on the wire.
-    #[must_use]
-    pub fn from_wire(date: &str) -> Option<Self> {
+    pub(crate) fn from_wire(date: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|version| version.as_str() == date)
@@ -79,8 +76,7 @@ impl ProtocolVersion {
     }
 
     /// Its era.
-    #[must_use]
-    pub const fn era(self) -> Era {
+    pub(crate) const fn era(self) -> Era {
         match self {
             Self::V2026_07_28 => Era::Modern,
             _ => Era::Legacy,

@@ -8,9 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::handler::call::{Refusal, Success};
-use crate::handler::check::Fault;
 use crate::handler::completion::Candidates;
-use crate::handler::decode::Decoder;
 use crate::registry::handler::{Handler, Started};
 
 /// How one argument completes. Cheap to clone.
@@ -30,7 +28,15 @@ pub(crate) struct CompleterEntry {
     pub(crate) handler: Handler,
 }
 
-impl Completer {
+/// How an argument completes that was asked for, and what is known of the others from where it was asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Completing {
+    pub(super) completer: Completer,
+    /// The variables of the address that a template was named by.
+    pub(super) known: Vec<(String, String)>,
+}
+
+impl Completing {
     /// Asks for candidates; `earlier` is the JSON object of the arguments filled in so far, all strings.
     ///
     /// Earlier arguments that do not fit are left out. If the completer cannot do without one of them, or the partial
@@ -45,10 +51,22 @@ impl Completer {
         earlier: Option<&str>,
         context: &dyn Fn() -> Context,
     ) -> Result<Started, Refusal> {
-        match self {
-            Self::Nothing => Ok(offer(Vec::new())),
-            Self::Fixed(candidates) => Ok(offer(candidates.to_vec())),
-            Self::Function(completer) => completer.start(partial, earlier, context),
+        match &self.completer {
+            Completer::Nothing => Ok(offer(Vec::new())),
+            Completer::Fixed(candidates) => Ok(offer(candidates.to_vec())),
+            Completer::Function(entry) => {
+                let given: Map<String, Value> = earlier
+                    .and_then(|earlier| serde_json::from_str(earlier).ok())
+                    .unwrap_or_default();
+                let mut earlier: Vec<(&str, &str)> = given
+                    .iter()
+                    .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+                    .collect();
+                if earlier.is_empty() {
+                    earlier.extend(self.known.iter().map(|(name, value)| (&**name, &**value)));
+                }
+                entry.start(partial, &earlier, context)
+            }
         }
     }
 }
@@ -57,61 +75,24 @@ impl CompleterEntry {
     fn start(
         &self,
         partial: &str,
-        earlier: Option<&str>,
+        earlier: &[(&str, &str)],
         context: &dyn Fn() -> Context,
     ) -> Result<Started, Refusal> {
-        let Some(decoder) = self.handler.decoder() else {
+        // The partial text goes under the empty name, which nothing else can have.
+        let earlier = earlier.iter().copied().filter(|(name, _)| !name.is_empty());
+        let pairs = std::iter::once(("", partial)).chain(earlier);
+        let arguments = self
+            .handler
+            .decoder()
+            .and_then(|decoder| decoder.from_decodable_pairs(pairs));
+        let Some(arguments) = arguments else {
             return Ok(offer(Vec::new()));
         };
-        let mut given = given(decoder, partial, earlier);
-        loop {
-            let text = Value::Object(given.clone()).to_string();
-            let started = decoder
-                .from_strings(&text)
-                .map_err(Refusal::Arguments)
-                .and_then(|arguments| self.handler.start(&arguments, context));
-            match started {
-                // Every round takes at least one value away, so this ends.
-                Err(Refusal::Arguments(faults)) => {
-                    if !drop_faulty(&mut given, &faults) {
-                        return Ok(offer(Vec::new()));
-                    }
-                }
-                other => return other,
-            }
+        match self.handler.start(&arguments, context) {
+            Err(Refusal::Arguments(_)) => Ok(offer(Vec::new())),
+            started => started,
         }
     }
-}
-
-/// The arguments of a completer: the partial text under the empty name, and the earlier ones it asks for.
-fn given(decoder: &Decoder, partial: &str, earlier: Option<&str>) -> Map<String, Value> {
-    let mut given = Map::new();
-    given.insert(String::new(), Value::from(partial));
-    let earlier: Map<String, Value> = earlier
-        .and_then(|earlier| serde_json::from_str(earlier).ok())
-        .unwrap_or_default();
-    for argument in decoder.arguments() {
-        if let Some(value @ Value::String(_)) = earlier.get(argument.name)
-            && !argument.name.is_empty()
-        {
-            given.insert(argument.name.to_owned(), value.clone());
-        }
-    }
-    given
-}
-
-/// Takes away the values that do not fit. Returns false if that cannot help.
-fn drop_faulty(given: &mut Map<String, Value>, faults: &[Fault]) -> bool {
-    let before = given.len();
-    for fault in faults {
-        let Some(rest) = fault.pointer.strip_prefix('/') else {
-            continue;
-        };
-        let name = rest.split('/').next().unwrap_or_default();
-        let name = name.replace("~1", "/").replace("~0", "~");
-        given.shift_remove(&name);
-    }
-    given.len() < before && given.contains_key("")
 }
 
 fn offer(values: Vec<String>) -> Started {

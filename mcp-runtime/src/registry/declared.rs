@@ -9,10 +9,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::handler::check::Validator;
 use crate::handler::decode::{ArgumentInfo, Decoder, Style};
 use crate::handler::definition::{Definition, Kind};
+use crate::handler::rules;
 use crate::handler::schema::output_schema;
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
-use crate::registry::dynamic::address;
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
@@ -112,7 +112,6 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
         },
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
-        requires: options.requires.into(),
         pace: Arc::default(),
         completions,
     })
@@ -122,7 +121,7 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
-    problems.extend(address(options.uri));
+    problems.extend(rules::uri(options.uri).into_result().err());
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
         problems.push(format!(
@@ -148,7 +147,6 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
         },
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
-        requires: options.requires.into(),
         pace: Arc::default(),
         cache: cache(definition),
     })
@@ -162,8 +160,7 @@ pub(super) fn template(
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
-    let pattern = UriTemplate::parse(options.uri)
-        .map_err(|error| problems.push(format!("invalid template: {error}")));
+    let pattern = UriTemplate::parse(options.uri).map_err(|error| problems.push(error));
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
     let (Ok(pattern), Some(decoder), true) = (pattern, decoder, problems.is_empty()) else {
@@ -183,7 +180,6 @@ pub(super) fn template(
         pattern,
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
-        requires: options.requires.into(),
         pace: Arc::default(),
         cache: cache(definition),
         lister: options.list.map(|list| Arc::from(list())),

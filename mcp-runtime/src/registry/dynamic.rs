@@ -7,6 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::handler::check::Validator;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
+use crate::handler::rules;
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
@@ -14,18 +15,12 @@ use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::types::{ResourceTemplate, Tool};
 
-/// Longest tool name.
-const NAME: usize = 128;
-
 /// An entry, or everything that is wrong with the definition.
 type Made<E> = Result<E, Vec<String>>;
 
 pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let mut problems = Vec::new();
-    let name = &definition.name;
-    if name.is_empty() || name.len() > NAME || !name.bytes().all(is_name_byte) {
-        problems.push("use 1 to 128 of A-Z a-z 0-9 _ - .".to_owned());
-    }
+    problems.extend(rules::tool_name(&definition.name).into_result().err());
     problems.extend(meta::problems(definition.meta.as_ref()));
     if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
@@ -94,7 +89,6 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         completions,
     })
@@ -102,7 +96,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
 
 pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
-    problems.extend(address(&definition.uri));
+    problems.extend(rules::uri(&definition.uri).into_result().err());
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -113,7 +107,6 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
@@ -124,8 +117,8 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
 
 pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
-    let pattern = UriTemplate::parse(&definition.uri_template)
-        .map_err(|error| problems.push(format!("invalid template: {error}")));
+    let pattern =
+        UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
     let mut completions = Completions::default();
     if let Ok(pattern) = &pattern {
         for variable in pattern.variables() {
@@ -150,7 +143,6 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
             validator: None,
         },
         timeout: definition.timeout,
-        requires: Box::default(),
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
@@ -159,29 +151,6 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
         lister: definition.lister,
         completions,
     })
-}
-
-/// What is wrong with the address of a resource.
-pub(super) fn address(uri: &str) -> Option<String> {
-    let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
-    let absolute = scheme.is_some_and(|scheme| {
-        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    });
-    if !absolute {
-        return Some(format!(
-            "the address `{uri}` has no scheme; write one, such as `notes:///today`"
-        ));
-    }
-    uri.chars()
-        .find(|part| part.is_whitespace() || part.is_control())
-        .map(|part| format!("the address `{uri}` contains {part:?}; write it percent-encoded"))
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
 /// Gives arguments their candidates.

@@ -1,5 +1,6 @@
 //! Changes while the server runs: prepared and checked first, then made all together on a copy.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::context::{Edit, List, Step};
@@ -54,8 +55,32 @@ pub(super) fn make(item: Item) -> Result<Made, String> {
     made.map_err(|problems| format!("{what}: {}", problems.join("; ")))
 }
 
-/// Checks every definition of an edit.
-pub(super) fn prepare(edit: Edit) -> Result<Prepared, Error> {
+/// What an edit came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Edited {
+    /// Whether anything is not as it was.
+    pub(crate) changed: bool,
+    /// Whether clients see another list.
+    pub(crate) visible: bool,
+}
+
+/// A name that something else has.
+pub(super) struct Taken {
+    pub(super) noun: &'static str,
+    pub(super) name: String,
+}
+
+impl From<Taken> for Error {
+    fn from(Taken { noun, name }: Taken) -> Self {
+        Self::new(
+            ErrorKind::Duplicate,
+            format!("the {noun} `{name}` is taken"),
+        )
+    }
+}
+
+/// Checks every definition of an edit, and says everything that is wrong.
+pub(super) fn prepare(edit: Edit) -> Result<Prepared, Vec<String>> {
     let mut problems = Vec::new();
     let mut steps = Vec::new();
     for step in edit.steps {
@@ -86,15 +111,15 @@ pub(super) fn prepare(edit: Edit) -> Result<Prepared, Error> {
             steps,
         })
     } else {
-        Err(Error::new(ErrorKind::Configuration, problems.join("\n")))
+        Err(problems)
     }
 }
 
-/// Makes all changes on a copy, and says whether clients would see another list.
-pub(super) fn apply(snapshot: &Snapshot, prepared: Prepared) -> Result<(Snapshot, bool), Error> {
+/// Makes all changes on a copy.
+pub(super) fn apply(snapshot: &Snapshot, prepared: Prepared) -> Result<(Snapshot, Edited), Taken> {
     let mut next = snapshot.clone();
-    let steps = prepared.steps;
-    let changed = match prepared.list {
+    let Prepared { list, steps } = prepared;
+    let edited = match list {
         List::Tools => edit(&mut next.tools, steps, |made| match made {
             Made::Tool(entry) => Some(entry),
             _ => None,
@@ -112,23 +137,24 @@ pub(super) fn apply(snapshot: &Snapshot, prepared: Prepared) -> Result<(Snapshot
             _ => None,
         }),
     }?;
-    Ok((next, changed))
+    next.offer_what_is_there();
+    Ok((next, edited))
 }
 
 fn edit<E: Entry>(
     table: &mut Arc<Table<E>>,
     steps: Vec<Change>,
     take: fn(Made) -> Option<Arc<E>>,
-) -> Result<bool, Error> {
-    let mut slots = table.slots().to_vec();
-    let mut changed = false;
+) -> Result<Edited, Taken> {
+    let mut slots: Vec<Option<Slot<E>>> = table.slots().iter().cloned().map(Some).collect();
     // Names found by search would make a large batch slow.
-    let mut places: std::collections::HashMap<String, usize> = slots
+    let mut places: HashMap<String, usize> = table
+        .slots()
         .iter()
         .enumerate()
         .map(|(index, slot)| (slot.entry.found_by().to_owned(), index))
         .collect();
-    let mut gone = vec![false; slots.len()];
+    let mut edited = Edited::default();
     for step in steps {
         match step {
             Change::Put { made, replace } => {
@@ -136,56 +162,55 @@ fn edit<E: Entry>(
                     continue;
                 };
                 let name = entry.found_by().to_owned();
-                match places.get(&name).copied() {
+                let held = places.get(&name).and_then(|index| slots.get_mut(*index));
+                match held {
                     Some(_) if !replace => {
-                        return Err(Error::new(
-                            ErrorKind::Duplicate,
-                            format!("the {} `{name}` is taken", E::NOUN),
-                        ));
+                        return Err(Taken {
+                            noun: E::NOUN,
+                            name,
+                        });
                     }
-                    Some(index) => {
-                        if let Some(slot) = slots.get_mut(index) {
-                            slot.entry = entry;
-                            slot.enabled = true;
-                        }
+                    Some(Some(slot)) => {
+                        slot.entry = entry;
+                        slot.enabled = true;
                     }
-                    None => {
+                    _ => {
                         places.insert(name.clone(), slots.len());
-                        slots.push(Slot {
+                        slots.push(Some(Slot {
                             key: Key::Inserted(name.into()),
                             entry,
                             enabled: true,
-                        });
-                        gone.push(false);
+                        }));
                     }
                 }
-                changed = true;
+                edited.changed = true;
+                edited.visible = true;
             }
             Change::Remove(name) => {
-                if let Some(index) = places.remove(&name) {
-                    if let Some(gone) = gone.get_mut(index) {
-                        *gone = true;
-                    }
-                    // Also if it was disabled: one notice too many does no harm.
-                    changed = true;
+                let held = places
+                    .remove(&name)
+                    .and_then(|index| slots.get_mut(index)?.take());
+                if let Some(slot) = held {
+                    edited.changed = true;
+                    edited.visible |= slot.enabled;
                 }
             }
             Change::Show(name, enabled) => {
-                if let Some(slot) = places.get(&name).and_then(|index| slots.get_mut(*index))
+                let held = places.get(&name).and_then(|index| slots.get_mut(*index));
+                if let Some(Some(slot)) = held
                     && slot.enabled != enabled
                 {
                     slot.enabled = enabled;
-                    changed = true;
+                    edited.changed = true;
+                    edited.visible = true;
                 }
             }
         }
     }
-    if changed {
-        let mut gone = gone.into_iter();
-        slots.retain(|_| gone.next() != Some(true));
-        *table = Arc::new(Table::new(slots));
+    if edited.changed {
+        *table = Arc::new(Table::new(slots.into_iter().flatten().collect()));
     }
-    Ok(changed)
+    Ok(edited)
 }
 
 #[cfg(test)]
@@ -318,5 +343,31 @@ mod tests {
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
         expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`; argument `x` is there twice; candidates for `y`, which is no argument"].assert_eq(&error.to_string());
+    }
+
+    #[test]
+    fn removing_what_nobody_sees_is_a_change_nobody_sees() {
+        let registry = prompts(&["a", "b"], 10);
+        change(&registry, List::Prompts, vec![Step::Disable("a".into())]);
+        let edited = registry.edit(Edit {
+            list: List::Prompts,
+            steps: vec![Step::Remove("a".into())],
+        });
+        assert_eq!(
+            edited.unwrap(),
+            Edited {
+                changed: true,
+                visible: false
+            }
+        );
+    }
+
+    #[test]
+    fn a_list_that_was_offered_stays_offered() {
+        let registry = prompts(&["a"], 10);
+        change(&registry, List::Prompts, vec![Step::Remove("a".into())]);
+        let snapshot = registry.snapshot();
+        assert!(snapshot.has_prompts() && !snapshot.has_tools());
+        assert_eq!(page(&snapshot, List::Prompts, None), (vec![], None));
     }
 }

@@ -35,7 +35,6 @@ pub(crate) struct PromptEntry {
     pub(crate) prompt: Prompt,
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) requires: Box<[ClientFeature]>,
     pub(crate) pace: Arc<Pace>,
     pub(crate) completions: Completions,
 }
@@ -46,7 +45,6 @@ pub(crate) struct ResourceEntry {
     pub(crate) resource: Resource,
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) requires: Box<[ClientFeature]>,
     pub(crate) pace: Arc<Pace>,
     pub(crate) cache: CacheOptions,
 }
@@ -58,7 +56,6 @@ pub(crate) struct TemplateEntry {
     pub(crate) pattern: UriTemplate,
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) requires: Box<[ClientFeature]>,
     pub(crate) pace: Arc<Pace>,
     pub(crate) cache: CacheOptions,
     pub(crate) lister: Option<Arc<dyn Lister>>,

@@ -7,7 +7,7 @@ use crate::context::{
     Step,
 };
 use crate::error::Error;
-use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, ItemKind};
+use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
 use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::ToolError;
 use crate::protocol::ProtocolVersion;
@@ -75,16 +75,30 @@ impl IntoResource for Closed {
 pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
     Registry::build(Sources {
         only: Some(Vec::new()),
-        dynamic: names.iter().map(|name| prompt(name).into_item()).collect(),
+        early: early(names.iter().map(|name| prompt(name).into_item())),
         page_size,
         ..Sources::default()
     })
     .unwrap()
 }
 
+/// The changes that insert these before the start.
+pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
+    let edit = |item| Edit {
+        list: match &item {
+            Item::Tool(_) => List::Tools,
+            Item::Prompt(_) => List::Prompts,
+            Item::Resource(_) => List::Resources,
+            Item::Template(_) => List::Templates,
+        },
+        steps: vec![Step::Insert(item)],
+    };
+    items.into_iter().map(edit).collect()
+}
+
 /// Makes changes that are expected to be fine.
 pub(super) fn change(registry: &Registry, list: List, steps: Vec<Step>) -> bool {
-    registry.edit(Edit { list, steps }).unwrap()
+    registry.edit(Edit { list, steps }).unwrap().changed
 }
 
 /// The members of a page, and where it goes on.

@@ -24,14 +24,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 
 pub(crate) use build::{Receiver, Sources};
-pub(crate) use complete::Completer;
+pub(crate) use complete::Completing;
+pub(crate) use edit::Edited;
 pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
 pub(crate) use handler::Started;
 pub(crate) use page::{Listing, Page};
 pub(crate) use snapshot::{Readable, Snapshot};
 
 use crate::context::Edit;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// What is offered now.
 pub(crate) struct Registry {
@@ -62,17 +63,17 @@ impl Registry {
         self.current.load_full()
     }
 
-    /// Makes all changes of `edit`, or none. Returns whether clients would see another list; `edit.list.kind()` says
-    /// which notice is due then.
+    /// Makes all changes of `edit`, or none. If clients see another list, `edit.list.kind()` says which notice is due.
     ///
     /// # Errors
     ///
     /// The first definition that cannot be taken: its name is taken, or something is wrong with it.
-    pub(crate) fn edit(&self, edit: Edit) -> Result<bool, Error> {
-        let prepared = edit::prepare(edit)?;
+    pub(crate) fn edit(&self, edit: Edit) -> Result<Edited, Error> {
+        let prepared = edit::prepare(edit)
+            .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
         let _editing = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, changed) = edit::apply(&self.current.load(), prepared)?;
+        let (next, edited) = edit::apply(&self.current.load(), prepared)?;
         self.current.store(Arc::new(next));
-        Ok(changed)
+        Ok(edited)
     }
 }

@@ -116,7 +116,7 @@ mod tests {
     use crate::context::Step;
     use crate::handler::dynamic::{DynamicTemplate, Item, ItemKind as _};
     use crate::handler::listing;
-    use crate::registry::fixture::{Closed, change, context, page, resource};
+    use crate::registry::fixture::{Closed, change, context, early, page, resource};
     use crate::registry::{Registry, Sources};
     use crate::types::Resource;
 
@@ -140,11 +140,12 @@ mod tests {
     fn registry(resources: &[&str], templates: Vec<Item>, page_size: usize) -> Registry {
         Registry::build(Sources {
             only: Some(Vec::new()),
-            dynamic: resources
-                .iter()
-                .map(|uri| resource(uri).into_item())
-                .chain(templates)
-                .collect(),
+            early: early(
+                resources
+                    .iter()
+                    .map(|uri| resource(uri).into_item())
+                    .chain(templates),
+            ),
             page_size,
             ..Sources::default()
         })

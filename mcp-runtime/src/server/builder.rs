@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Control, ServerHandle, States};
+use crate::context::{Control, List, ServerHandle, States};
 use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
 use crate::error::Error;
 use crate::handler::definition::Selected;
@@ -41,6 +41,7 @@ pub struct Server {
     receivers: Vec<Receiver>,
     selected: Option<Vec<Selected>>,
     groups: Vec<String>,
+    offered: Vec<List>,
     page_size: usize,
     logging: bool,
     argument_errors: bool,
@@ -96,6 +97,7 @@ impl Server {
             receivers: Vec::new(),
             selected: None,
             groups: Vec::new(),
+            offered: Vec::new(),
             page_size: 1_000,
             logging: true,
             argument_errors: false,
@@ -169,6 +171,15 @@ impl Server {
         self
     }
 
+    /// Offers a list that may be empty at the start, because definitions come through [`handle`](Self::handle) later.
+    ///
+    /// Clients learn once what a server offers. Without this, those that connect before the first definition of a kind
+    /// is there do not ask for it again. Once there was something in a list, it stays offered.
+    pub fn offers(mut self, list: List) -> Self {
+        self.offered.push(list);
+        self
+    }
+
     /// How much a client may ask of the server.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -239,18 +250,15 @@ impl Server {
     /// Checks everything and makes the server ready for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<Shared>), Error> {
         let states = Arc::new(self.states);
-        let (dynamic, edits) = self.shared.take_early();
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
             groups: self.groups,
             receivers: self.receivers,
             states: Arc::clone(&states),
-            dynamic,
+            early: self.shared.take_early(),
+            offered: self.offered,
             page_size: self.page_size,
         })?);
-        for edit in edits {
-            registry.edit(edit)?;
-        }
         self.shared.attach(&registry);
         let settings = Settings {
             identity: Identity::new(self.identity),

@@ -117,6 +117,9 @@ pub struct ResourceTemplate {
 pub struct ReadResourceResult {
     /// The contents; more than one when the resource is a collection.
     pub contents: Vec<ResourceContents>,
+    /// The media type of contents without one, if the definition says none either.
+    #[serde(skip)]
+    pub(crate) mime_type: Option<&'static str>,
     /// Anything else.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,

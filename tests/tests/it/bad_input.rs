@@ -91,8 +91,8 @@ async fn a_broken_message_whose_id_can_be_read_is_refused_under_it() {
             json!({"jsonrpc": "1.0", "id": "x", "method": "ping"}),
             json!({"id": "x", "method": "ping"}),
             json!({"jsonrpc": "2.0", "id": "x", "method": 1}),
-            json!({"jsonrpc": "2.0", "id": "x", "method": "tools/list", "params": 7}),
-            json!({"jsonrpc": "2.0", "id": "x", "method": "tools/list", "params": "p"}),
+            json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": 7}),
+            json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": "p"}),
         ] {
             client.line(&message.to_string()).await;
             let failure = client.response(&json!("x")).await.unwrap_err();

@@ -206,7 +206,7 @@ async fn wait(shared: State<Shared>) -> &'static str {
 /// Runs longer than it may.
 #[tool(group = "fixture", timeout = "50ms")]
 async fn overrun() -> &'static str {
-    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
     "never"
 }
 
@@ -295,7 +295,7 @@ fn extra() -> &'static str {
 #[tool(group = "fixture")]
 fn who(ctx: &Context) -> String {
     ctx.client()
-        .map(|client| client.name.to_string())
+        .map(|client| client.name.clone())
         .unwrap_or_default()
 }
 
@@ -425,4 +425,11 @@ async fn frameworks(_partial: &str, language: Option<Colour>) -> Vec<String> {
 #[prompt(group = "lonely")]
 pub(crate) fn lonely() -> &'static str {
     "Alone."
+}
+
+/// Takes so long.
+#[tool(group = "fixture")]
+async fn pause(ms: u64) -> &'static str {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    "paused"
 }

@@ -277,7 +277,7 @@ async fn methods_of_the_other_era_do_not_exist() {
 async fn what_is_not_offered_does_not_exist() {
     for revision in Revision::ALL {
         let server =
-            mcp_runtime::Server::new("empty", "1").only([mcp_runtime::prompt(&fixture::lonely)]);
+            mcp_runtime::Server::new("empty", "1").only([mcp_runtime::prompt(fixture::lonely)]);
         let mut client = connect(server, revision).await;
         for method in [
             "tools/list",

@@ -1,6 +1,11 @@
 //! Each field of `Limits`: below, at, and above it.
 
-use mcp_runtime::Limits;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_runtime::transport::memory;
+use mcp_runtime::{Context, Limits, State, tool};
 use serde_json::{Value, json};
 use tests::{Client, Revision};
 
@@ -318,4 +323,182 @@ async fn completions_their_input_and_their_rate() {
         }
         assert!(refused > 10, "{refused} of 40 refused");
     }
+}
+
+// Covers: SEC-05, STDIO-03
+#[tokio::test]
+async fn the_time_output_may_stay_unread() {
+    let (transport, stream) = memory();
+    let limits = Limits {
+        stalled: Duration::from_millis(200),
+        outgoing: 10_000,
+        ..Limits::default()
+    };
+    let server = tokio::spawn(fixture::server().limits(limits).serve(transport));
+    let (reader, writer) = tokio::io::split(stream);
+    let mut client = Client::new(reader, writer, Revision::D).connect().await;
+    for id in 0..100 {
+        let call = json!({
+            "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "fill", "arguments": {"bytes": 50_000}},
+        });
+        let line = format!("{call}\n");
+        if client.try_bytes(line.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    let ended = tokio::time::timeout(tests::client::PATIENCE, server).await;
+    let error = ended.expect("it is closed in time").unwrap().unwrap_err();
+    assert!(error.to_string().contains("does not read"), "{error}");
+}
+
+// Covers: SEC-05, STDIO-07
+#[tokio::test]
+async fn the_time_work_may_go_on_after_the_end_of_input() {
+    for (drain, finished) in [(50, false), (5_000, true)] {
+        let limits = Limits {
+            drain: Duration::from_millis(drain),
+            ..Limits::default()
+        };
+        let mut client = limited(Revision::D, limits).await;
+        client
+            .start(
+                "tools/call",
+                json!({"name": "pause", "arguments": {"ms": 500}}),
+            )
+            .await;
+        client.close().await;
+        let mut results = 0;
+        while let Some(message) = client.read().await {
+            // Work that is cut short is refused, so that every request has its one answer.
+            results += i32::from(
+                message
+                    .get("result")
+                    .is_some_and(|result| result["isError"] != true),
+            );
+        }
+        assert_eq!(results, i32::from(finished), "{drain} ms");
+    }
+}
+
+/// How many calls of `hold` run, and how many ran at most at once.
+#[derive(Default)]
+struct Held {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Holds a thread for a moment.
+#[tool(group = "limits", blocking)]
+fn hold(held: &State<Held>) {
+    let now = held.now.fetch_add(1, Ordering::SeqCst) + 1;
+    held.most.fetch_max(now, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(50));
+    held.now.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Logs so many messages.
+#[tool(group = "limits")]
+fn chatter(ctx: &Context, messages: u32) {
+    for message in 0..messages {
+        ctx.warning(message);
+    }
+}
+
+/// Reports so many steps at once.
+#[tool(group = "limits")]
+fn steps(ctx: &Context, steps: u32) {
+    for step in 1..=steps {
+        ctx.progress((step, steps));
+    }
+}
+
+async fn tight(revision: Revision, limits: Limits) -> (Client, State<Held>) {
+    let held = State(Arc::new(Held::default()));
+    let server = mcp_runtime::Server::new("limits", "1")
+        .group("limits")
+        .shared_state(Arc::clone(&held.0))
+        .limits(limits);
+    (connect(server, revision).await, held)
+}
+
+// Covers: SEC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_threads_that_may_be_blocked() {
+    for (calls, most) in [(1, 1), (2, 2), (3, 2), (6, 2)] {
+        let limits = Limits {
+            blocking: 2,
+            ..Limits::default()
+        };
+        let (mut client, held) = tight(Revision::E, limits).await;
+        let mut ids = Vec::new();
+        for _ in 0..calls {
+            ids.push(client.start("tools/call", json!({"name": "hold"})).await);
+        }
+        for id in ids {
+            client.response(&id).await.unwrap();
+        }
+        assert_eq!(held.most.load(Ordering::SeqCst), most, "{calls}");
+    }
+}
+
+// Covers: SEC-05, SEC-06, LOG-06
+#[tokio::test]
+async fn the_log_messages_of_a_session() {
+    for (messages, arrive) in [(9, 9), (10, 10), (11, 10), (500, 10)] {
+        let limits = Limits {
+            logs: 5,
+            ..Limits::default()
+        };
+        let (mut client, _) = tight(Revision::D, limits).await;
+        client.tool("chatter", json!({"messages": messages})).await;
+        // One more may have been let through while the messages were made.
+        let seen = client.drain().await.len();
+        assert!((arrive..=arrive + 1).contains(&seen), "{messages}: {seen}");
+    }
+}
+
+// Covers: SEC-05, SEC-06, PROG-03
+#[tokio::test]
+async fn the_progress_of_a_call() {
+    for (steps, least, most) in [(4, 4, 4), (5, 5, 5), (6, 6, 6), (500, 6, 7)] {
+        let limits = Limits {
+            progress: 5,
+            ..Limits::default()
+        };
+        let (mut client, _) = tight(Revision::D, limits).await;
+        let params = json!({"name": "steps", "arguments": {"steps": steps}, "_meta": {"progressToken": "t"}});
+        client.ok("tools/call", params).await;
+        let seen = client.drain().await;
+        assert!(
+            (least..=most).contains(&seen.len()),
+            "{steps}: {}",
+            seen.len()
+        );
+        assert_eq!(
+            seen.last().unwrap()["params"]["progress"],
+            steps,
+            "the last is never lost"
+        );
+    }
+}
+
+#[test]
+fn strict_limits_are_nowhere_looser() {
+    let (strict, usual) = (Limits::strict(), Limits::default());
+    for (name, strict, usual) in [
+        ("line", strict.line, usual.line),
+        ("depth", strict.depth, usual.depth),
+        ("nodes", strict.nodes, usual.nodes),
+        ("running", strict.running, usual.running),
+        ("queued", strict.queued, usual.queued),
+        ("blocking", strict.blocking, usual.blocking),
+        ("outgoing", strict.outgoing, usual.outgoing),
+        ("result", strict.result, usual.result),
+        ("subscriptions", strict.subscriptions, usual.subscriptions),
+        ("listens", strict.listens, usual.listens),
+    ] {
+        assert!(strict < usual, "{name}");
+    }
+    assert!(strict.tool_time < usual.tool_time && strict.logs < usual.logs);
 }

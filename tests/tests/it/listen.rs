@@ -87,7 +87,7 @@ async fn an_empty_filter_is_held_open() {
 #[tokio::test]
 async fn what_the_server_does_not_have_is_not_acknowledged() {
     let server =
-        mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(&fixture::lonely)]);
+        mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(fixture::lonely)]);
     let mut client = connect(server, Revision::E).await;
     let wanted = json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a://b"]});
     assert_eq!(

@@ -105,3 +105,38 @@ async fn a_flood_is_cut_short() {
     let seen = client.drain().await.len();
     assert!(seen < 600, "{seen} messages of 800");
 }
+
+/// Works, and says so to whoever watches the program.
+#[mcp_runtime::tool(group = "traced")]
+async fn traced() {
+    tracing::debug!("details");
+    tracing::info!("started");
+    tokio::task::yield_now().await;
+    tracing::error!(attempt = 2, reason = "full", "failed");
+}
+
+// Covers: LOG-07
+#[tokio::test]
+async fn events_of_a_handler_reach_its_client() {
+    use tracing_subscriber::prelude::*;
+
+    let events = tracing_subscriber::registry().with(mcp_runtime::client_logs());
+    let _guard = tracing::subscriber::set_default(events);
+    tracing::error!("outside of any call");
+    for revision in Revision::ALL {
+        let server = mcp_runtime::Server::new("traced", "1").group("traced");
+        let mut client = connect(server, revision).await;
+        let key = "io.modelcontextprotocol/logLevel";
+        let mut params = json!({"name": "traced"});
+        if revision == Revision::E {
+            params["_meta"] = json!({key: "info"});
+        }
+        client.ok("tools/call", params).await;
+        let seen = client.drain().await;
+        assert_eq!(levels(&seen), ["info", "error"], "{revision:?}");
+        assert_eq!(seen[0]["params"]["data"], "started");
+        assert_eq!(seen[0]["params"]["logger"], "it::logging");
+        let failed = json!({"attempt": 2, "reason": "full", "message": "failed"});
+        assert_eq!(seen[1]["params"]["data"], failed);
+    }
+}

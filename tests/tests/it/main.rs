@@ -5,6 +5,8 @@
     clippy::too_many_lines,
     clippy::needless_pass_by_value,
     clippy::unused_async,
+    clippy::format_collect,
+    clippy::format_push_string,
     reason = "a test that goes wrong may panic, and handlers under test come in every shape"
 )]
 

@@ -30,10 +30,10 @@ async fn the_end_of_input_ends_the_process_well() {
     for revision in Revision::ERAS {
         let mut process = everything(revision).await;
         process.client.pass().await;
-        process.client.close();
+        process.client.close().await;
         assert!(process.ended().await.success());
         let mut process = Process::raw("everything", &[], revision);
-        process.client.close();
+        process.client.close().await;
         assert!(
             process.ended().await.success(),
             "even if nothing was ever said"
@@ -53,7 +53,7 @@ async fn work_under_way_at_the_end_of_input_is_finished() {
                 json!({"name": "doze", "arguments": {"ms": 300}}),
             )
             .await;
-        process.client.close();
+        process.client.close().await;
         process.client.response(&id).await.unwrap();
         assert!(process.client.read().await.is_none());
         assert!(process.ended().await.success());
@@ -69,7 +69,7 @@ async fn work_that_does_not_end_is_dropped_after_a_grace() {
         .start("tools/call", json!({"name": "doze"}))
         .await;
     let before = Instant::now();
-    process.client.close();
+    process.client.close().await;
     assert!(process.ended().await.success());
     assert!(
         before.elapsed() < Duration::from_secs(15),
@@ -140,7 +140,7 @@ async fn half_a_message_at_the_end_of_input_is_no_message() {
         .client
         .bytes(br#"{"jsonrpc":"2.0","id":1,"met"#)
         .await;
-    process.client.close();
+    process.client.close().await;
     let mut rest = Vec::new();
     while let Some(message) = process.client.read().await {
         rest.push(message);

@@ -35,7 +35,7 @@ pub(crate) fn raw(server: Server, revision: Revision) -> Client {
         server
             .serve(transport)
             .await
-            .expect("the server starts and ends well")
+            .expect("the server starts and ends well");
     });
     let (reader, writer) = tokio::io::split(stream);
     Client::new(reader, writer, revision)

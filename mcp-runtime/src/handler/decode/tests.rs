@@ -5,8 +5,9 @@
 )]
 
 use proptest::prelude::*;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::*;
 use crate::handler::check::describe;

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::*;
+use crate::handler::constraint::{Bound, Constraints};
 use crate::handler::parameter::parameter;
 
 /// The schema of a parameter, and what was wrong with it.

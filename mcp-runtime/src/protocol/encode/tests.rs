@@ -437,6 +437,7 @@ fn resource_results() {
     let whole = ReadResourceResult {
         contents: vec![text, ResourceContents::blob("notes:///2", [1])],
         meta: Some(meta()),
+        ..ReadResourceResult::default()
     };
     for resource in [whole, ReadResourceResult::default()] {
         results(

@@ -123,7 +123,7 @@ impl<P: Peer> Channel<P> {
                     self.poll_in_place(me, call, id, serial, scratch);
                 }
             }
-            (Verdict::Cancel(cancelled), _) => self.cancel(state, &cancelled),
+            (Verdict::Cancel(cancelled), _) => Self::cancel(state, &cancelled),
             (Verdict::Silent | Verdict::Answered | Verdict::Call(_), _) => {
                 if batch.is_some() && id.is_some() {
                     state.deliver(batch, scratch);
@@ -147,7 +147,7 @@ impl<P: Peer> Channel<P> {
         state.deliver(batch, &message);
     }
 
-    fn cancel(&self, state: &mut State<P>, id: &RequestId) {
+    fn cancel(state: &mut State<P>, id: &RequestId) {
         match state.in_flight.cancel(id.as_json()) {
             Some(removed) => {
                 state.deliver(removed.batch, &[]);

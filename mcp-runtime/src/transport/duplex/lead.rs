@@ -90,7 +90,7 @@ impl<P: Peer> Channel<P> {
             if state.phase == Phase::Closed {
                 continue;
             }
-            if written && self.is_over(state) {
+            if written && Self::is_over(state) {
                 state.phase = Phase::Closed;
                 self.attention.notify_one();
                 continue;
@@ -169,7 +169,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Whether nothing is left to be done.
-    fn is_over(&self, state: &State<P>) -> bool {
+    fn is_over(state: &State<P>) -> bool {
         match state.phase {
             Phase::Open => false,
             Phase::Draining(_) => state.in_flight.is_empty(),

@@ -1,0 +1,287 @@
+//! Applies a schema to a value: references, types, choices, and what was looked at.
+//!
+//! What each type of value has to fulfil is in [`values`](super::values).
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::Validator;
+use super::explain::{Cause, Found, Place, explain_choice, other, push, quote, unknown};
+use super::number::{equal, is_of_type};
+use super::values::numbers;
+
+/// Which properties and items some schema has looked at, for the `unevaluated…` keywords.
+#[derive(Default)]
+pub(super) struct Seen<'v> {
+    pub(super) properties: HashSet<&'v str>,
+    pub(super) items: HashSet<usize>,
+    pub(super) all_properties: bool,
+    pub(super) all_items: bool,
+}
+
+impl Seen<'_> {
+    fn add(&mut self, other: Self) {
+        self.properties.extend(other.properties);
+        self.items.extend(other.items);
+        self.all_properties |= other.all_properties;
+        self.all_items |= other.all_items;
+    }
+}
+
+/// One check of one value, with the work it may still do.
+pub(super) struct Check<'s> {
+    pub(super) validator: &'s Validator,
+    pub(super) steps: u32,
+    pub(super) depth: u32,
+    pub(super) exhausted: bool,
+}
+
+impl<'s> Check<'s> {
+    /// Checks a value and says what was looked at. Only what is found counts as failure; `found` may hold more already.
+    pub(super) fn schema<'v>(
+        &mut self,
+        schema: &'s Value,
+        value: &'v Value,
+        place: &Place<'_>,
+        found: &mut Vec<Found>,
+    ) -> Seen<'v> {
+        if self.exhausted || !self.spend(1) {
+            return Seen::default();
+        }
+        if self.depth == 0 {
+            self.exhausted = true;
+            return Seen::default();
+        }
+        let Value::Object(keywords) = schema else {
+            if schema == &Value::Bool(false) {
+                other(found, place, "is not allowed here".to_owned());
+            }
+            return Seen::default();
+        };
+        self.depth -= 1;
+        let seen = self.keywords(keywords, value, place, found);
+        self.depth += 1;
+        seen
+    }
+
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+        if let Some(left) = self.steps.checked_sub(steps) {
+            self.steps = left;
+            true
+        } else {
+            self.exhausted = true;
+            false
+        }
+    }
+
+    /// Whether a value fits, without saying why not.
+    pub(super) fn fits<'v>(
+        &mut self,
+        schema: &'s Value,
+        value: &'v Value,
+        place: &Place<'_>,
+    ) -> Option<Seen<'v>> {
+        let mut found = Vec::new();
+        let seen = self.schema(schema, value, place, &mut found);
+        found.is_empty().then_some(seen)
+    }
+
+    fn keywords<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        value: &'v Value,
+        place: &Place<'_>,
+        found: &mut Vec<Found>,
+    ) -> Seen<'v> {
+        let before = found.len();
+        let mut seen = Seen::default();
+        if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
+            let validator = self.validator;
+            let target = validator
+                .references
+                .get(reference)
+                .and_then(|pointer| validator.schema.pointer(pointer));
+            match target {
+                Some(target) => seen.add(self.schema(target, value, place, found)),
+                None => other(found, place, "cannot be checked".to_owned()),
+            }
+        }
+        if let Some(expected) = keywords.get("type")
+            && !is_of_type(expected, value)
+        {
+            let names = match expected {
+                Value::Array(names) => names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+                name => name.as_str().map(str::to_owned).into_iter().collect(),
+            };
+            push(found, place, Cause::Type(names), value);
+            // Nothing else said about a value of the wrong type would help.
+            return seen;
+        }
+        if let Some(Value::Array(allowed)) = keywords.get("enum") {
+            self.spend(allowed.len());
+            if !allowed.iter().any(|candidate| equal(candidate, value)) {
+                let cause = Cause::Value {
+                    allowed: allowed.clone(),
+                    text: value.as_str().map(str::to_owned),
+                };
+                push(found, place, cause, value);
+            }
+        }
+        if let Some(allowed) = keywords.get("const")
+            && !equal(allowed, value)
+        {
+            let cause = Cause::Value {
+                allowed: vec![allowed.clone()],
+                text: value.as_str().map(str::to_owned),
+            };
+            push(found, place, cause, value);
+        }
+        match value {
+            Value::Number(number) => numbers(keywords, number, place, found),
+            Value::String(text) => self.text(keywords, text, place, found),
+            Value::Array(items) => self.items(keywords, items, place, found, &mut seen),
+            Value::Object(members) => self.members(keywords, members, place, found, &mut seen),
+            Value::Null | Value::Bool(_) => {}
+        }
+        self.combinations(keywords, value, place, found, &mut seen);
+        // Whether something was left over can be told only once everything else has been.
+        if self.validator.tracks && found.len() == before {
+            self.unevaluated(keywords, value, place, found, &mut seen);
+        }
+        seen
+    }
+
+    fn combinations<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        value: &'v Value,
+        place: &Place<'_>,
+        found: &mut Vec<Found>,
+        seen: &mut Seen<'v>,
+    ) {
+        for schema in keywords
+            .get("allOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            seen.add(self.schema(schema, value, place, found));
+        }
+        if let Some(Value::Array(branches)) = keywords.get("anyOf") {
+            self.choice(branches, false, value, place, found, seen);
+        }
+        if let Some(Value::Array(branches)) = keywords.get("oneOf") {
+            self.choice(branches, true, value, place, found, seen);
+        }
+        if let Some(schema) = keywords.get("not")
+            && self.fits(schema, value, place).is_some()
+        {
+            other(
+                found,
+                place,
+                format!("{} is of a kind that is not allowed", quote(value)),
+            );
+        }
+        if let Some(condition) = keywords.get("if") {
+            let branch = match self.fits(condition, value, place) {
+                Some(looked) => {
+                    seen.add(looked);
+                    keywords.get("then")
+                }
+                None => keywords.get("else"),
+            };
+            if let Some(schema) = branch {
+                seen.add(self.schema(schema, value, place, found));
+            }
+        }
+        if let (Some(Value::Object(schemas)), Value::Object(members)) =
+            (keywords.get("dependentSchemas"), value)
+        {
+            for (name, schema) in schemas {
+                if members.contains_key(name) {
+                    seen.add(self.schema(schema, value, place, found));
+                }
+            }
+        }
+    }
+
+    fn choice<'v>(
+        &mut self,
+        branches: &'s [Value],
+        exactly_one: bool,
+        value: &'v Value,
+        place: &Place<'_>,
+        found: &mut Vec<Found>,
+        seen: &mut Seen<'v>,
+    ) {
+        let mut matching = 0_usize;
+        let mut failed = Vec::new();
+        for branch in branches {
+            if self.exhausted {
+                return;
+            }
+            let mut wrong = Vec::new();
+            let looked = self.schema(branch, value, place, &mut wrong);
+            if wrong.is_empty() {
+                matching += 1;
+                seen.add(looked);
+                if !exactly_one && !self.validator.tracks {
+                    return;
+                }
+            } else {
+                failed.push(wrong);
+            }
+        }
+        match matching {
+            0 => explain_choice(failed, place, value, found),
+            1 => {}
+            _ if exactly_one => other(
+                found,
+                place,
+                format!(
+                    "fits {matching} of the {} forms, of which it must fit exactly one",
+                    branches.len()
+                ),
+            ),
+            _ => {}
+        }
+    }
+
+    fn unevaluated<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        value: &'v Value,
+        place: &Place<'_>,
+        found: &mut Vec<Found>,
+        seen: &mut Seen<'v>,
+    ) {
+        if let (Some(schema), Value::Object(members)) =
+            (keywords.get("unevaluatedProperties"), value)
+        {
+            for (name, member) in members {
+                if !seen.all_properties && !seen.properties.contains(name.as_str()) {
+                    if schema == &Value::Bool(false) {
+                        other(found, place, unknown("property", name, &[]));
+                    } else {
+                        self.schema(schema, member, &Place::Key(place, name), found);
+                    }
+                }
+            }
+            seen.all_properties = true;
+        }
+        if let (Some(schema), Value::Array(items)) = (keywords.get("unevaluatedItems"), value) {
+            for (index, item) in items.iter().enumerate() {
+                if !seen.all_items && !seen.items.contains(&index) {
+                    self.schema(schema, item, &Place::Index(place, index), found);
+                }
+            }
+            seen.all_items = true;
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Looks the parameters of a function through once, so that nothing has to be decided while calls are decoded.
+
+use schemars::Schema;
+use serde_json::{Map, Value};
+
+use super::demand::Demand;
+use super::header::find_headers;
+use super::root::Root;
+use super::{ArgumentInfo, Decoder, MOST, Style, Wire};
+use crate::handler::check::Validator;
+use crate::handler::parameter::{DefaultValue, ParameterMeta};
+use crate::handler::schema::{Properties, allows, candidates};
+
+impl Decoder {
+    /// Looks everything through once.
+    ///
+    /// # Errors
+    ///
+    /// Everything the author has to change: defaults that do not decode, constraints that do not suit a type, patterns and
+    /// schemas that are not valid, headers on what no header can mirror, a name used twice.
+    pub(crate) fn new(
+        parameters: &'static [ParameterMeta],
+        style: Style,
+        raw_schema: Option<Schema>,
+    ) -> Result<Self, Vec<String>> {
+        let mut problems = Vec::new();
+        let mut properties = Properties::new();
+        let mut root = Root::default();
+        let mut wire: Vec<Wire> = Vec::new();
+        let mut arguments = Vec::new();
+        let mut flatten: Option<usize> = None;
+        for (index, parameter) in parameters.iter().enumerate() {
+            if parameter.injected {
+                continue;
+            }
+            let schema = properties.argument(parameter, &mut problems);
+            if parameter.flatten {
+                if let Some(first) = flatten.and_then(|first| parameters.get(first)) {
+                    problems.push(format!(
+                        "`{}` and `{}` both take the whole argument object; only one can",
+                        first.name, parameter.name
+                    ));
+                }
+                flatten = Some(index);
+                root.flatten(schema, &mut problems);
+                continue;
+            }
+            let name = parameter.name;
+            if wire.iter().any(|other| other.name == name) {
+                problems.push(format!("argument `{name}` is there twice"));
+                continue;
+            }
+            let nullable = (parameter.accepts)("null");
+            let required = !nullable && parameter.default.is_none();
+            let demand = Demand::new(&parameter.constraints);
+            check_default(parameter, demand.as_ref(), &mut problems);
+            root.property(name, schema.clone(), required);
+            wire.push(Wire {
+                name,
+                index,
+                nullable,
+                accepts_text: false,
+                demand: demand.map(Box::new),
+            });
+            arguments.push(ArgumentInfo {
+                name,
+                required,
+                description: schema
+                    .get("description")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+                candidates: candidates(&schema),
+                completer: parameter.completer.map(|completer| completer()),
+                schema,
+            });
+        }
+        if wire.len() > MOST {
+            problems.push(format!(
+                "{} arguments; a function can have {MOST}",
+                wire.len()
+            ));
+        }
+        let (mut schema, closed) = root.finish(style);
+        properties.finish(&mut schema);
+        let raw = raw_schema.is_some();
+        if let Some(given) = raw_schema {
+            schema = given.to_value();
+            if schema.get("type").is_none_or(|kind| kind != "object") {
+                problems
+                    .push("the input schema needs `\"type\": \"object\"` at its root".to_owned());
+            }
+        }
+        for (wire, argument) in wire.iter_mut().zip(&arguments) {
+            wire.accepts_text = accepts_text(&argument.schema, &schema, 0);
+        }
+        let headers = find_headers(&schema, &mut problems);
+        let validator = match Validator::new(schema) {
+            Ok(validator) => validator,
+            Err(problem) => {
+                problems.push(format!("the input schema is not valid: {problem}"));
+                return Err(problems);
+            }
+        };
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let flattened = match flatten {
+            Some(_) => other_properties(validator.schema(), &wire),
+            None => Vec::new(),
+        };
+        Ok(Self {
+            parameters,
+            wire,
+            flatten,
+            flattened,
+            style,
+            validator,
+            arguments,
+            headers,
+            raw,
+            closed: closed && !raw && style != Style::Text,
+        })
+    }
+}
+
+/// The properties of a schema that are no parameters of their own.
+fn other_properties(schema: &Value, wire: &[Wire]) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(Map::keys).cloned();
+    names
+        .filter(|name| !wire.iter().any(|wire| wire.name == name))
+        .collect()
+}
+
+fn check_default(parameter: &ParameterMeta, demand: Option<&Demand>, problems: &mut Vec<String>) {
+    let name = parameter.name;
+    match &parameter.default {
+        Some(DefaultValue::Json(text)) => {
+            if !(parameter.accepts)(text) {
+                problems.push(format!(
+                    "argument `{name}`: the default `{text}` is not a value of its type"
+                ));
+            } else if demand.is_some_and(|demand| !demand.holds(text)) {
+                problems.push(format!(
+                    "argument `{name}`: the default `{text}` breaks its own rules"
+                ));
+            }
+        }
+        Some(DefaultValue::Rust { json, .. }) => {
+            if let (Ok(value), Some(demand)) = (json(), demand)
+                && !demand.holds(&value.to_string())
+            {
+                problems.push(format!(
+                    "argument `{name}`: the default `{value}` breaks its own rules"
+                ));
+            }
+        }
+        None => {}
+    }
+}
+
+/// Whether a value may be sent as plain text; follows references.
+fn accepts_text(schema: &Value, root: &Value, depth: u32) -> bool {
+    if depth > 16 {
+        return false;
+    }
+    if let Some(target) = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| reference.strip_prefix('#'))
+    {
+        return root
+            .pointer(target)
+            .is_some_and(|target| accepts_text(target, root, depth + 1));
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(branches)) = schema.get(keyword) {
+            return branches
+                .iter()
+                .any(|branch| accepts_text(branch, root, depth + 1));
+        }
+    }
+    allows(schema, "string")
+}

@@ -1,0 +1,138 @@
+//! From strings, as prompts, templates and completers receive them, to the JSON that is decoded.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::scan::{Borrowable, scan, take};
+use super::{Decoder, FAULTS, Wire, pointer_to};
+use crate::handler::check::{Fault, quote};
+
+impl Decoder {
+    /// Turns an object of strings into the object that [`decode`](Self::decode) reads: text stays text where the argument
+    /// may be text, and becomes the JSON it holds elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// If it is not an object of strings.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named for what is converted; the decoder only says how"
+    )]
+    pub(crate) fn from_strings(&self, arguments: &str) -> Result<String, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let mut pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+        let scanned = scan(arguments, |name, rest, _| {
+            let (value, length) = take(rest)?;
+            match serde_json::from_str::<Borrowable<'_>>(value) {
+                Ok(Borrowable(text)) => pairs.push((name, text)),
+                Err(_) if value == "null" => {}
+                Err(_) => {
+                    if faults.len() >= FAULTS {
+                        return Ok(Some(length));
+                    }
+                    faults.push(Fault::new(
+                        pointer_to(&name),
+                        format!("expected string, received {}", quote_raw(value)),
+                    ));
+                }
+            }
+            Ok(Some(length))
+        });
+        if let Err(error) = scanned {
+            return Err(vec![error.fault()]);
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        Ok(self.from_pairs(pairs.iter().map(|(name, text)| (&**name, &**text))))
+    }
+
+    /// The same from the variables of a template.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named for what is converted; the decoder only says how"
+    )]
+    pub(crate) fn from_pairs<'a>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> String {
+        let mut out = String::from("{");
+        for (name, text) in pairs {
+            let wire = self.wire.iter().find(|wire| wire.name == name);
+            // Forms send an empty field for what was left out.
+            if wire.is_some_and(|wire| text.is_empty() && !wire.accepts_text && self.may_lack(wire))
+            {
+                continue;
+            }
+            if out.len() > 1 {
+                out.push(',');
+            }
+            let _ = write!(out, "{}:", Value::from(name));
+            match wire {
+                Some(wire)
+                    if !wire.accepts_text && serde_json::from_str::<&RawValue>(text).is_ok() =>
+                {
+                    out.push_str(text);
+                }
+                _ => {
+                    let _ = write!(out, "{}", Value::from(text));
+                }
+            }
+        }
+        out.push('}');
+        out
+    }
+
+    /// As [`from_pairs`](Self::from_pairs), without the values that do not decode: a completion has to work with the
+    /// earlier arguments as they are. `None` if a required argument is not among what is left, so that there is nothing
+    /// to complete from.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named for what is converted; the decoder only says how"
+    )]
+    pub(crate) fn from_decodable_pairs<'a>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Option<String> {
+        let decodable = |(name, text): &(&str, &str)| {
+            let Some(wire) = self.wire.iter().find(|wire| wire.name == *name) else {
+                return false;
+            };
+            let Some(parameter) = self.parameters.get(wire.index) else {
+                return false;
+            };
+            let quoted;
+            let json = if wire.accepts_text {
+                quoted = Value::from(*text).to_string();
+                quoted.as_str()
+            } else {
+                text.trim()
+            };
+            (parameter.accepts)(json)
+                && serde_json::from_str::<&RawValue>(json).is_ok()
+                && wire.demand.as_ref().is_none_or(|demand| demand.holds(json))
+        };
+        let kept: Vec<(&str, &str)> = pairs.into_iter().filter(decodable).collect();
+        let given = |wire: &Wire| kept.iter().any(|(name, _)| *name == wire.name);
+        self.wire
+            .iter()
+            .all(|wire| given(wire) || self.may_lack(wire))
+            .then(|| self.from_pairs(kept))
+    }
+
+    fn may_lack(&self, wire: &Wire) -> bool {
+        wire.nullable
+            || self
+                .parameters
+                .get(wire.index)
+                .is_some_and(|parameter| parameter.default.is_some())
+    }
+}
+
+fn quote_raw(raw: &str) -> String {
+    serde_json::from_str::<Value>(raw)
+        .map_or_else(|_| "something else".to_owned(), |value| quote(&value))
+}

@@ -1,0 +1,110 @@
+//! Prompts made at run time.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Arguments, DynamicRun, builder};
+use crate::context::Context;
+use crate::handler::call::prompt;
+use crate::handler::prompt::IntoPrompt;
+use crate::types::{Icon, Meta, Prompt, PromptArgument};
+
+/// A prompt known only at run time.
+pub struct DynamicPrompt {
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<Meta>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) arguments: Vec<PromptArgument>,
+    pub(crate) candidates: Vec<(String, Vec<String>)>,
+    pub(crate) run: DynamicRun,
+}
+
+builder!(DynamicPrompt);
+
+impl DynamicPrompt {
+    /// A prompt of this name.
+    pub fn new<F, R>(
+        name: impl Into<String>,
+        handler: impl Fn(Arguments, Context) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoPrompt,
+    {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            icons: Vec::new(),
+            meta: None,
+            timeout: None,
+            arguments: Vec::new(),
+            candidates: Vec::new(),
+            run: Arc::new(move |arguments, context| {
+                prompt::boxed::<R, _>(handler(arguments, context))
+            }),
+        }
+    }
+
+    /// With one more argument it cannot do without.
+    #[must_use]
+    pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.argument(PromptArgument {
+            name: name.into(),
+            title: None,
+            description: Some(description.into()),
+            required: Some(true),
+        })
+    }
+
+    /// With one more argument that may be left out.
+    #[must_use]
+    pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.argument(PromptArgument {
+            name: name.into(),
+            title: None,
+            description: Some(description.into()),
+            required: Some(false),
+        })
+    }
+
+    /// With one more argument.
+    #[must_use]
+    pub fn argument(mut self, argument: PromptArgument) -> Self {
+        self.arguments.push(argument);
+        self
+    }
+
+    /// With what an argument may be completed to.
+    #[must_use]
+    pub fn candidates(
+        mut self,
+        argument: impl Into<String>,
+        candidates: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.candidates.push((
+            argument.into(),
+            candidates.into_iter().map(Into::into).collect(),
+        ));
+        self
+    }
+}
+
+impl DynamicPrompt {
+    pub(crate) fn definition(&self) -> Prompt {
+        Prompt {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            arguments: self.arguments.clone(),
+            icons: self.icons.clone(),
+            meta: self.meta.clone(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Resources and templates made at run time.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Arguments, DynamicRun, builder};
+use crate::context::Context;
+use crate::handler::call::resource;
+use crate::handler::listing::{Lister, Page};
+use crate::handler::resource::IntoResource;
+use crate::handler::tool_error::ToolError;
+use crate::types::{Annotations, CacheScope, Icon, Meta, Resource, ResourceTemplate};
+
+/// A resource with an address of its own, known only at run time.
+pub struct DynamicResource {
+    pub(crate) uri: String,
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<Meta>,
+    pub(crate) mime_type: Option<String>,
+    pub(crate) size: Option<u64>,
+    pub(crate) annotations: Option<Annotations>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) cache: Option<CacheScope>,
+    pub(crate) run: DynamicRun,
+}
+
+builder!(DynamicResource);
+
+impl DynamicResource {
+    /// A resource at `uri` under this name.
+    pub fn new<F, R>(
+        uri: impl Into<String>,
+        name: impl Into<String>,
+        handler: impl Fn(Context) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoResource,
+    {
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            title: None,
+            description: None,
+            icons: Vec::new(),
+            meta: None,
+            mime_type: None,
+            size: None,
+            annotations: None,
+            timeout: None,
+            ttl: None,
+            cache: None,
+            run: Arc::new(move |_, context| resource::boxed::<R, _>(handler(context))),
+        }
+    }
+
+    /// With its size in bytes, before any encoding.
+    #[must_use]
+    pub fn size(mut self, size: u64) -> Self {
+        self.size = Some(size);
+        self
+    }
+}
+
+impl DynamicResource {
+    pub(crate) fn definition(&self) -> Resource {
+        Resource {
+            uri: self.uri.clone(),
+            name: self.name.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            mime_type: self.mime_type.clone(),
+            size: self.size,
+            annotations: self.annotations.clone(),
+            icons: self.icons.clone(),
+            meta: self.meta.clone(),
+        }
+    }
+}
+
+/// A family of resources known only at run time.
+pub struct DynamicTemplate {
+    pub(crate) uri_template: String,
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<Meta>,
+    pub(crate) mime_type: Option<String>,
+    pub(crate) annotations: Option<Annotations>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) cache: Option<CacheScope>,
+    pub(crate) candidates: Vec<(String, Vec<String>)>,
+    pub(crate) lister: Option<Arc<dyn Lister>>,
+    pub(crate) run: DynamicRun,
+}
+
+builder!(DynamicTemplate);
+
+impl DynamicTemplate {
+    /// The resources of an RFC 6570 template, under this name. The handler receives the template's variables.
+    pub fn new<F, R>(
+        uri_template: impl Into<String>,
+        name: impl Into<String>,
+        handler: impl Fn(Arguments, Context) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoResource,
+    {
+        Self {
+            uri_template: uri_template.into(),
+            name: name.into(),
+            title: None,
+            description: None,
+            icons: Vec::new(),
+            meta: None,
+            mime_type: None,
+            annotations: None,
+            timeout: None,
+            ttl: None,
+            cache: None,
+            candidates: Vec::new(),
+            lister: None,
+            run: Arc::new(move |arguments, context| {
+                resource::boxed::<R, _>(handler(arguments, context))
+            }),
+        }
+    }
+
+    /// With what a variable may be completed to.
+    #[must_use]
+    pub fn candidates(
+        mut self,
+        variable: impl Into<String>,
+        candidates: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.candidates.push((
+            variable.into(),
+            candidates.into_iter().map(Into::into).collect(),
+        ));
+        self
+    }
+
+    /// With a function that lists its resources a page at a time: given where to go on, the resources and where to go
+    /// on after them.
+    ///
+    /// Where to go on comes back through the client, which may have changed it: check it like any input.
+    #[must_use]
+    pub fn list<F>(
+        mut self,
+        list: impl Fn(Context, Option<String>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Page<Resource>, ToolError>> + Send + 'static,
+    {
+        self.lister = Some(Arc::new(DynamicLister(move |context, cursor| {
+            let listed: Listed = Box::pin(list(context, cursor));
+            listed
+        })));
+        self
+    }
+}
+
+impl DynamicTemplate {
+    pub(crate) fn definition(&self) -> ResourceTemplate {
+        ResourceTemplate {
+            uri_template: self.uri_template.clone(),
+            name: self.name.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            mime_type: self.mime_type.clone(),
+            annotations: self.annotations.clone(),
+            icons: self.icons.clone(),
+            meta: self.meta.clone(),
+        }
+    }
+}
+
+/// What resources and templates share.
+macro_rules! readable {
+    ($name:ident) => {
+        impl $name {
+            /// With its media type.
+            #[must_use]
+            pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+                self.mime_type = Some(mime_type.into());
+                self
+            }
+
+            /// With whom it is for, and how much it matters.
+            #[must_use]
+            pub fn annotations(mut self, annotations: Annotations) -> Self {
+                self.annotations = Some(annotations);
+                self
+            }
+
+            /// With how long a client may reuse what it read. Default: that of the server.
+            #[must_use]
+            pub fn ttl(mut self, ttl: Duration) -> Self {
+                self.ttl = Some(ttl);
+                self
+            }
+
+            /// With who may share what was read. Default: that of the server.
+            #[must_use]
+            pub fn cache(mut self, scope: CacheScope) -> Self {
+                self.cache = Some(scope);
+                self
+            }
+        }
+    };
+}
+
+readable!(DynamicResource);
+
+readable!(DynamicTemplate);
+
+type Listed = Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
+
+/// A closure as a [`Lister`].
+struct DynamicLister<F>(F);
+
+impl<F: Fn(Context, Option<String>) -> Listed + Send + Sync> Lister for DynamicLister<F> {
+    fn list(&self, context: Context, cursor: Option<String>) -> Listed {
+        (self.0)(context, cursor)
+    }
+}
+
+impl<F> fmt::Debug for DynamicLister<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DynamicLister")
+    }
+}

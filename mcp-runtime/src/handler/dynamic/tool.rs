@@ -1,0 +1,117 @@
+//! Tools made at run time.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Arguments, DynamicRun, builder};
+use crate::context::Context;
+use crate::handler::call::tool;
+use crate::handler::output::IntoToolResult;
+use crate::types::{Icon, Meta, ToolAnnotations};
+
+/// A tool known only at run time.
+///
+/// ```
+/// # use mcp_runtime::{Arguments, Context, DynamicTool, Error, ServerHandle};
+/// # use mcp_runtime::serde_json::json;
+/// fn add_weather(server: &ServerHandle) -> Result<(), Error> {
+///     let schema = json!({
+///         "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
+///     });
+///     let weather = async |arguments: Arguments, _: Context| -> mcp_runtime::Result<String> {
+///         let city: String = arguments.get("city")?;
+///         Ok(format!("{city}: sunny"))
+///     };
+///     let weather = DynamicTool::new("weather", schema, weather);
+///     server.tools().insert(weather.description("The weather in a city").read_only(true))
+/// }
+/// ```
+pub struct DynamicTool {
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<Meta>,
+    pub(crate) annotations: Option<ToolAnnotations>,
+    pub(crate) input_schema: Value,
+    pub(crate) output_schema: Option<Value>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) run: DynamicRun,
+}
+
+builder!(DynamicTool);
+
+impl DynamicTool {
+    /// A tool of this name, 1 to 128 of `A-Z a-z 0-9 _ - .`, whose arguments fit `input_schema`, an object schema.
+    ///
+    /// The schema is served as it stands and enforced before the handler runs.
+    pub fn new<F, R>(
+        name: impl Into<String>,
+        input_schema: Value,
+        handler: impl Fn(Arguments, Context) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoToolResult,
+    {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            icons: Vec::new(),
+            meta: None,
+            annotations: None,
+            input_schema,
+            output_schema: None,
+            timeout: None,
+            run: Arc::new(move |arguments, context| {
+                tool::boxed::<R, _>(handler(arguments, context))
+            }),
+        }
+    }
+
+    /// With the schema of its structured output.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// With all hints about its behaviour at once.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
+
+    /// Whether it changes nothing.
+    #[must_use]
+    pub fn read_only(mut self, hint: bool) -> Self {
+        self.annotations.get_or_insert_default().read_only_hint = Some(hint);
+        self
+    }
+
+    /// Whether it may delete or overwrite.
+    #[must_use]
+    pub fn destructive(mut self, hint: bool) -> Self {
+        self.annotations.get_or_insert_default().destructive_hint = Some(hint);
+        self
+    }
+
+    /// Whether calling it again with the same arguments changes nothing more.
+    #[must_use]
+    pub fn idempotent(mut self, hint: bool) -> Self {
+        self.annotations.get_or_insert_default().idempotent_hint = Some(hint);
+        self
+    }
+
+    /// Whether it reaches things outside the server.
+    #[must_use]
+    pub fn open_world(mut self, hint: bool) -> Self {
+        self.annotations.get_or_insert_default().open_world_hint = Some(hint);
+        self
+    }
+}

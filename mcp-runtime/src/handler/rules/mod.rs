@@ -1,0 +1,36 @@
+//! Rules for names, addresses, media types and headers, as `const fn`s: the macros apply them at compile time to what is
+//! written in an attribute, the registry at run time to what is defined by a program.
+//!
+//! A template is only checked for its form here; `template` matches addresses against it.
+//!
+//! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
+
+mod address;
+mod names;
+mod parameters;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use address::{template_has_variable, template_syntax, uri};
+pub use names::{header, media_type, timestamp, tool_name};
+pub use parameters::{
+    completed_argument, partial_text, resource_parameter, template, template_parameter,
+};
+pub use verdict::Verdict;
+
+/// Whether two texts are the same.
+pub(crate) const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < a.len() {
+        if a[index] != b[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}

@@ -1,0 +1,160 @@
+//! Names, media types and times.
+//!
+//! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 9110 (tokens), ISO 8601.
+
+use super::Verdict;
+
+/// Longest name of a tool.
+const MAX_NAME: usize = 128;
+
+/// A tool name is 1 to 128 of `A-Z a-z 0-9 _ - .`.
+#[must_use]
+pub const fn tool_name(name: &str) -> Verdict {
+    const ALLOWED: &str = "; use 1 to 128 of A-Z a-z 0-9 _ - .";
+    let bytes = name.as_bytes();
+    if bytes.is_empty() {
+        return Verdict::wrong(&["tool name is empty", ALLOWED]);
+    }
+    if bytes.len() > MAX_NAME {
+        return Verdict::wrong(&["tool name `", name, "` is too long", ALLOWED]);
+    }
+    let mut index = 0;
+    while index < bytes.len() {
+        let byte = bytes[index];
+        if !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
+            let verdict = Verdict::wrong(&["tool name `", name, "` contains "]);
+            return match byte {
+                b' ' => verdict.with("a space"),
+                b'\t' | b'\n' | b'\r' => verdict.with("a control character"),
+                0x80.. => verdict.with("a letter that is not ASCII"),
+                other => verdict.with("`").with_byte(other).with("`"),
+            }
+            .with(ALLOWED);
+        }
+        index += 1;
+    }
+    Verdict::HOLDS
+}
+
+/// A header is a token of RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
+#[must_use]
+pub const fn header(name: &str) -> Verdict {
+    const ALLOWED: &str = "; use letters, digits and `-`, as in `Region`";
+    let bytes = name.as_bytes();
+    if bytes.is_empty() {
+        return Verdict::wrong(&["header name is empty", ALLOWED]);
+    }
+    let mut index = 0;
+    while index < bytes.len() {
+        if !is_token(bytes[index]) {
+            let verdict = Verdict::wrong(&["header name `", name, "` contains "]);
+            return match bytes[index] {
+                b' ' => verdict.with("a space"),
+                0..=0x1F | 0x7F => verdict.with("a control character"),
+                0x80.. => verdict.with("a letter that is not ASCII"),
+                other => verdict.with("`").with_byte(other).with("`"),
+            }
+            .with(ALLOWED);
+        }
+        index += 1;
+    }
+    Verdict::HOLDS
+}
+
+const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'\''
+                | b'*'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'^'
+                | b'_'
+                | b'`'
+                | b'|'
+                | b'~'
+        )
+}
+
+/// A media type is two tokens around a slash, and perhaps parameters after a semicolon.
+#[must_use]
+pub const fn media_type(text: &str) -> Verdict {
+    let bytes = text.as_bytes();
+    let mut index = 0;
+    let mut slash = 0;
+    while index < bytes.len() && bytes[index] != b';' {
+        let byte = bytes[index];
+        if byte == b'/' && slash == 0 && index > 0 {
+            slash = index;
+        } else if !(is_token(byte) || byte == b' ' && trailing_space(bytes, index)) {
+            slash = 0;
+            break;
+        }
+        index += 1;
+    }
+    if slash == 0 || slash + 1 >= index {
+        return Verdict::wrong(&["media type `", text, "` is not of the form `text/markdown`"]);
+    }
+    Verdict::HOLDS
+}
+
+/// Whether only spaces follow before the parameters.
+const fn trailing_space(bytes: &[u8], mut index: usize) -> bool {
+    while index < bytes.len() && bytes[index] == b' ' {
+        index += 1;
+    }
+    index < bytes.len() && bytes[index] == b';'
+}
+
+/// A time is an ISO 8601 date, `2026-07-28`, or date and time, `2026-07-28T12:00:00Z`.
+#[must_use]
+pub const fn timestamp(text: &str) -> Verdict {
+    let bytes = text.as_bytes();
+    let date = matches_digits(bytes, 0, b"0000-00-00");
+    let whole = match bytes.len() {
+        10 => true,
+        17.. => bytes[10] == b'T' && matches_digits(bytes, 11, b"00:00") && ends_with_zone(bytes),
+        _ => false,
+    };
+    if date && whole {
+        return Verdict::HOLDS;
+    }
+    Verdict::wrong(&[
+        "`",
+        text,
+        "` is not an ISO 8601 time such as `2026-07-28T12:00:00Z`",
+    ])
+}
+
+const fn ends_with_zone(bytes: &[u8]) -> bool {
+    let length = bytes.len();
+    bytes[length - 1] == b'Z'
+        || (matches!(bytes[length - 6], b'+' | b'-') && matches_digits(bytes, length - 5, b"00:00"))
+}
+
+/// Whether the form stands at `start`, each `0` in it being any digit.
+const fn matches_digits(bytes: &[u8], start: usize, form: &[u8]) -> bool {
+    if bytes.len() < start + form.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < form.len() {
+        let byte = bytes[start + index];
+        let fits = if form[index] == b'0' {
+            byte.is_ascii_digit()
+        } else {
+            byte == form[index]
+        };
+        if !fits {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}

@@ -1,0 +1,121 @@
+//! The parameters of a function against what it is registered under.
+
+use super::Verdict;
+use super::address::{Variables, template_has_variable, template_syntax};
+use crate::handler::definition::has_argument;
+use crate::handler::parameter::ParameterMeta;
+
+/// The form of a template, and that each variable has a parameter.
+#[must_use]
+pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
+    let verdict = template_syntax(template);
+    if !verdict.holds() {
+        return verdict;
+    }
+    let mut variables = Variables::new(template);
+    while let Some(variable) = variables.next() {
+        let name = variable.name(template);
+        if !has_argument(parameters, name) {
+            return Verdict::wrong(&[
+                "URI template variable `",
+                name,
+                "` has no parameter of that name; this function has ",
+            ])
+            .with_arguments(parameters);
+        }
+    }
+    Verdict::HOLDS
+}
+
+/// An argument of a template is one of its variables.
+#[must_use]
+pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Verdict {
+    if parameter.injected
+        || !template_syntax(template).holds()
+        || template_has_variable(template, parameter.name)
+    {
+        return Verdict::HOLDS;
+    }
+    let mut verdict = Verdict::wrong(&[
+        "parameter `",
+        parameter.name,
+        "` is no variable of the URI template; it has ",
+    ]);
+    let mut variables = Variables::new(template);
+    let mut first = true;
+    while let Some(variable) = variables.next() {
+        verdict = verdict
+            .with(if first { "`" } else { ", `" })
+            .with(variable.name(template))
+            .with("`");
+        first = false;
+    }
+    verdict
+}
+
+/// A resource has one address, so nothing can vary.
+#[must_use]
+pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
+    if parameter.injected {
+        return Verdict::HOLDS;
+    }
+    Verdict::wrong(&[
+        "a resource has no arguments, but `",
+        parameter.name,
+        "` is one; make it a variable of a `resource_template`",
+    ])
+}
+
+/// The first parameter of a completer comes from the client.
+#[must_use]
+pub const fn partial_text(parameter: &ParameterMeta) -> Verdict {
+    if parameter.injected {
+        return Verdict::wrong(&["a completer first takes the text typed so far: `partial: &str`"]);
+    }
+    Verdict::HOLDS
+}
+
+/// A prompt or template has an argument of that name.
+#[must_use]
+pub const fn completed_argument(
+    kind: &str,
+    function: &str,
+    parameters: &[ParameterMeta],
+    name: &str,
+) -> Verdict {
+    if has_argument(parameters, name) {
+        return Verdict::HOLDS;
+    }
+    Verdict::wrong(&[
+        kind,
+        " `",
+        function,
+        "` has no argument `",
+        name,
+        "`; it has ",
+    ])
+    .with_arguments(parameters)
+}
+
+impl Verdict {
+    /// With the names of all arguments.
+    const fn with_arguments(mut self, parameters: &[ParameterMeta]) -> Self {
+        let mut index = 0;
+        let mut first = true;
+        while index < parameters.len() {
+            if !parameters[index].injected {
+                self = self
+                    .with(if first { "`" } else { ", `" })
+                    .with(parameters[index].name)
+                    .with("`");
+                first = false;
+            }
+            index += 1;
+        }
+        if first {
+            self.with("no arguments")
+        } else {
+            self
+        }
+    }
+}

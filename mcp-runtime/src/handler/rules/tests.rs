@@ -1,0 +1,162 @@
+//! Tables of what each rule lets through.
+
+use super::{
+    Verdict, header, media_type, template_has_variable, template_syntax, timestamp, tool_name, uri,
+};
+
+/// Each case is a text and a part of what is wrong with it; empty if nothing is.
+fn check(rule: fn(&str) -> Verdict, cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let verdict = rule(text);
+        assert_eq!(
+            verdict.holds(),
+            expected.is_empty(),
+            "{text}: {}",
+            verdict.text()
+        );
+        assert!(
+            verdict.text().contains(expected),
+            "{text}: {}",
+            verdict.text()
+        );
+        assert_eq!(verdict.into_result().is_ok(), expected.is_empty());
+    }
+}
+
+#[test]
+fn tool_names_have_a_small_alphabet() {
+    let long = "x".repeat(129);
+    check(
+        tool_name,
+        &[
+            ("add", ""),
+            ("Notes.delete-2_x", ""),
+            ("", "is empty"),
+            ("add note", "contains a space"),
+            ("add/note", "contains `/`"),
+            ("größe", "not ASCII"),
+            ("a\nb", "a control character"),
+            (&long, "too long"),
+        ],
+    );
+}
+
+#[test]
+fn headers_are_tokens() {
+    check(
+        header,
+        &[
+            ("Region", ""),
+            ("x-1", ""),
+            ("", "is empty"),
+            ("my region", "a space"),
+            ("a:b", "`:`"),
+            ("é", "not ASCII"),
+        ],
+    );
+}
+
+#[test]
+fn media_types_have_two_halves() {
+    check(
+        media_type,
+        &[
+            ("text/markdown", ""),
+            ("text/plain; charset=utf-8", ""),
+            ("text/plain ;charset=utf-8", ""),
+            ("application/vnd.api+json", ""),
+            ("", "is not of the form"),
+            ("markdown", "is not of the form"),
+            ("/markdown", "is not of the form"),
+            ("text/", "is not of the form"),
+            ("text/a/b", "is not of the form"),
+            ("text / plain", "is not of the form"),
+        ],
+    );
+}
+
+#[test]
+fn times_are_iso_8601() {
+    check(
+        timestamp,
+        &[
+            ("2026-07-28", ""),
+            ("2026-07-28T12:00:00Z", ""),
+            ("2026-07-28T12:00Z", ""),
+            ("2026-07-28T12:00:00.5+02:00", ""),
+            ("yesterday", "is not"),
+            ("2026-7-28", "is not"),
+            ("2026-07-28 12:00:00Z", "is not"),
+            ("2026-07-28T12:00:00", "is not"),
+        ],
+    );
+}
+
+#[test]
+fn addresses_have_a_scheme() {
+    check(
+        uri,
+        &[
+            ("config://app", ""),
+            ("urn:x", ""),
+            ("app", "has no scheme"),
+            ("/app", "has no scheme"),
+            ("1a:x", "has no scheme"),
+            ("notes:///{id}", "use `resource_template`"),
+            ("a:b c", "`%20`"),
+            ("a:b%20c", ""),
+            ("a:100%", "`%25`"),
+            ("a:%2", "`%25`"),
+            ("a:%zz", "`%25`"),
+            ("a:it's", ""),
+        ],
+    );
+}
+
+#[test]
+fn templates_follow_rfc_6570() {
+    check(
+        template_syntax,
+        &[
+            ("notes:///{id}", ""),
+            ("notes:///{+path}", ""),
+            ("x:{a,b}{/c*}{?d,e}{&f}{;g}{.h}{#i}", ""),
+            ("notes:///{a.b}", ""),
+            ("{scheme}:x", "has no scheme"),
+            ("notes:///id", "has no variable"),
+            ("notes:///{id", "without `}`"),
+            ("notes:///id}", "without `{`"),
+            ("notes:///{}", "without a variable name"),
+            ("notes:///{a,}", "without a variable name"),
+            ("notes:///{+}", "without a variable name"),
+            ("notes:///{id:3}", "cuts a variable short"),
+            ("notes:///{=id}", "operator `=`"),
+            ("notes:///{a b}", "contains a space"),
+            ("notes:///{a-b}", "contains `-`"),
+            ("notes:///{ä}", "contains `ä`"),
+            ("notes:///{a*b}", "contains `*`"),
+            ("notes:///{a{b}", "contains `{`"),
+            ("notes:///{id}/{id}", "names a variable twice: `id`"),
+            ("notes:///{a..b}", "contains `.`"),
+            ("notes:///{a.}", "contains `.`"),
+            ("notes:///{..a}", "contains `.`"),
+            ("notes:///{a%20}", "contains `%`"),
+            ("notes:// /{id}", "a space"),
+            ("notes:///a'b/{id}", "`'`"),
+            ("notes:///%zz/{id}", "encodes nothing"),
+            ("notes:///%2e/{id}", ""),
+            ("notes:///ü/{id}", ""),
+        ],
+    );
+}
+
+#[test]
+fn variables_are_found_in_every_operator() {
+    let template = "x:{a,b*}{/c*}{?d,e}{.h}";
+    for name in ["a", "b", "c", "d", "e", "h"] {
+        assert!(template_has_variable(template, name), "{name}");
+    }
+    for name in ["x", "", "b*", ".h", "f"] {
+        assert!(!template_has_variable(template, name), "{name}");
+    }
+}

@@ -1,0 +1,97 @@
+//! What a rule says, in text that a `const fn` can write.
+
+/// What a rule says: that all is well, or what is wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    text: [u8; Verdict::CAPACITY],
+    length: usize,
+    holds: bool,
+}
+
+impl Verdict {
+    const CAPACITY: usize = 512;
+
+    pub(super) const HOLDS: Self = Self {
+        text: [0; Self::CAPACITY],
+        length: 0,
+        holds: true,
+    };
+
+    /// Whether all is well.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// What is wrong; empty if all is well.
+    #[must_use]
+    pub const fn text(&self) -> &str {
+        match str::from_utf8(self.text.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "",
+        }
+    }
+
+    /// The verdict as a result, for callers at run time.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub(crate) fn into_result(self) -> Result<(), String> {
+        if self.holds {
+            Ok(())
+        } else {
+            Err(self.text().to_owned())
+        }
+    }
+
+    pub(super) const fn wrong(parts: &[&str]) -> Self {
+        let mut verdict = Self {
+            holds: false,
+            ..Self::HOLDS
+        };
+        let mut index = 0;
+        while index < parts.len() {
+            verdict = verdict.with(parts[index]);
+            index += 1;
+        }
+        verdict
+    }
+
+    /// With more text. What does not fit is cut at a character.
+    pub(super) const fn with(mut self, text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut index = 0;
+        while index < bytes.len() {
+            let length = character_length(bytes[index]);
+            if self.length + length > Self::CAPACITY || index + length > bytes.len() {
+                return self;
+            }
+            let end = index + length;
+            while index < end {
+                self.text[self.length] = bytes[index];
+                self.length += 1;
+                index += 1;
+            }
+        }
+        self
+    }
+
+    /// With a byte of ASCII, or a question mark in place of any other.
+    pub(super) const fn with_byte(mut self, byte: u8) -> Self {
+        if self.length < Self::CAPACITY {
+            self.text[self.length] = if byte.is_ascii() { byte } else { b'?' };
+            self.length += 1;
+        }
+        self
+    }
+}
+
+pub(super) const fn character_length(first: u8) -> usize {
+    match first {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    }
+}

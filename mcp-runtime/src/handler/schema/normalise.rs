@@ -1,0 +1,228 @@
+//! Makes a schema plainer without changing what it allows.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+/// What `null` means at some place of a schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Null {
+    /// An output: it is left as it is everywhere below.
+    Kept,
+    /// An input that may be left out instead: the schema need not mention it.
+    MeansAbsent,
+    /// An input that cannot be left out, such as an item: `null` is a value like any other.
+    Value,
+}
+
+pub(super) fn boolean(allowed: bool) -> Value {
+    let mut object = Map::new();
+    if !allowed {
+        object.insert("not".to_owned(), Value::Object(Map::new()));
+    }
+    Value::Object(object)
+}
+
+pub(super) fn normalise(schema: &mut Value, null: Null) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    object.remove("$schema");
+    if null == Null::MeansAbsent {
+        drop_null(object);
+    }
+    if null != Null::Kept && object.get("default") == Some(&Value::Null) {
+        object.remove("default");
+    }
+    formats_to_bounds(object);
+    variants_to_enum(object);
+    let value = if null == Null::Kept {
+        Null::Kept
+    } else {
+        Null::Value
+    };
+    let required: Vec<String> = names(object.get("required"));
+    for (keyword, inner) in object.iter_mut() {
+        match keyword.as_str() {
+            "properties" => {
+                for (name, property) in inner.as_object_mut().into_iter().flatten() {
+                    if let Value::Bool(allowed) = property {
+                        *property = boolean(*allowed);
+                    }
+                    let absent = null != Null::Kept && !required.contains(name);
+                    normalise(property, if absent { Null::MeansAbsent } else { value });
+                }
+            }
+            "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
+                for inner in inner.as_object_mut().into_iter().flatten() {
+                    normalise(inner.1, value);
+                }
+            }
+            "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
+                for inner in inner.as_array_mut().into_iter().flatten() {
+                    if let Value::Bool(allowed) = inner {
+                        *inner = boolean(*allowed);
+                    }
+                    normalise(inner, value);
+                }
+            }
+            "items" | "contains" => {
+                // An array of anything is said by leaving `items` empty; `false` means that there are none.
+                if inner == &Value::Bool(true) {
+                    *inner = boolean(true);
+                }
+                normalise(inner, value);
+            }
+            "additionalProperties"
+            | "propertyNames"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "unevaluatedItems"
+            | "unevaluatedProperties" => normalise(inner, value),
+            _ => {}
+        }
+    }
+}
+
+fn names(list: Option<&Value>) -> Vec<String> {
+    let names = list.and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// `["string", "null"]` becomes `"string"`, a choice between one thing and null becomes that thing.
+fn drop_null(object: &mut Map<String, Value>) {
+    // Each turn may bring up what a branch held, once per level of `Option`.
+    for _ in 0..8 {
+        if let Some(Value::Array(types)) = object.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                object.insert("type".to_owned(), only);
+            }
+        }
+        if let Some(Value::Array(allowed)) = object.get_mut("enum")
+            && allowed.len() > 1
+        {
+            allowed.retain(|value| !value.is_null());
+        }
+        let mut changed = false;
+        for keyword in ["anyOf", "oneOf"] {
+            let Some(Value::Array(branches)) = object.get_mut(keyword) else {
+                continue;
+            };
+            let before = branches.len();
+            if before > 1 {
+                branches.retain(|branch| !is_null(branch));
+            }
+            if before == branches.len() {
+                continue;
+            }
+            if let [Value::Object(only)] = branches.as_slice() {
+                let only = only.clone();
+                object.shift_remove(keyword);
+                for (name, value) in only {
+                    object.entry(name).or_insert(value);
+                }
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+}
+
+fn is_null(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|name| name == "null")
+        || schema.get("const").is_some_and(Value::is_null)
+}
+
+/// Model APIs know neither `uint8` nor `int64`; they know bounds. 64 bits are beyond what JSON numbers keep anyway.
+fn formats_to_bounds(object: &mut Map<String, Value>) {
+    let bounds: Option<(i64, i64)> = match object.get("format").and_then(Value::as_str) {
+        Some("int8") => Some((i8::MIN.into(), i8::MAX.into())),
+        Some("int16") => Some((i16::MIN.into(), i16::MAX.into())),
+        Some("int32") => Some((i32::MIN.into(), i32::MAX.into())),
+        Some("uint8") => Some((0, u8::MAX.into())),
+        Some("uint16") => Some((0, u16::MAX.into())),
+        Some("uint32") => Some((0, u32::MAX.into())),
+        Some("int" | "int64" | "int128" | "uint" | "uint64" | "uint128" | "float" | "double") => {
+            None
+        }
+        _ => return,
+    };
+    object.shift_remove("format");
+    if let Some((minimum, maximum)) = bounds {
+        object.entry("minimum").or_insert_with(|| minimum.into());
+        object.entry("maximum").or_insert_with(|| maximum.into());
+    }
+}
+
+/// `oneOf` of constants, as documented variants give, becomes `enum` with a list of what they mean in the description.
+fn variants_to_enum(object: &mut Map<String, Value>) {
+    let Some(Value::Array(branches)) = object.get("oneOf") else {
+        return;
+    };
+    let mut values = Vec::new();
+    let mut meanings = String::new();
+    let mut kind: Option<&str> = None;
+    for branch in branches {
+        let Some(branch) = branch.as_object() else {
+            return;
+        };
+        let known = [
+            "const",
+            "enum",
+            "type",
+            "description",
+            "title",
+            "deprecated",
+        ];
+        if !branch
+            .keys()
+            .all(|keyword| known.contains(&keyword.as_str()))
+        {
+            return;
+        }
+        let found = match (branch.get("const"), branch.get("enum")) {
+            (Some(value), None) => std::slice::from_ref(value),
+            (None, Some(Value::Array(values))) => values,
+            _ => return,
+        };
+        for value in found {
+            let this = match value {
+                Value::String(_) => "string",
+                Value::Number(number) if number.is_f64() => "number",
+                Value::Number(_) => "integer",
+                Value::Bool(_) => "boolean",
+                _ => return,
+            };
+            if kind.is_some_and(|kind| kind != this) {
+                return;
+            }
+            kind = Some(this);
+            if let Some(text) = branch.get("description").and_then(Value::as_str) {
+                let name = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                let _ = write!(meanings, "\n- `{name}`: {}", text.replace('\n', " "));
+            }
+            values.push(value.clone());
+        }
+    }
+    let Some(kind) = kind.map(str::to_owned) else {
+        return;
+    };
+    object.shift_remove("oneOf");
+    object.entry("type").or_insert_with(|| kind.into());
+    object.insert("enum".to_owned(), Value::Array(values));
+    if !meanings.is_empty() {
+        let text = match object.get("description").and_then(Value::as_str) {
+            Some(text) => format!("{text}\n{meanings}"),
+            None => meanings.trim_start().to_owned(),
+        };
+        object.insert("description".to_owned(), text.into());
+    }
+}

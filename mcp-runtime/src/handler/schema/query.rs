@@ -1,0 +1,103 @@
+//! What a schema says of the values that fit it.
+
+use serde_json::Value;
+
+/// Whether some value of this type may fit the schema, as far as it says.
+pub(crate) fn allows(schema: &Value, kind: &str) -> bool {
+    let Some(object) = schema.as_object() else {
+        return schema != &Value::Bool(false);
+    };
+    let mut said = false;
+    match object.get("type") {
+        Some(Value::String(name)) => {
+            if name != kind && !(name == "number" && kind == "integer") {
+                return false;
+            }
+            said = true;
+        }
+        Some(Value::Array(names)) => {
+            if !names
+                .iter()
+                .any(|name| name == kind || (name == "number" && kind == "integer"))
+            {
+                return false;
+            }
+            said = true;
+        }
+        _ => {}
+    }
+    let matches = |value: &Value| match kind {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" | "number" => value.is_number(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    };
+    if let Some(Value::Array(allowed)) = object.get("enum") {
+        return allowed.iter().any(matches);
+    }
+    if let Some(value) = object.get("const") {
+        return matches(value);
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(branches)) = object.get(keyword) {
+            return branches.iter().any(|branch| allows(branch, kind));
+        }
+    }
+    if let Some(Value::Array(parts)) = object.get("allOf") {
+        return parts.iter().all(|part| allows(part, kind));
+    }
+    said || !object.contains_key("not")
+}
+
+/// The values an argument completes to by itself: those of an `enum` or a `bool`, also inside a choice.
+pub(crate) fn candidates(schema: &Value) -> Vec<String> {
+    let mut values = Vec::new();
+    collect_candidates(schema, 0, &mut values);
+    values
+}
+
+fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
+    let Some(object) = schema.as_object().filter(|_| depth < 16) else {
+        return;
+    };
+    let mut add = |value: &Value| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+            _ => return,
+        };
+        if !values.contains(&text) {
+            values.push(text);
+        }
+    };
+    if let Some(Value::Array(allowed)) = object.get("enum") {
+        allowed.iter().for_each(add);
+        return;
+    }
+    if let Some(value) = object.get("const") {
+        add(value);
+        return;
+    }
+    let boolean = |name: &Value| name == "boolean";
+    if object.get("type").is_some_and(|kind| {
+        boolean(kind)
+            || kind
+                .as_array()
+                .is_some_and(|names| names.iter().any(boolean))
+    }) {
+        add(&Value::Bool(true));
+        add(&Value::Bool(false));
+    }
+    for keyword in ["oneOf", "anyOf"] {
+        for branch in object
+            .get(keyword)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            collect_candidates(branch, depth + 1, values);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! One expression against an address: how far it goes, and which values it holds.
+
+use super::percent::{decode, encode};
+use super::{Expression, Operator, Part};
+
+impl Expression {
+    pub(super) fn is_greedy(&self) -> bool {
+        self.operator.keeps_reserved() || self.variables.iter().any(|variable| variable.explode)
+    }
+
+    /// Whether a character can belong to what this expression wrote.
+    fn holds(&self, byte: u8, last: bool) -> bool {
+        if byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'_' | b'~' | b'.' | b'%')
+            || !byte.is_ascii()
+        {
+            return true;
+        }
+        let (_, separator) = self.operator.marks();
+        if self.operator.keeps_reserved() {
+            return match byte {
+                // Nothing after it can begin with these.
+                b'?' | b'#' => last || self.operator == Operator::Fragment,
+                _ => byte.is_ascii_graphic(),
+            };
+        }
+        let several =
+            self.variables.len() > 1 || self.variables.iter().any(|variable| variable.explode);
+        match byte {
+            b'=' => self.operator.is_named(),
+            b'?' | b'#' => false,
+            // Clients write these as they are in places where RFC 6570 would encode them.
+            b'@' | b':' | b'!' | b'$' | b'\'' | b'(' | b')' | b'*' | b'+' => true,
+            b',' => self.operator != Operator::Simple || several,
+            // A query may hold what would end a path, and parameters that nobody asked for.
+            b'/' if matches!(self.operator, Operator::Query | Operator::Continuation) => true,
+            _ => (several || self.operator.is_named()) && char::from(byte) == separator,
+        }
+    }
+
+    /// How many bytes of the address belong to this expression: as far as its characters go, but no further than the
+    /// last place where what follows in the template can still begin.
+    pub(super) fn extent(&self, rest: &str, following: &[Part]) -> Option<usize> {
+        let next = following.first();
+        let (first, separator) = self.operator.marks();
+        let start = match first {
+            Some(mark) => match rest.strip_prefix(mark) {
+                Some(_) => mark.len_utf8(),
+                // All its values were left out.
+                None => return Some(0),
+            },
+            None => 0,
+        };
+        let body = rest.get(start..)?;
+        let mut length = body
+            .bytes()
+            .position(|byte| !self.holds(byte, next.is_none()))
+            .unwrap_or(body.len());
+        if matches!(self.operator, Operator::Path | Operator::Label) {
+            // One separator per variable, unless one of them takes any number.
+            if !self.variables.iter().any(|variable| variable.explode) {
+                let within = body.get(..length)?;
+                if let Some((end, _)) = within
+                    .match_indices(separator)
+                    .nth(self.variables.len().saturating_sub(1))
+                {
+                    length = end;
+                }
+            }
+        }
+        if let [Part::Literal(text)] = following {
+            // It ends the address, wherever else it may occur.
+            let before = body.strip_suffix(text.as_str())?.len();
+            return (before <= length).then_some(start.saturating_add(before));
+        }
+        if let Some(Part::Literal(text)) = next {
+            let window = body.len().min(length.saturating_add(text.len()));
+            let within = floor(body, window);
+            length = if self.is_greedy() {
+                within.rfind(text.as_str())?
+            } else {
+                within.find(text.as_str())?
+            };
+        } else if let Some(Part::Expression(next)) = next {
+            let (mark, _) = next.operator.marks();
+            if let Some(mark) = mark
+                && let Some(end) = body.get(..length)?.find(mark)
+            {
+                length = end;
+            }
+        }
+        Some(start.saturating_add(length))
+    }
+
+    /// Takes the values out of what the expression wrote.
+    pub(super) fn read<'t>(&'t self, text: &str, found: &mut Vec<(&'t str, String)>) -> Option<()> {
+        let (first, separator) = self.operator.marks();
+        let body = match first {
+            Some(mark) => match text.strip_prefix(mark) {
+                Some(body) => body,
+                None => return Some(()),
+            },
+            None => text,
+        };
+        if self.operator.is_named() {
+            return self.read_named(body, separator, found);
+        }
+        let last = self.variables.len().saturating_sub(1);
+        let mut rest = Some(body);
+        for (index, variable) in self.variables.iter().enumerate() {
+            let Some(current) = rest else { break };
+            let takes_all = variable.explode || (index == last && self.operator.keeps_reserved());
+            let value = match current.split_once(separator) {
+                Some((value, after)) if !takes_all => {
+                    rest = Some(after);
+                    value
+                }
+                _ => {
+                    rest = None;
+                    current
+                }
+            };
+            if value.is_empty() && self.operator == Operator::Simple && self.variables.len() == 1 {
+                return None;
+            }
+            found.push((&variable.name, self.value(value)?));
+        }
+        // Something is left that no variable takes.
+        rest.is_none_or(str::is_empty).then_some(())
+    }
+
+    fn read_named<'t>(
+        &'t self,
+        body: &str,
+        separator: char,
+        found: &mut Vec<(&'t str, String)>,
+    ) -> Option<()> {
+        for pair in body.split(separator).filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = decode(name)?;
+            // Parameters nobody asked for are left alone, as servers do; of a repeated one the first counts.
+            let Some(variable) = self.variables.iter().find(|variable| variable.name == name)
+            else {
+                continue;
+            };
+            if found.iter().any(|(name, _)| *name == variable.name) {
+                continue;
+            }
+            found.push((&variable.name, self.value(value)?));
+        }
+        Some(())
+    }
+
+    fn value(&self, text: &str) -> Option<String> {
+        let value = decode(text)?;
+        if value.contains('\0') {
+            return None;
+        }
+        let in_path = !self.operator.is_named() && self.operator != Operator::Fragment;
+        if in_path && value.split(['/', '\\']).any(|segment| segment == "..") {
+            return None;
+        }
+        Some(value)
+    }
+
+    pub(super) fn write<'v>(&self, value: &impl Fn(&str) -> Option<&'v str>, out: &mut String) {
+        let (first, separator) = self.operator.marks();
+        let mut begun = false;
+        for variable in &self.variables {
+            let Some(value) = value(&variable.name) else {
+                continue;
+            };
+            if begun {
+                out.push(separator);
+            } else {
+                out.extend(first);
+                begun = true;
+            }
+            if self.operator.is_named() {
+                out.push_str(&variable.name);
+                if !value.is_empty() || self.operator != Operator::Parameters {
+                    out.push('=');
+                }
+                encode(value, false, out);
+            } else if variable.explode {
+                for (index, piece) in value.split(separator).enumerate() {
+                    if index > 0 {
+                        out.push(separator);
+                    }
+                    encode(piece, self.operator.keeps_reserved(), out);
+                }
+            } else {
+                encode(value, self.operator.keeps_reserved(), out);
+            }
+        }
+    }
+}
+
+/// The first `end` bytes, or a little less if a character would be cut.
+fn floor(text: &str, end: usize) -> &str {
+    let mut end = end.min(text.len());
+    while !text.is_char_boundary(end) {
+        end = end.saturating_sub(1);
+    }
+    text.get(..end).unwrap_or(text)
+}

@@ -1,0 +1,185 @@
+//! RFC 6570 templates, matched in reverse.
+//!
+//! A template is read into literals and expressions. An address is matched in one pass over the template: an expression
+//! ends at the first character its values cannot hold, or where the literal after it begins, and is never tried again.
+//! Nothing is backtracked over, so the work is bounded by the length of the address times that of the template.
+//!
+//! Levels 1 to 3 and explode (`*`) are understood; what a template may look like is decided by
+//! [`rules`](super::rules), which the macros apply too. Values are percent-decoded exactly once. A value that holds NUL, is not UTF-8 or, outside a query,
+//! has a segment `..` does not match: nothing that reads files should have to think of it.
+//!
+//! Specification: RFC 6570.
+
+mod expression;
+mod parse;
+mod percent;
+#[cfg(test)]
+mod tests;
+
+use crate::handler::rules;
+use parse::parts;
+pub(crate) use percent::decode;
+
+/// A template that has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UriTemplate {
+    parts: Vec<Part>,
+    variables: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Expression(Expression),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Expression {
+    operator: Operator,
+    variables: Vec<Variable>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Variable {
+    name: String,
+    explode: bool,
+}
+
+/// How an expression writes its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    /// `{x}`
+    Simple,
+    /// `{+x}`
+    Reserved,
+    /// `{#x}`
+    Fragment,
+    /// `{.x}`
+    Label,
+    /// `{/x}`
+    Path,
+    /// `{;x}`
+    Parameters,
+    /// `{?x}`
+    Query,
+    /// `{&x}`
+    Continuation,
+}
+
+impl Operator {
+    /// What stands before the first value, and between values.
+    fn marks(self) -> (Option<char>, char) {
+        match self {
+            Self::Simple | Self::Reserved => (None, ','),
+            Self::Fragment => (Some('#'), ','),
+            Self::Label => (Some('.'), '.'),
+            Self::Path => (Some('/'), '/'),
+            Self::Parameters => (Some(';'), ';'),
+            Self::Query => (Some('?'), '&'),
+            Self::Continuation => (Some('&'), '&'),
+        }
+    }
+
+    /// Whether values are written as `name=value`.
+    fn is_named(self) -> bool {
+        matches!(self, Self::Parameters | Self::Query | Self::Continuation)
+    }
+
+    /// Whether reserved characters stand as they are.
+    fn keeps_reserved(self) -> bool {
+        matches!(self, Self::Reserved | Self::Fragment)
+    }
+}
+
+/// How precise a template is: the more of an address it fixes, the earlier it is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Specificity {
+    literal: usize,
+    fewer_greedy: std::cmp::Reverse<usize>,
+    fewer_variables: std::cmp::Reverse<usize>,
+}
+
+impl UriTemplate {
+    /// Reads a template.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub(crate) fn parse(template: &str) -> Result<Self, String> {
+        rules::template_syntax(template).into_result()?;
+        let parts = parts(template);
+        let variables = parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Literal(_) => None,
+                Part::Expression(expression) => Some(&expression.variables),
+            })
+            .flatten()
+            .map(|variable| variable.name.clone())
+            .collect();
+        Ok(Self { parts, variables })
+    }
+
+    /// The names of its variables, in order.
+    pub(crate) fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
+    /// How precise it is; greater comes first.
+    pub(crate) fn specificity(&self) -> Specificity {
+        let literal = self.parts.iter().map(|part| match part {
+            Part::Literal(text) => text.len(),
+            Part::Expression(_) => 0,
+        });
+        let greedy = self
+            .parts
+            .iter()
+            .filter(|part| matches!(part, Part::Expression(expression) if expression.is_greedy()));
+        Specificity {
+            literal: literal.sum(),
+            fewer_greedy: std::cmp::Reverse(greedy.count()),
+            fewer_variables: std::cmp::Reverse(self.variables.len()),
+        }
+    }
+
+    /// The values with which the template gives this address; `None` if there are none. Variables that are left out of
+    /// the address are left out of the list.
+    pub(crate) fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
+        let mut found = Vec::with_capacity(self.variables.len());
+        let mut rest = uri;
+        let mut parts = self.parts.as_slice();
+        while let [part, following @ ..] = parts {
+            parts = following;
+            match part {
+                Part::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
+                Part::Expression(expression) => {
+                    let taken = expression.extent(rest, following)?;
+                    let (text, after) = rest.split_at_checked(taken)?;
+                    expression.read(text, &mut found)?;
+                    rest = after;
+                }
+            }
+        }
+        rest.is_empty().then_some(found)
+    }
+
+    /// The address these values give. A variable without a value is left out; an exploded one takes its value apart at
+    /// the separator of its operator.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "the inverse, which the tests hold `matches` against"
+        )
+    )]
+    pub(crate) fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => out.push_str(text),
+                Part::Expression(expression) => expression.write(&value, &mut out),
+            }
+        }
+        out
+    }
+}

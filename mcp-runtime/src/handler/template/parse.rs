@@ -1,0 +1,51 @@
+//! Reads the text of a template, whose form [`rules`](crate::handler::rules) have accepted.
+
+use super::{Expression, Operator, Part, Variable};
+
+/// The literals and expressions of a template.
+pub(super) fn parts(template: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut rest = template;
+    while let Some((literal, after)) = rest.split_once('{') {
+        let (inner, after) = after.split_once('}').unwrap_or((after, ""));
+        parts.extend(literal_part(literal));
+        parts.push(Part::Expression(expression(inner)));
+        rest = after;
+    }
+    parts.extend(literal_part(rest));
+    parts
+}
+
+fn literal_part(text: &str) -> Option<Part> {
+    (!text.is_empty()).then(|| Part::Literal(text.to_owned()))
+}
+
+fn expression(inner: &str) -> Expression {
+    let operator = match inner.bytes().next() {
+        Some(b'+') => Operator::Reserved,
+        Some(b'#') => Operator::Fragment,
+        Some(b'.') => Operator::Label,
+        Some(b'/') => Operator::Path,
+        Some(b';') => Operator::Parameters,
+        Some(b'?') => Operator::Query,
+        Some(b'&') => Operator::Continuation,
+        _ => Operator::Simple,
+    };
+    let list = inner
+        .get(usize::from(operator != Operator::Simple)..)
+        .unwrap_or_default();
+    let variables = list.split(',').map(|text| match text.strip_suffix('*') {
+        Some(name) => Variable {
+            name: name.to_owned(),
+            explode: true,
+        },
+        None => Variable {
+            name: text.to_owned(),
+            explode: false,
+        },
+    });
+    Expression {
+        operator,
+        variables: variables.collect(),
+    }
+}

@@ -1,0 +1,39 @@
+//! Percent-encoding.
+
+use std::fmt::Write as _;
+
+/// Decodes percent escapes once; `None` if one is not valid or the outcome is not UTF-8.
+pub(crate) fn decode(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut bytes = text.bytes();
+    let mut out = Vec::with_capacity(text.len());
+    let digit = |byte: Option<u8>| {
+        byte.and_then(|byte| char::from(byte).to_digit(16))
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
+            out.push(high << 4 | low);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+pub(super) fn encode(text: &str, keep_reserved: bool, out: &mut String) {
+    for byte in text.bytes() {
+        let reserved = b":/?#[]@!$&'()*+,;=";
+        if byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'_' | b'~' | b'.')
+            || (keep_reserved && reserved.contains(&byte))
+        {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Attaches completers to the arguments of prompts and templates.
+
+use std::sync::Arc;
+
+use super::Build;
+use crate::handler::decode::ArgumentInfo;
+use crate::handler::definition::{Definition, Kind, has_argument};
+use crate::registry::complete::{Completer, CompleterEntry, Completions};
+use crate::registry::declared;
+
+impl Build {
+    /// The completer that an argument of `target` names.
+    pub(super) fn named(
+        &mut self,
+        target: &'static Definition,
+        argument: &ArgumentInfo,
+    ) -> Result<Completer, String> {
+        let Some((function, path)) = argument.completer else {
+            return Ok(Completer::Nothing);
+        };
+        let Some(completer) = self.completers.get(&function).copied() else {
+            return Err(format!(
+                "argument `{}` is completed by `{path}`, which is no completer; annotate it with `#[completer]`",
+                argument.name
+            ));
+        };
+        self.attach(target, completer)
+    }
+
+    /// A completer for an argument of `target`.
+    fn attach(
+        &mut self,
+        target: &'static Definition,
+        completer: &'static Definition,
+    ) -> Result<Completer, String> {
+        let lacking: Vec<_> = completer
+            .parameters
+            .iter()
+            .filter(|parameter| {
+                !parameter.injected
+                    && !parameter.flatten
+                    && !parameter.name.is_empty()
+                    && !has_argument(target.parameters, parameter.name)
+            })
+            .map(|parameter| format!("`{}`", parameter.name))
+            .collect();
+        if !lacking.is_empty() {
+            return Err(format!(
+                "its completer `{}` at {} asks for {}, which is no argument of it",
+                completer.name,
+                completer.location,
+                lacking.join(" and ")
+            ));
+        }
+        let made = if let Some(made) = self.made.get(&completer.function) {
+            made.clone()
+        } else {
+            let made = self.complete(completer);
+            self.made.insert(completer.function, made.clone());
+            made
+        };
+        Ok(made.map_or(Completer::Nothing, Completer::Function))
+    }
+
+    /// Makes a completer, once.
+    fn complete(&mut self, completer: &'static Definition) -> Option<Arc<CompleterEntry>> {
+        self.check_states(completer);
+        let receiver = self.receiver(completer);
+        if completer.receiver.is_some() && receiver.is_none() {
+            self.problem(
+                completer,
+                "is a method, and no value to call it on was given; add `.handlers(…)`",
+            );
+            return None;
+        }
+        match declared::completer(completer, receiver) {
+            Ok(entry) => Some(Arc::new(entry)),
+            Err(problems) => {
+                self.report(completer, problems);
+                None
+            }
+        }
+    }
+
+    /// Attaches the completers that name `target` themselves.
+    pub(super) fn reverse(&mut self, target: &'static Definition, completions: &mut Completions) {
+        let mut naming: Vec<_> = self
+            .completers
+            .values()
+            .copied()
+            .filter_map(|completer| {
+                let completes = completer.options.completes.as_ref()?;
+                ((completes.target)() == target.function).then_some((completer, completes.argument))
+            })
+            .collect();
+        naming.sort_by_key(|(completer, _)| completer.location);
+        for (completer, argument) in naming {
+            if matches!(completions.find(argument), Some(Completer::Function(_))) {
+                self.problem(
+                    completer,
+                    format_args!(
+                        "completes `{argument}` of {}, which has a completer already",
+                        declared::describe(target)
+                    ),
+                );
+                continue;
+            }
+            match self.attach(target, completer) {
+                Ok(attached) => {
+                    if !completions.set(argument, attached) {
+                        self.problem(
+                            completer,
+                            format_args!(
+                                "completes `{argument}`, which is no argument of {}",
+                                declared::describe(target)
+                            ),
+                        );
+                    }
+                }
+                Err(problem) => self.report(target, vec![problem]),
+            }
+        }
+    }
+
+    /// Says which completers complete something that is no prompt or template.
+    pub(super) fn check_targets(&mut self, definitions: &[&'static Definition]) {
+        for completer in definitions {
+            let Some(completes) = &completer.options.completes else {
+                continue;
+            };
+            let target = (completes.target)();
+            if !definitions.iter().any(|definition| {
+                definition.function == target
+                    && matches!(definition.kind, Kind::Prompt | Kind::ResourceTemplate)
+            }) {
+                self.problem(
+                    completer,
+                    "completes a function that is neither a prompt nor a resource template",
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Gathers annotated functions and dynamic definitions into the first snapshot, and reports everything that is wrong.
+
+mod choose;
+mod completers;
+mod early;
+#[cfg(test)]
+mod tests;
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use crate::context::{Edit, List, States, Step};
+use crate::error::{Error, ErrorKind};
+use crate::handler::decode::ArgumentInfo;
+use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
+use crate::registry::complete::CompleterEntry;
+use crate::registry::declared;
+use crate::registry::entry::{Entry as _, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::snapshot::Snapshot;
+use crate::registry::table::{Key, Slot, Table};
+use choose::{choose, nothing};
+
+/// What a server is made from.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    /// Functions chosen one by one; `None` if nobody chose.
+    pub(crate) only: Option<Vec<Selected>>,
+    /// Groups chosen by name. With neither these nor `only`, everything linked in is served.
+    pub(crate) groups: Vec<String>,
+    /// Values whose methods are served.
+    pub(crate) receivers: Vec<Receiver>,
+    /// Shared state, to be checked against what handlers ask for.
+    pub(crate) states: Arc<States>,
+    /// What was changed before the start, in order.
+    pub(crate) early: Vec<Edit>,
+    /// Lists that are offered although they may be empty at first.
+    pub(crate) offered: Vec<List>,
+    /// Most items of a list page.
+    pub(crate) page_size: usize,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Self {
+            only: None,
+            groups: Vec::new(),
+            receivers: Vec::new(),
+            states: Arc::default(),
+            early: Vec::new(),
+            offered: Vec::new(),
+            page_size: 1_000,
+        }
+    }
+}
+
+/// A value whose methods are served.
+#[derive(Clone)]
+pub(crate) struct Receiver {
+    kind: TypeId,
+    name: &'static str,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+impl Receiver {
+    pub(crate) fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
+        Self {
+            kind: TypeId::of::<T>(),
+            name: type_name::<T>(),
+            value,
+        }
+    }
+}
+
+impl std::fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Receiver").field(&self.name).finish()
+    }
+}
+
+/// Gathers everything the program has.
+pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
+    let definitions = inventory::iter::<Submitted>()
+        .map(|submitted| submitted.0)
+        .collect();
+    assemble(sources, definitions)
+}
+
+/// Makes a snapshot of what is chosen of `definitions`, which come in any order.
+fn assemble(
+    sources: Sources,
+    mut definitions: Vec<&'static Definition>,
+) -> Result<Snapshot, Error> {
+    definitions.sort_by_key(|definition| (definition.location, definition.name));
+    let mut build = Build {
+        completers: definitions
+            .iter()
+            .filter(|definition| definition.kind == Kind::Completer)
+            .map(|definition| (definition.function, *definition))
+            .collect(),
+        made: HashMap::new(),
+        receivers: HashMap::new(),
+        states: sources.states,
+        problems: Vec::new(),
+        taken: HashMap::new(),
+        tools: Vec::new(),
+        prompts: Vec::new(),
+        resources: Vec::new(),
+        templates: Vec::new(),
+    };
+    build.receive(sources.receivers, &definitions);
+    let chosen = choose(
+        sources.only.as_deref(),
+        &sources.groups,
+        &definitions,
+        &mut build,
+    );
+    let inserts = |edit: &Edit| {
+        let mut steps = edit.steps.iter();
+        steps.any(|step| matches!(step, Step::Insert(_) | Step::Replace(_)))
+    };
+    if chosen.is_empty()
+        && sources.only.is_none()
+        && sources.offered.is_empty()
+        && !sources.early.iter().any(inserts)
+        && build.problems.is_empty()
+    {
+        build.problems.push(nothing(&definitions));
+    }
+    for (rank, definition) in chosen {
+        build.declare(rank, definition);
+    }
+    build.check_targets(&definitions);
+    let mut offered = [false; 4];
+    for list in sources.offered {
+        if let Some(offered) = offered.get_mut(list as usize) {
+            *offered = true;
+        }
+    }
+    let mut snapshot = Snapshot {
+        tools: Arc::new(Table::new(build.tools)),
+        prompts: Arc::new(Table::new(build.prompts)),
+        resources: Arc::new(Table::new(build.resources)),
+        templates: Arc::new(Table::new(build.templates)),
+        page_size: sources.page_size.max(1),
+        offered,
+    };
+    snapshot.offer_what_is_there();
+    early::apply(
+        &mut snapshot,
+        sources.early,
+        &build.taken,
+        &mut build.problems,
+    );
+    if build.problems.is_empty() {
+        Ok(snapshot)
+    } else {
+        let mut message = String::from("the server cannot start:");
+        for problem in &build.problems {
+            message.push_str("\n  ");
+            // One line per problem, also where a schema error brings line ends of its own.
+            message.push_str(&problem.replace('\n', " "));
+        }
+        Err(Error::new(ErrorKind::Configuration, message))
+    }
+}
+
+/// Who took a name first, by what it is the name of.
+type Names = HashMap<(&'static str, &'static str), Location>;
+
+/// A registry in the making.
+struct Build {
+    /// Every completer of the program.
+    completers: HashMap<TypeId, &'static Definition>,
+    /// Those made so far; `None` if something is wrong with them, which has been said.
+    made: HashMap<TypeId, Option<Arc<CompleterEntry>>>,
+    receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    states: Arc<States>,
+    problems: Vec<String>,
+    taken: Names,
+    tools: Vec<Slot<ToolEntry>>,
+    prompts: Vec<Slot<PromptEntry>>,
+    resources: Vec<Slot<ResourceEntry>>,
+    templates: Vec<Slot<TemplateEntry>>,
+}
+
+impl Build {
+    fn problem(&mut self, definition: &Definition, what: impl std::fmt::Display) {
+        self.problems.push(format!(
+            "{}: {} {what}",
+            definition.location,
+            declared::describe(definition)
+        ));
+    }
+
+    fn receive(&mut self, receivers: Vec<Receiver>, definitions: &[&'static Definition]) {
+        for receiver in receivers {
+            if !definitions
+                .iter()
+                .any(|definition| definition.receiver == Some(receiver.kind))
+            {
+                self.problems.push(format!(
+                    "`.handlers(…)` was given a value of type `{}`, which has no annotated methods; put `#[server]` on its `impl` block",
+                    receiver.name
+                ));
+            }
+            if self
+                .receivers
+                .insert(receiver.kind, receiver.value)
+                .is_some()
+            {
+                self.problems.push(format!(
+                    "`.handlers(…)` was given two values of type `{}`; methods can be called on one",
+                    receiver.name
+                ));
+            }
+        }
+    }
+
+    /// Takes an annotated function in.
+    fn declare(&mut self, rank: u32, definition: &'static Definition) {
+        self.check_states(definition);
+        self.claim(definition);
+        let key = Key::Declared(rank);
+        let receiver = self.receiver(definition);
+        match definition.kind {
+            Kind::Tool => match declared::tool(definition, receiver) {
+                Ok(entry) => self.tools.push(slot(key, entry)),
+                Err(problems) => self.report(definition, problems),
+            },
+            Kind::Resource => match declared::resource(definition, receiver) {
+                Ok(entry) => self.resources.push(slot(key, entry)),
+                Err(problems) => self.report(definition, problems),
+            },
+            Kind::Prompt => {
+                let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
+                match declared::prompt(definition, receiver, &mut find) {
+                    Ok(mut entry) => {
+                        self.reverse(definition, &mut entry.completions);
+                        self.prompts.push(slot(key, entry));
+                    }
+                    Err(problems) => self.report(definition, problems),
+                }
+            }
+            Kind::ResourceTemplate => {
+                let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
+                match declared::template(definition, receiver, &mut find) {
+                    Ok(mut entry) => {
+                        self.reverse(definition, &mut entry.completions);
+                        self.templates.push(slot(key, entry));
+                    }
+                    Err(problems) => self.report(definition, problems),
+                }
+            }
+            Kind::Completer => {}
+        }
+    }
+
+    fn report(&mut self, definition: &Definition, problems: Vec<String>) {
+        for problem in problems {
+            self.problems.push(format!(
+                "{}: {}: {problem}",
+                definition.location,
+                declared::describe(definition)
+            ));
+        }
+    }
+
+    /// Reserves a name, or says who has it.
+    fn claim(&mut self, definition: &Definition) {
+        let (noun, name) = match definition.kind {
+            Kind::Tool => (ToolEntry::NOUN, definition.name),
+            Kind::Prompt => (PromptEntry::NOUN, definition.name),
+            Kind::Resource => (ResourceEntry::NOUN, definition.options.uri),
+            Kind::ResourceTemplate => (TemplateEntry::NOUN, definition.options.uri),
+            Kind::Completer => return,
+        };
+        let location = definition.location;
+        match self.taken.entry((noun, name)) {
+            Entry::Vacant(free) => {
+                free.insert(location);
+            }
+            Entry::Occupied(first) => self.problems.push(format!(
+                "{location}: {noun} `{name}` is used twice; first used at {}",
+                first.get()
+            )),
+        }
+    }
+
+    fn receiver(&self, definition: &Definition) -> Option<Arc<dyn Any + Send + Sync>> {
+        definition
+            .receiver
+            .and_then(|receiver| self.receivers.get(&receiver))
+            .map(Arc::clone)
+    }
+
+    /// Says which injected values will be missing.
+    fn check_states(&mut self, definition: &Definition) {
+        for parameter in definition.parameters {
+            if parameter.injected
+                && let Err(missing) = (parameter.check)(&self.states)
+            {
+                self.problem(
+                    definition,
+                    format_args!("cannot have its parameter `{}`: {missing}", parameter.name),
+                );
+            }
+        }
+    }
+}
+
+fn slot<E>(key: Key, entry: E) -> Slot<E> {
+    Slot {
+        key,
+        entry: Arc::new(entry),
+        enabled: true,
+    }
+}

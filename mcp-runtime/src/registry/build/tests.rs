@@ -1,0 +1,471 @@
+//! Small programs, and what becomes of them.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::context::{Edit, List, State, Step};
+use crate::handler::call::{Run, Success};
+use crate::handler::completion::Candidates;
+use crate::handler::definition::{Completes, Options};
+use crate::handler::dynamic::ItemKind as _;
+use crate::handler::parameter::{ParameterMeta, parameter};
+use crate::handler::tool_error::ToolError;
+use crate::jsonrpc::ErrorObject;
+use crate::registry::Registry;
+use crate::registry::fixture::{context, early, prompt, prompts};
+use crate::registry::handler::Started;
+use crate::types::CompletionReference;
+
+/// Stands for the type of the `N`th function item.
+struct Function<const N: usize>;
+
+struct Notes;
+
+fn definition(kind: Kind, name: &'static str, line: u32, function: TypeId) -> Definition {
+    Definition {
+        kind,
+        name,
+        description: "",
+        function,
+        receiver: None,
+        location: Location {
+            file: "src/a.rs",
+            line,
+            column: 1,
+        },
+        parameters: &[],
+        options: Options::NONE,
+        run: Run::Sync(|_| Ok(Err(ToolError::shown("not called here")))),
+    }
+}
+
+fn tool<const N: usize>(name: &'static str) -> Definition {
+    let line = u32::try_from(N).unwrap();
+    definition(Kind::Tool, name, line, TypeId::of::<Function<N>>())
+}
+
+fn review<const N: usize>(parameters: Vec<ParameterMeta>) -> Definition {
+    Definition {
+        kind: Kind::Prompt,
+        parameters: Box::leak(parameters.into_boxed_slice()),
+        ..tool::<N>("review")
+    }
+}
+
+/// Offers the arguments it was given.
+fn languages<const N: usize>(mut earlier: Vec<ParameterMeta>) -> Definition {
+    earlier.insert(0, parameter::<String, _>("", ""));
+    Definition {
+        kind: Kind::Completer,
+        parameters: Box::leak(earlier.into_boxed_slice()),
+        run: Run::Sync(|call| {
+            let (mut partial, mut strict) = (None::<String>, None::<Option<bool>>);
+            call.decode(&mut [&mut partial, &mut strict])?;
+            Ok(Ok(Success::Completion(Candidates {
+                values: vec![format!("{partial:?} {strict:?}")],
+                ..Candidates::default()
+            })))
+        }),
+        ..tool::<N>("languages")
+    }
+}
+
+fn with(sources: Sources, definitions: Vec<Definition>) -> Result<Registry, Error> {
+    let definitions = definitions
+        .into_iter()
+        .map(|definition| &*Box::leak(Box::new(definition)))
+        .collect();
+    assemble(sources, definitions).map(Registry::new)
+}
+
+fn all(definitions: Vec<Definition>) -> Result<Registry, Error> {
+    with(Sources::default(), definitions)
+}
+
+fn tools(registry: Result<Registry, Error>) -> Vec<String> {
+    registry.unwrap().snapshot().names(List::Tools)
+}
+
+#[track_caller]
+fn fails(registry: Result<Registry, Error>, message: &Expect) {
+    let error = registry.err().expect("it should not start");
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    message.assert_eq(&error.to_string());
+}
+
+fn selected<const N: usize>() -> Selected {
+    Selected {
+        function: TypeId::of::<Function<N>>(),
+        path: "app::chosen",
+    }
+}
+
+#[test]
+fn list_order_is_that_of_the_source_whatever_order_the_linker_gives() {
+    let mut early = tool::<9>("z");
+    early.location.file = "src/0.rs";
+    assert_eq!(
+        tools(all(vec![
+            tool::<3>("c"),
+            tool::<1>("x"),
+            early,
+            tool::<2>("b")
+        ])),
+        ["z", "x", "b", "c"]
+    );
+}
+
+#[test]
+fn without_a_choice_everything_is_served() {
+    let mut grouped = tool::<2>("b");
+    grouped.options.group = Some("admin");
+    assert_eq!(tools(all(vec![tool::<1>("a"), grouped])), ["a", "b"]);
+}
+
+#[test]
+fn functions_and_groups_can_be_chosen_together() {
+    let make = || {
+        let mut grouped = tool::<2>("b");
+        grouped.options.group = Some("admin");
+        vec![tool::<1>("a"), grouped, tool::<3>("c")]
+    };
+    let only = |only: Option<Vec<Selected>>, groups: &[&str]| {
+        let sources = Sources {
+            only,
+            groups: groups.iter().map(ToString::to_string).collect(),
+            ..Sources::default()
+        };
+        tools(with(sources, make()))
+    };
+    assert_eq!(only(None, &["admin"]), ["b"]);
+    assert_eq!(only(Some(vec![selected::<3>()]), &[]), ["c"]);
+    assert_eq!(only(Some(vec![selected::<3>()]), &["admin"]), ["b", "c"]);
+    assert_eq!(only(Some(vec![]), &[]), [""; 0]);
+}
+
+#[test]
+fn choosing_what_is_not_there_is_said() {
+    let mut grouped = tool::<2>("b");
+    grouped.options.group = Some("admin");
+    let sources = Sources {
+        only: Some(vec![selected::<7>()]),
+        groups: vec!["admn".into()],
+        ..Sources::default()
+    };
+    fails(
+        with(sources, vec![grouped]),
+        &expect![[r"
+        the server cannot start:
+          `app::chosen` is not registered: is it annotated?
+          no definition has the group `admn`; groups are `admin`"]],
+    );
+}
+
+#[test]
+fn methods_are_served_when_there_is_a_value() {
+    let method = || Definition {
+        receiver: Some(TypeId::of::<Notes>()),
+        ..tool::<2>("delete")
+    };
+    let receivers = || vec![Receiver::new(Arc::new(Notes))];
+    assert_eq!(tools(all(vec![tool::<1>("a"), method()])), ["a"]);
+    let sources = Sources {
+        receivers: receivers(),
+        ..Sources::default()
+    };
+    assert_eq!(
+        tools(with(sources, vec![tool::<1>("a"), method()])),
+        ["a", "delete"]
+    );
+    fails(
+        all(vec![method()]),
+        &expect![[r"
+        the server cannot start:
+          nothing is served: every annotated function is a method, such as tool `delete` at src/a.rs:2:1, and no value to call them on was given; add `.handlers(…)`"]],
+    );
+    let sources = Sources {
+        only: Some(vec![selected::<2>()]),
+        ..Sources::default()
+    };
+    fails(
+        with(sources, vec![method()]),
+        &expect![[r"
+        the server cannot start:
+          src/a.rs:2:1: tool `delete` is a method, and no value to call it on was given; add `.handlers(…)`"]],
+    );
+    let sources = Sources {
+        receivers: [receivers(), receivers()].concat(),
+        ..Sources::default()
+    };
+    fails(
+        with(sources, vec![tool::<1>("a")]),
+        &expect![[r"
+            the server cannot start:
+              `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
+              `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
+              `.handlers(…)` was given two values of type `mcp_runtime::registry::build::tests::Notes`; methods can be called on one"]],
+    );
+}
+
+#[test]
+fn nothing_registered_says_what_to_do() {
+    fails(
+        all(vec![]),
+        &expect![[r"
+        the server cannot start:
+          nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server runs, say `.only([])`"]],
+    );
+}
+
+#[test]
+fn all_problems_come_together_with_their_places() {
+    let mut resource = definition(Kind::Resource, "r", 5, TypeId::of::<Function<5>>());
+    resource.options.uri = "no scheme";
+    resource.parameters = Box::leak(Box::new([parameter::<String, _>("id", "")]));
+    let mut state = tool::<3>("c");
+    state.parameters = Box::leak(Box::new([
+        parameter::<State<Notes>, _>("db", ""),
+        parameter::<i64, _>("n", "").default_json("\"x\""),
+    ]));
+    let mut meta = tool::<4>("d");
+    meta.options.meta = Some(|| serde_json::json!({"io.modelcontextprotocol/x": 1}));
+    let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
+    template.options.uri = "notes:///{id";
+    fails(
+        all(vec![
+            tool::<1>("a"),
+            tool::<2>("a"),
+            state,
+            meta,
+            resource,
+            template,
+        ]),
+        &expect![[r#"
+            the server cannot start:
+              src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
+              src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `mcp_runtime::registry::build::tests::Notes`; add `.state(…)` with a `mcp_runtime::registry::build::tests::Notes` to the server
+              src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type
+              src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`
+              src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; write one, as in `notes:///all`
+              src/a.rs:5:1: resource `no scheme`: parameter `id` would never be given: an address without variables has no arguments; use `#[resource_template]`, or take an injected value
+              src/a.rs:6:1: resource template `notes:///{id`: URI template `notes:///{id` has a `{` without `}`"#]],
+    );
+}
+
+#[test]
+fn a_dynamic_definition_cannot_take_a_name() {
+    let sources = Sources {
+        early: early([prompt("review").into_item()]),
+        ..Sources::default()
+    };
+    fails(
+        with(sources, vec![review::<1>(vec![])]),
+        &expect![[r"
+            the server cannot start:
+              prompt name `review` is used twice; first used at src/a.rs:1:1, then by a definition made at run time"]],
+    );
+}
+
+fn code() -> Vec<ParameterMeta> {
+    vec![
+        parameter::<String, _>("code", "The code"),
+        parameter::<Option<bool>, _>("strict", ""),
+    ]
+}
+
+fn complete(
+    registry: &Registry,
+    argument: &str,
+    partial: &str,
+    earlier: Option<&str>,
+) -> Result<Vec<String>, ErrorObject> {
+    let name = "review".to_owned();
+    let completer = registry
+        .snapshot()
+        .completer(&CompletionReference::Prompt { name }, argument)?;
+    match completer.start(partial, earlier, &context).unwrap() {
+        Started::Done(Ok(Success::Completion(candidates))) => Ok(candidates.values),
+        _ => panic!("not done"),
+    }
+}
+
+#[test]
+fn a_completer_receives_the_earlier_arguments_it_can_use() {
+    let mut parameters = code();
+    parameters[0] = parameter::<String, _>("code", "")
+        .completer(|| (TypeId::of::<Function<2>>(), "app::languages"));
+    let registry = all(vec![
+        review::<1>(parameters),
+        languages::<2>(vec![parameter::<Option<bool>, _>("strict", "")]),
+    ])
+    .unwrap();
+    assert!(registry.snapshot().has_completers());
+    for (earlier, expected) in [
+        (None, r#"Some("ru") Some(None)"#),
+        (Some("{}"), r#"Some("ru") Some(None)"#),
+        (
+            Some(r#"{"strict":"true"}"#),
+            r#"Some("ru") Some(Some(true))"#,
+        ),
+        (Some(r#"{"strict":"perhaps"}"#), r#"Some("ru") Some(None)"#),
+        (
+            Some(r#"{"strict":7,"other":"x"}"#),
+            r#"Some("ru") Some(None)"#,
+        ),
+        (Some("[]"), r#"Some("ru") Some(None)"#),
+    ] {
+        assert_eq!(
+            complete(&registry, "code", "ru", earlier),
+            Ok(vec![expected.to_owned()]),
+            "{earlier:?}"
+        );
+    }
+    assert_eq!(
+        complete(&registry, "strict", "", None),
+        Ok(vec!["true".to_owned(), "false".to_owned()])
+    );
+}
+
+#[test]
+fn a_completer_without_an_argument_it_needs_offers_nothing() {
+    let mut completer = languages::<2>(vec![parameter::<bool, _>("strict", "")]);
+    completer.run = Run::Sync(|call| {
+        let (mut partial, mut strict) = (None::<String>, None::<bool>);
+        call.decode(&mut [&mut partial, &mut strict])?;
+        Ok(Err(ToolError::shown("it ran")))
+    });
+    completer.options.completes = Some(Completes {
+        target: TypeId::of::<Function<1>>,
+        argument: "code",
+    });
+    let registry = all(vec![review::<1>(code()), completer]).unwrap();
+    assert_eq!(complete(&registry, "code", "ru", None), Ok(vec![]));
+    assert_eq!(
+        complete(&registry, "code", "ru", Some(r#"{"strict":"perhaps"}"#)),
+        Ok(vec![])
+    );
+}
+
+#[test]
+fn completers_that_do_not_fit_are_said() {
+    let reverse = |mut completer: Definition, target: fn() -> TypeId, argument| {
+        completer.options.completes = Some(Completes { target, argument });
+        completer
+    };
+    let mut parameters = code();
+    parameters[0] =
+        parameter::<String, _>("code", "").completer(|| (TypeId::of::<Function<7>>(), "app::x"));
+    let language = || vec![parameter::<String, _>("language", "")];
+    fails(
+        all(vec![
+            review::<1>(parameters),
+            Definition {
+                name: "other",
+                ..review::<2>(code())
+            },
+            reverse(
+                languages::<3>(language()),
+                TypeId::of::<Function<2>>,
+                "code",
+            ),
+            reverse(languages::<4>(vec![]), TypeId::of::<Function<2>>, "cod"),
+            reverse(languages::<5>(vec![]), TypeId::of::<Function<9>>, "code"),
+        ]),
+        &expect![[r"
+            the server cannot start:
+              src/a.rs:1:1: prompt `review`: argument `code` is completed by `app::x`, which is no completer; annotate it with `#[completer]`
+              src/a.rs:2:1: prompt `other`: its completer `languages` at src/a.rs:3:1 asks for `language`, which is no argument of it
+              src/a.rs:4:1: completer `languages` completes `cod`, which is no argument of prompt `other`
+              src/a.rs:5:1: completer `languages` completes a function that is neither a prompt nor a resource template"]],
+    );
+}
+
+#[test]
+fn changes_before_the_start_are_made_in_their_order() {
+    let change = |step| Edit {
+        list: List::Prompts,
+        steps: vec![step],
+    };
+    let new = || prompt("review").title("new").into_item();
+    let sources = Sources {
+        early: vec![
+            change(Step::Remove("review".into())),
+            change(Step::Insert(new())),
+            change(Step::Insert(prompt("hidden").into_item())),
+            change(Step::Disable("hidden".into())),
+        ],
+        ..Sources::default()
+    };
+    let registry = with(sources, vec![review::<1>(vec![])]).unwrap();
+    let snapshot = registry.snapshot();
+    assert_eq!(snapshot.names(List::Prompts), ["review"]);
+    let title = &snapshot.prompt("review").unwrap().prompt.title;
+    assert_eq!(title.as_deref(), Some("new"));
+    let twice = Sources {
+        early: vec![change(Step::Insert(new())), change(Step::Insert(new()))],
+        ..Sources::default()
+    };
+    fails(
+        with(twice, vec![]),
+        &expect![[r"
+            the server cannot start:
+              prompt name `review` is used twice, both times by a definition made at run time"]],
+    );
+}
+
+#[test]
+fn a_server_may_be_filled_while_it_runs() {
+    let replaced = Sources {
+        early: vec![Edit {
+            list: List::Prompts,
+            steps: vec![Step::Replace(prompt("a").into_item())],
+        }],
+        ..Sources::default()
+    };
+    assert!(with(replaced, vec![]).unwrap().snapshot().has_prompts());
+    let later = Sources {
+        offered: vec![List::Tools],
+        ..Sources::default()
+    };
+    let snapshot = with(later, vec![]).unwrap().snapshot();
+    assert!(snapshot.has_tools() && !snapshot.has_prompts() && !snapshot.has_resources());
+    assert!(!prompts(&[], 1).snapshot().has_prompts());
+}
+
+#[test]
+fn the_other_variables_of_an_address_are_earlier_arguments() {
+    let mut template = definition(Kind::ResourceTemplate, "t", 1, TypeId::of::<Function<1>>());
+    template.options.uri = "notes:///{strict}/{id}";
+    template.parameters = Box::leak(Box::new([
+        parameter::<bool, _>("strict", ""),
+        parameter::<String, _>("id", "").completer(|| (TypeId::of::<Function<2>>(), "app::ids")),
+    ]));
+    let ids = languages::<2>(vec![parameter::<Option<bool>, _>("strict", "")]);
+    let registry = all(vec![template, ids]).unwrap();
+    let offered = |uri: &str, earlier| {
+        let reference = CompletionReference::Resource { uri: uri.into() };
+        let completer = registry.snapshot().completer(&reference, "id").unwrap();
+        match completer.start("x", earlier, &context).unwrap() {
+            Started::Done(Ok(Success::Completion(candidates))) => candidates.values,
+            _ => panic!("not done"),
+        }
+    };
+    let template = "notes:///{strict}/{id}";
+    for (uri, earlier, expected) in [
+        (template, None, r#"Some("x") Some(None)"#),
+        ("notes:///true/x", None, r#"Some("x") Some(Some(true))"#),
+        (
+            "notes:///true/x",
+            Some("{}"),
+            r#"Some("x") Some(Some(true))"#,
+        ),
+        ("notes:///maybe/x", None, r#"Some("x") Some(None)"#),
+        (
+            "notes:///true/x",
+            Some(r#"{"strict":"false"}"#),
+            r#"Some("x") Some(Some(false))"#,
+        ),
+    ] {
+        assert_eq!(offered(uri, earlier), [expected], "{uri} {earlier:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Streams that do as little as they may.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio_util::sync::CancellationToken;
+
+use super::client::serve;
+use super::fake::Fake;
+use crate::limits::Limits;
+
+/// Serves what comes through streams that move one byte at a time and are not ready every `step`th time.
+pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Value> {
+    let (mut ours, theirs) = tokio::io::duplex(1 << 16);
+    let reader = Faulty {
+        inner: io::Cursor::new(input.to_vec()),
+        step,
+        calls: 0,
+    };
+    let writer = Faulty {
+        inner: theirs,
+        step,
+        calls: 0,
+    };
+    serve(
+        Fake::new(Limits::default()),
+        reader,
+        writer,
+        CancellationToken::new(),
+    )
+    .await
+    .unwrap();
+    let mut text = String::new();
+    ours.read_to_string(&mut text).await.unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+struct Faulty<T> {
+    inner: T,
+    step: usize,
+    calls: usize,
+}
+
+impl<T> Faulty<T> {
+    fn is_ready(&mut self, cx: &Context<'_>) -> bool {
+        self.calls += 1;
+        let ready =
+            !self.calls.is_multiple_of(self.step) || self.step == 1 && self.calls.is_multiple_of(2);
+        if !ready {
+            cx.waker().wake_by_ref();
+        }
+        ready
+    }
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Faulty<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.is_ready(cx) {
+            return Poll::Pending;
+        }
+        if self.calls.is_multiple_of(5) {
+            return Poll::Ready(Err(io::ErrorKind::Interrupted.into()));
+        }
+        let mut byte = [0];
+        let mut one = ReadBuf::new(&mut byte);
+        std::task::ready!(Pin::new(&mut self.inner).poll_read(cx, &mut one))?;
+        out.put_slice(one.filled());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Faulty<T> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if !self.is_ready(cx) {
+            return Poll::Pending;
+        }
+        if self.calls.is_multiple_of(5) {
+            return Poll::Ready(Err(io::ErrorKind::Interrupted.into()));
+        }
+        Pin::new(&mut self.inner).poll_write(cx, &bytes[..1])
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.is_ready(cx) {
+            return Poll::Pending;
+        }
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
