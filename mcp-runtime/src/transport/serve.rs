@@ -14,7 +14,7 @@ use crate::transport::watchdog::Watchdog;
 use crate::transport::{Connection, Transport, duplex, signals};
 
 /// How long to wait when the process is out of descriptors or memory.
-const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
+pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// Serves clients until the transport has no more, or `shutdown`; then until all of them are served.
 ///
@@ -100,7 +100,7 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
 }
 
 /// Whether the next client may be luckier.
-fn is_passing(error: &io::Error) -> bool {
+pub(super) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };

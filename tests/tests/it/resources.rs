@@ -36,13 +36,20 @@ async fn lists_name_resources_templates_and_what_templates_list() {
             .iter()
             .filter_map(|template| template["uriTemplate"].as_str())
             .collect();
-        assert_eq!(templates, ["item:///{id}", "tree:///{+path}", "sum:///{numbers*}{?tags*}"]);
+        assert_eq!(
+            templates,
+            [
+                "item:///{id}",
+                "tree:///{+path}",
+                "sum:///{numbers*}{?tags*}"
+            ]
+        );
     }
 }
 
 #[tokio::test]
 async fn lists_are_read_from_addresses() {
-    let mut client = client(Revision::V2025_11_25).await;
+    let mut client = client(Revision::D).await;
     for (uri, text) in [
         ("sum:///1,2,3", "6 []"),
         ("sum:///5?tags=a&tags=b%26c", "5 [\"a\", \"b&c\"]"),
