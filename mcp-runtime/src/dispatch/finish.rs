@@ -109,7 +109,7 @@ impl Finish {
                 tracing::error!(reference, called = self.name(), panic, "a handler panicked");
                 Err(internal(&reference))
             }
-            Outcome::Input(end) => self.write_input(end, out),
+            Outcome::Input(end) => self.write_input(&end, out),
             Outcome::TimedOut(limit) => {
                 tracing::warn!(
                     called = self.name(),
@@ -125,7 +125,7 @@ impl Finish {
     }
 
     /// Asks the client for what is open. What the call remembers goes with it, sealed.
-    fn write_input(&self, end: RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
         if end.journal.round > limits.rounds {
             let most = limits.rounds;

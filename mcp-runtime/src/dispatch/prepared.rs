@@ -486,7 +486,7 @@ fn make_context(
         (Some(_), Caller::Legacy(client)) => Way::Requests {
             pending: Arc::clone(&client.pending),
             sink: Arc::clone(&sink),
-            waiting: AtomicUsize::new(0),
+            waiting: Mutex::default(),
         },
         (Some((arguments, (journal, responses))), Caller::Modern(_)) => {
             Way::Rounds(Round::new(journal, responses, arguments))

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::bail;
 use mcp_runtime::prelude::*;
-use mcp_runtime::types::{CreateMessageResult, Field, Form};
+use mcp_runtime::types::{CreateMessageResult, Field, Form, Role, SamplingContent};
 use mcp_runtime::{Limits, MemoryStore, StateKey};
 use serde_json::{Value, json};
 use tests::{Answer, Client, Question, Revision};
@@ -293,6 +294,38 @@ async fn slow_client(ctx: Context, counts: State<Counts>) -> Result<String> {
     Ok(name)
 }
 
+/// A turn of a model that uses a tool, and the turn after it.
+#[tool(group = "asking")]
+async fn two_turns(ctx: Context) -> Result<String> {
+    let sample = Sample::user("go").tool("t", "A tool.", json!({"type": "object"}));
+    let used = ctx.sample(sample.clone()).await?;
+    let id = match used.content.first() {
+        Some(SamplingContent::ToolUse { id, .. }) => id.clone(),
+        other => bail!("no use of a tool: {other:?}"),
+    };
+    let mut next = sample;
+    next.messages.push(used.into_message());
+    let result = SamplingContent::ToolResult {
+        tool_use_id: id,
+        content: vec![ContentBlock::text("7")],
+        is_error: false,
+    };
+    Ok(ctx.sample(next.message(Role::User, result)).await?.text())
+}
+
+/// Takes something that is completed.
+#[prompt(group = "asking")]
+fn completed(#[complete(asking_completer)] what: String) -> String {
+    what
+}
+
+/// Asks where nothing may be asked.
+#[completer]
+async fn asking_completer(_partial: &str, ctx: Context) -> Vec<String> {
+    let asked = ctx.elicit::<Name>("Who?").await;
+    vec![format!("{} {}", ctx.can_elicit(), asked.is_err())]
+}
+
 /// A prompt that asks.
 #[prompt(group = "asking")]
 async fn asking_prompt(ctx: Context) -> Result<String> {
@@ -364,7 +397,7 @@ async fn refusal(client: &mut Client, tool: &str) -> String {
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-// Covers: MRTR-01, MRTR-02, MRTR-03, MRTR-05, MRTR-06, MRTR-16, REQ-01, REQ-02, ELIC-02, ELIC-04
+// Covers: MRTR-01, MRTR-02, MRTR-03, MRTR-05, MRTR-06, MRTR-16, REQ-01, REQ-02, ELIC-02, ELIC-04, TOOL-19
 #[tokio::test]
 async fn one_question() {
     for revision in [Revision::C, Revision::D, Revision::E] {
@@ -433,7 +466,7 @@ async fn the_same_question_in_a_loop() {
     }
 }
 
-// Covers: MRTR-01
+// Covers: MRTR-01, PROMPT-07, RES-10, CACHE-06
 #[tokio::test]
 async fn prompts_and_resources_ask_too() {
     for revision in Revision::ERAS {
@@ -539,7 +572,7 @@ async fn answers_nobody_waits_for_are_ignored() {
     client.pass().await;
 }
 
-// Covers: REQ-05
+// Covers: REQ-05, LIFE-10, CANC-07
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_answers_is_given_up_and_told() {
     let limits = Limits {
@@ -570,7 +603,7 @@ async fn the_time_of_a_tool_goes_on_after_the_answer() {
     }
 }
 
-// Covers: CANC-06
+// Covers: CANC-06, CANC-07
 #[tokio::test]
 async fn a_cancelled_call_takes_its_question_back() {
     let (mut client, counts) = client(Revision::D).await;
@@ -681,6 +714,37 @@ async fn tools_are_offered_to_a_model_only_if_the_client_can() {
         let mut client = client_of(server, revision, capabilities).await;
         let text = refusal(&mut client, "with_tools").await;
         assert!(text.contains("sampling"), "{text}");
+    }
+}
+
+// Covers: SAMP-03, SAMP-04, SAMP-07
+#[tokio::test]
+async fn a_model_may_use_tools_turn_by_turn() {
+    for revision in Revision::ERAS {
+        let (mut client, _) = client(revision).await;
+        client.answer(|question| {
+            if question.params["messages"].as_array().unwrap().len() == 1 {
+                let content = json!([{"type": "tool_use", "id": "u1", "name": "t", "input": {}}]);
+                let said = json!({"role": "assistant", "content": content, "model": "m", "stopReason": "toolUse"});
+                return Answer::Result(said);
+            }
+            assert_eq!(question.params["messages"][2]["content"]["toolUseId"], "u1");
+            Answer::said("seven")
+        });
+        assert_eq!(text(&mut client, "two_turns").await, "seven");
+    }
+}
+
+// Covers: COMP-06
+#[tokio::test]
+async fn nothing_is_asked_while_completing() {
+    for revision in Revision::ERAS {
+        let (mut client, _) = client(revision).await;
+        let reference = json!({"type": "ref/prompt", "name": "completed"});
+        let params = json!({"ref": reference, "argument": {"name": "what", "value": ""}});
+        let result = client.request("completion/complete", params).await.unwrap();
+        assert_eq!(result["completion"]["values"], json!(["false true"]));
+        assert_eq!(client.asked, []);
     }
 }
 
@@ -856,7 +920,7 @@ async fn a_state_that_is_not_ours_or_of_another_call_is_refused() {
     assert_eq!(result["content"][0]["text"], "Hello, Ada!");
 }
 
-// Covers: MRTR-06, MRTR-09
+// Covers: MRTR-06, MRTR-09, SEC-12
 #[tokio::test]
 async fn rounds_may_land_on_different_instances_with_the_same_keys() {
     let keys = |byte| {
