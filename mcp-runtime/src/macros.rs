@@ -183,6 +183,9 @@ pub use mcp_macros::resource;
 /// Each variable of the template is a parameter of that name and the other way round; what is injected does not count.
 /// Templates are RFC 6570 up to level 3, with `*`; `{id:3}` is refused, because what was cut off cannot be restored.
 ///
+/// A list takes a variable with `*`: `{ids*}` reads `1,2`, `{/path*}` reads `/a/b`, `{?tags*}` reads `?tags=a&tags=b`. To
+/// text such a variable gives the whole.
+///
 /// The options are those of [`resource`](macro@resource) without `size`, and `list`: the path of a function that lists the resources of the
 /// family, for clients that ask what there is. It takes injected parameters only.
 ///

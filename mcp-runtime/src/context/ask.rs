@@ -551,3 +551,57 @@ fn elicited<T, U>(
         Elicited::Cancelled => Elicited::Cancelled,
     })
 }
+
+/// A context that can ask nobody, for tests of what needs one.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    pub(crate) struct Nobody;
+
+    impl Asking for Nobody {
+        fn can(&self, _: ClientFeature) -> bool {
+            false
+        }
+
+        fn place(&self, _: &InputRequest) -> Place {
+            Place {
+                key: String::new(),
+                digest: String::new(),
+                named: false,
+            }
+        }
+
+        fn key(&self, name: &str) -> String {
+            name.to_owned()
+        }
+
+        fn poll(
+            &self,
+            _: &mut Question,
+            _: &mut TaskContext<'_>,
+        ) -> Poll<Result<Box<str>, AskError>> {
+            Poll::Ready(Err(AskError::Gone))
+        }
+
+        fn reject(&self, _: &mut Question, _: String) -> Result<(), AskError> {
+            Ok(())
+        }
+
+        fn withdraw(&self, _: &mut Question) {}
+
+        fn call_id(&self) -> CallId {
+            CallId([0; 16])
+        }
+
+        fn begin_once(&self, _: &str) -> Result<Option<Box<str>>, AskError> {
+            Ok(None)
+        }
+
+        fn end_once(&self, _: &str, _: Option<&str>) {}
+
+        fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
+            None
+        }
+    }
+}

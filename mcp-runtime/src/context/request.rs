@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
+use tokio_util::sync::CancellationToken;
 
 use crate::context::{Asking, ServerHandle, States};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
@@ -122,7 +122,7 @@ impl Context {
     }
 
     /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
-    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
         self.0.cancelled.cancelled()
     }
 

@@ -9,7 +9,7 @@ use crate::dispatch::prepared::Prepared;
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
-use crate::jsonrpc::{ErrorObject, Id, Member, Message, RequestId};
+use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, RequestId};
 use crate::protocol::{Claim, Era, Method, claim, encode, errors};
 
 /// What to do about a message.
@@ -123,7 +123,11 @@ impl Dispatcher {
                     return Err(errors::missing_claim());
                 }
                 let Some(legacy) = &session.legacy else {
-                    return Err(errors::not_initialized());
+                    // Half a claim was meant as one.
+                    return Err(match params.meta(MetaMember::ClientCapabilities) {
+                        Some(_) => errors::missing_claim(),
+                        None => errors::not_initialized(),
+                    });
                 };
                 let client = Arc::clone(&legacy.client);
                 let method = self.method(name, Era::Legacy)?;
@@ -160,7 +164,8 @@ fn notification<'m>(
             Some(id) => Decision::Cancel(id),
             None => Decision::Silent,
         },
-        "notifications/initialized" => {
+        // With a claim it is a modern message, which touches nothing that the legacy era keeps.
+        "notifications/initialized" if params.meta(MetaMember::ProtocolVersion).is_none() => {
             if let Some(legacy) = &mut session.legacy {
                 legacy.ready = true;
                 legacy.client.pending.set_ready();

@@ -76,6 +76,7 @@ pub(super) fn context() -> Context {
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         outbound: Arc::new(Nobody),
+        asking: Arc::new(crate::context::ask::testing::Nobody),
         cancelled: tokio_util::sync::CancellationToken::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(Nobody)),

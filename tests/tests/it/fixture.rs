@@ -368,6 +368,12 @@ fn tree(path: SafePath) -> String {
     path.as_path().display().to_string()
 }
 
+/// A sum, with tags.
+#[resource_template("sum:///{numbers*}{?tags*}", group = "fixture")]
+fn sum(numbers: Vec<u32>, tags: &[String]) -> String {
+    format!("{} {tags:?}", numbers.iter().sum::<u32>())
+}
+
 /// Says hello.
 #[prompt(group = "fixture")]
 fn greet() -> &'static str {
