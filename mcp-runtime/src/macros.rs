@@ -309,6 +309,10 @@ pub use mcp_macros::main;
 /// }
 /// ```
 ///
+/// A field that the type does not know is refused, with a suggestion, as if the type carried
+/// `#[serde(deny_unknown_fields)]`: a model that misspells the name of an optional field would otherwise never learn of it.
+/// Types with a `#[serde(flatten)]` field are exempt.
+///
 /// It goes above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and schemars
 /// itself can derive as usual.
 ///
@@ -316,6 +320,7 @@ pub use mcp_macros::main;
 /// |---|---|
 /// | `input` | only ever received: no `Serialize` |
 /// | `output` | only ever sent: no `Deserialize` |
+/// | `allow_unknown_fields` | fields it does not know are ignored, as when it is also read from files of others |
 /// | `crate = path` | where the runtime is, if not at `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;

@@ -42,7 +42,7 @@ async fn lists_name_resources_templates_and_what_templates_list() {
 
 #[tokio::test]
 async fn lists_are_read_from_addresses() {
-    let mut client = client(Revision::V2025_11_25).await;
+    let mut client = client(Revision::D).await;
     for (uri, text) in [
         ("sum:///1,2,3", "6 []"),
         ("sum:///5?tags=a&tags=b%26c", "5 [\"a\", \"b&c\"]"),
