@@ -111,6 +111,18 @@ fn arguments(
     format!("{name} {limit} {colour:?} {tags:?}")
 }
 
+#[data(input)]
+pub(crate) struct Due {
+    day: u8,
+    hour: Option<u8>,
+}
+
+/// Takes an object inside of the arguments.
+#[tool(group = "fixture")]
+fn due(due: Due) -> String {
+    format!("{} {:?}", due.day, due.hour)
+}
+
 /// Answers with every kind of content.
 #[tool(group = "fixture")]
 fn contents() -> Vec<ContentBlock> {
