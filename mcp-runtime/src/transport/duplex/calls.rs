@@ -138,7 +138,13 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    fn queue_or_refuse(&self, state: &mut State<P>, id: &RequestId, batch: Option<u64>, text: &[u8]) {
+    fn queue_or_refuse(
+        &self,
+        state: &mut State<P>,
+        id: &RequestId,
+        batch: Option<u64>,
+        text: &[u8],
+    ) {
         let limits = self.peer.limits();
         let bytes = state.in_flight.queued_bytes().saturating_add(text.len());
         let fits = bytes <= limits.line || state.in_flight.queued() == 0;
