@@ -82,8 +82,8 @@ struct State<P: Peer> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Nothing is read any more; work may go on until then.
-    Draining(Instant),
+    /// Nothing is read any more; work may go on until then, or as long as it takes.
+    Draining(Option<Instant>),
     /// All work is done or dropped; bytes may leave until then.
     Flushing(Instant),
     Closed,
@@ -226,14 +226,16 @@ impl<P: Peer> Channel<P> {
         let mut dropped = Vec::new();
         let clocks = {
             let mut state = self.lock();
-            if let Phase::Draining(deadline) = state.phase
+            if let Phase::Draining(Some(deadline)) = state.phase
                 && deadline <= now
             {
                 dropped = self.refuse_all(&mut state);
                 state.phase = Phase::Flushing(now + LAST_BYTES);
                 self.leader.wake();
             }
-            let blocked = state.out.blocked_since().map(|since| since + stalled);
+            let blocked = state.out.blocked_since();
+            // A time without end is no deadline.
+            let blocked = blocked.and_then(|since| since.checked_add(stalled));
             if blocked.is_some_and(|deadline| deadline <= now) {
                 let text = "the client does not read what it is sent";
                 state.fail(io::Error::new(io::ErrorKind::TimedOut, text));
@@ -245,7 +247,10 @@ impl<P: Peer> Channel<P> {
                 }
                 Phase::Closed => Clocks::Closed,
                 Phase::Open => Clocks::Next(blocked),
-                Phase::Draining(deadline) | Phase::Flushing(deadline) => {
+                Phase::Draining(deadline) => {
+                    Clocks::Next(deadline.into_iter().chain(blocked).min())
+                }
+                Phase::Flushing(deadline) => {
                     Clocks::Next(Some(blocked.map_or(deadline, |other| deadline.min(other))))
                 }
             }
@@ -267,7 +272,7 @@ impl<P: Peer> Channel<P> {
     }
 
     fn begin_drain(&self, state: &mut State<P>) {
-        state.phase = Phase::Draining(Instant::now() + self.peer.limits().drain);
+        state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
         P::end(&mut state.session, state.out.buffer());
         self.attention.notify_one();
     }

@@ -1,5 +1,6 @@
 //! The engine with a protocol made for tests: lines in, lines out.
 
+mod bounds;
 mod client;
 pub(in crate::transport) mod fake;
 mod faulty;
