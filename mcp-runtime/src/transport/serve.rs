@@ -79,8 +79,10 @@ pub(crate) async fn serve_until_signal<P: Peer, T: Transport>(
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
     tokio::select! {
-        served = serve(transport, dispatcher, shutdown.clone()) => served,
-        error = signals::listen(shutdown) => Err(error.into()),
+        // First, so that a signal that follows the first answer finds somebody who listens.
+        biased;
+        error = signals::listen(shutdown.clone()) => Err(error.into()),
+        served = serve(transport, dispatcher, shutdown) => served,
     }
 }
 
