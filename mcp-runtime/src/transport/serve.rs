@@ -120,6 +120,7 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::transport::Connection;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
