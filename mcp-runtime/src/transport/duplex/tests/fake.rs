@@ -206,6 +206,15 @@ impl Peer for Fake {
                     done
                 })
             }
+            "big" => {
+                let gate = Arc::clone(&fake.gate);
+                let done = answer(&id, &"x".repeat(2_000));
+                Box::pin(async move {
+                    let _under_way = under_way;
+                    drop(gate.acquire().await.unwrap());
+                    done
+                })
+            }
             "pending" => Box::pin(async move {
                 let _under_way = under_way;
                 std::future::pending().await
