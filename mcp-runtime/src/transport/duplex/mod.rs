@@ -30,6 +30,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::context::current;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
@@ -355,7 +356,8 @@ impl<P: Peer> State<P> {
             return false;
         };
         let was_blocked = self.out.blocked_since();
-        match self.out.poll_write(writer, cx) {
+        // What a stream of the user logs must not come back here as a message of the call that is writing.
+        match current::outside(|| self.out.poll_write(writer, cx)) {
             std::task::Poll::Ready(Ok(())) => true,
             std::task::Poll::Ready(Err(error)) => {
                 self.fail(error);
