@@ -152,8 +152,8 @@ fn calls(criterion: &mut Criterion) {
             bencher.iter(|| runtime.block_on(client.calls(&lines)));
         });
         drop(client);
-        let served = runtime.block_on(server).expect("the server does not panic");
-        served.expect("the server serves");
+        let ended = runtime.block_on(server).expect("the server does not panic");
+        ended.expect("the server serves");
 
         let (theirs, pipe) = tokio::io::duplex(64 << 10);
         let server = runtime.spawn(by_hand(theirs, era));

@@ -56,7 +56,6 @@ impl Era {
             meta = meta
         )
     }
-
 }
 
 /// The id of the call that a line answers, if the answer is right as far as a glance tells.

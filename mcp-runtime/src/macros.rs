@@ -288,6 +288,63 @@ pub use mcp_macros::server;
 #[doc(inline)]
 pub use mcp_macros::main;
 
+/// Makes a struct a form for [`Context::elicit`](crate::Context::elicit), or an enum a choice in one.
+///
+/// ```
+/// use mcp_runtime::Elicit;
+///
+/// #[derive(Elicit)]
+/// struct Booking {
+///     /// Where to send the confirmation
+///     #[elicit(format = "email")]
+///     email: String,
+///     /// How many nights
+///     #[elicit(range(1..=14), default = 2)]
+///     nights: u32,
+///     #[elicit(title = "Kind of room")]
+///     room: Option<Room>,
+///     #[elicit(length(..=2))]
+///     extras: Vec<Extra>,
+/// }
+///
+/// #[derive(Elicit)]
+/// enum Room {
+///     /// One bed
+///     Single,
+///     /// Two beds
+///     Double,
+/// }
+///
+/// #[derive(Elicit)]
+/// enum Extra {
+///     Breakfast,
+///     Parking,
+/// }
+/// ```
+///
+/// Forms are flat. A field is text, a number, `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or an `Option`
+/// of one of these, which may be left empty. Doc comments say what to fill in, and those of an enum's variants are titles
+/// of the choices. Nothing else needs to be derived.
+///
+/// | Option of a field | Value | Meaning | On the wire |
+/// |---|---|---|---|
+/// | `name` | `"text"` | its name in the answer, if not that of the field | the property's name |
+/// | `title` | `"text"` | a name for people | `title` |
+/// | `description` | `"text"` | what to fill in, if not the doc comment | `description` |
+/// | `default` | a literal | what it is unless the person says otherwise; of a choice its value as text | `default`, from 2025-11-25; of `bool` always |
+/// | `range(1..=14)` | numbers | the numbers allowed | `minimum`, `maximum` |
+/// | `length(..=200)` | whole numbers | how many characters, or choices, are allowed | `minLength`, `maxLength`, `minItems`, `maxItems` |
+/// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | what the text looks like | `format` |
+///
+/// | Option of a variant | Value | Meaning |
+/// |---|---|---|
+/// | `name` | `"text"` | its value in the answer, if not the name of the variant |
+/// | `title` | `"text"` | a name for people, if not the doc comment |
+///
+/// On the type, `crate = path` says where the runtime is, if not at `::mcp_runtime`.
+#[doc(inline)]
+pub use mcp_macros::Elicit;
+
 /// Makes a type fit for arguments and results, without a dependency on serde and schemars: it derives `Serialize`,
 /// `Deserialize` and `JsonSchema` through the runtime.
 ///

@@ -8,6 +8,6 @@ pub use serde_json::json;
 pub use crate::macros::{completer, data, prompt, resource, resource_template, server, tool};
 pub use crate::types::{ContentBlock, PromptMessage};
 pub use crate::{
-    Context, FromContext, Json, Result, ResultExt, SafePath, Server, State, ToolError, bail,
-    new_server,
+    AskError, Context, Elicit, Elicited, FromContext, Json, Result, ResultExt, SafePath, Sample,
+    Server, State, ToolError, bail, new_server,
 };

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::context::AskError;
 use crate::jsonrpc::ErrorObject;
 
 /// The result of a handler. Any error turns into [`ToolError`] with `?`.
@@ -14,6 +15,7 @@ pub type Result<T, E = ToolError> = std::result::Result<T, E>;
 /// | made by | the client sees |
 /// |---|---|
 /// | [`bail!`](crate::bail), [`ToolError::shown`], [`ResultExt::shown`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
+/// | `?` on an [`AskError`] | why the client gave no answer; error -32021 if it cannot be asked (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is in the log under the same id |
 /// | [`ToolError::protocol`] | that JSON-RPC error |
 ///
@@ -83,6 +85,12 @@ where
         }
         if let Some(text) = any.downcast_ref::<&'static str>() {
             return Self::shown(text);
+        }
+        if let Some(error) = any.downcast_ref::<AskError>() {
+            return match error.protocol() {
+                Some(error) => Self::protocol(error.clone()),
+                None => Self::shown(error),
+            };
         }
         Self::opaque(error)
     }

@@ -12,15 +12,19 @@ use crate::jsonrpc::{unquote, write_string};
 #[derive(Clone)]
 pub(crate) struct RequestId(Repr);
 
-/// Most clients count, and every integer is short.
+/// Most clients count, which needs no allocation.
 #[derive(Clone)]
 enum Repr {
-    Short { text: [u8; SHORT], length: u8 },
-    Long(Arc<str>),
+    Short {
+        text: [u8; SHORT],
+        length: u8,
+    },
+    /// Behind a thin pointer, so that an id is no larger than two words.
+    Long(Arc<String>),
 }
 
-/// Enough for every integer of 64 bits; with more, ids would be larger than three words.
-const SHORT: usize = 22;
+/// What fits into two words. Clients that count from the time in milliseconds need 13.
+const SHORT: usize = 14;
 
 impl RequestId {
     /// The id as it is on the wire, quotes and escapes included.
@@ -48,7 +52,7 @@ impl RequestId {
                 start.copy_from_slice(json.as_bytes());
                 Self(Repr::Short { text, length })
             }
-            _ => Self(Repr::Long(json.into())),
+            _ => Self(Repr::Long(Arc::new(json.to_owned()))),
         }
     }
 

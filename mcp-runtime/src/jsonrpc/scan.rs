@@ -55,6 +55,8 @@ pub(super) struct Scan<'a> {
     depth: usize,
     /// Why reading stopped, once it did. Kept here, what is read comes back in registers.
     fail: Fail,
+    /// Whether the last string held a backslash.
+    escaped: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -65,6 +67,7 @@ impl<'a> Scan<'a> {
             nodes: limits.nodes,
             depth: limits.depth.min(MOST_DEPTH),
             fail: Fail::Syntax(0),
+            escaped: false,
         }
     }
 
@@ -152,7 +155,7 @@ impl<'a> Scan<'a> {
         // Most values are strings: these need no stack.
         if self.peek() == Some(b'"') {
             self.node()?;
-            return self.string().map(|quoted| quoted.json);
+            return self.string();
         }
         self.other_value(depth)
     }
@@ -255,14 +258,15 @@ impl<'a> Scan<'a> {
     fn key(&mut self) -> Option<Quoted<'a>> {
         self.node()?;
         self.peek();
-        let key = self.string()?;
+        let json = self.string()?;
+        let escaped = self.escaped;
         self.expect(b':')?;
-        Some(key)
+        Some(Quoted { json, escaped })
     }
 
     /// A string that starts exactly here.
     #[inline]
-    fn string(&mut self) -> Option<Quoted<'a>> {
+    fn string(&mut self) -> Option<&'a str> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let Some((b'"', inside)) = rest.split_first() else {
             return self.syntax();
@@ -273,16 +277,15 @@ impl<'a> Scan<'a> {
         }
         let start = self.at;
         self.at += length + 2;
-        Some(Quoted {
-            json: self.since(start),
-            escaped: false,
-        })
+        self.escaped = false;
+        self.text.get(start..self.at)
     }
 
     /// A string that starts exactly here, of which `length` bytes need no second look.
     #[cold]
-    fn escaped_string(&mut self, mut length: usize) -> Option<Quoted<'a>> {
+    fn escaped_string(&mut self, mut length: usize) -> Option<&'a str> {
         let start = self.at;
+        self.escaped = true;
         self.at += 1;
         loop {
             self.at += length;
@@ -290,10 +293,7 @@ impl<'a> Scan<'a> {
             match rest.first() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Some(Quoted {
-                        json: self.since(start),
-                        escaped: true,
-                    });
+                    return Some(self.since(start));
                 }
                 Some(b'\\') => self.escape()?,
                 _ => return self.syntax(),
@@ -336,6 +336,11 @@ impl<'a> Scan<'a> {
         self.follows(b"-");
         if !self.follows(b"0") {
             self.digits()?;
+        }
+        // Most numbers are whole.
+        let next = self.text.as_bytes().get(self.at);
+        if !matches!(next, Some(b'.' | b'e' | b'E')) {
+            return Some(());
         }
         if self.follows(b".") {
             self.digits()?;
@@ -445,6 +450,7 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
         nodes: 1,
         depth: 0,
         fail: Fail::Syntax(0),
+        escaped: false,
     };
     scan.value(0)
 }

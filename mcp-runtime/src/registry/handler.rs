@@ -81,6 +81,12 @@ impl Handler {
         }
     }
 
+    /// The arguments that headers mirror.
+    #[cfg(feature = "http")]
+    pub(crate) fn headers(&self) -> &[crate::handler::decode::HeaderArgument] {
+        self.decoder().map_or(&[], Decoder::headers)
+    }
+
     /// How arguments are decoded; a closure has no decoder.
     pub(crate) fn decoder(&self) -> Option<&Decoder> {
         match self {

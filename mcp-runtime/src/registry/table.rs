@@ -204,7 +204,9 @@ pub(crate) fn fingerprint(name: &str) -> u64 {
 
 /// FNV-1a, 64 bits.
 pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
-    bytes.into_iter().fold(Fnv::default().0, Fnv::step)
+    bytes
+        .into_iter()
+        .fold(Fnv::default().0, |hash, byte| Fnv::step(hash, *byte))
 }
 
 /// Hashes names. Clients choose what is looked up but not what is stored, so nobody can make names collide.
@@ -212,8 +214,8 @@ pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
 struct Fnv(u64);
 
 impl Fnv {
-    fn step(hash: u64, byte: &u8) -> u64 {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    fn step(hash: u64, byte: u8) -> u64 {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     }
 }
 
@@ -225,7 +227,9 @@ impl Default for Fnv {
 
 impl Hasher for Fnv {
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, Self::step);
+        self.0 = bytes
+            .iter()
+            .fold(self.0, |hash, byte| Self::step(hash, *byte));
     }
 
     fn finish(&self) -> u64 {

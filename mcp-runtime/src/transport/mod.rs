@@ -5,6 +5,8 @@
 
 mod dispatched;
 mod duplex;
+#[cfg(feature = "http")]
+pub(crate) mod http;
 mod listeners;
 mod memory;
 mod peer;
@@ -19,8 +21,12 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+#[cfg(feature = "http")]
+pub use http::{HttpBody, HttpOptions, HttpService};
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_until_signal};
+#[cfg(feature = "http")]
+pub(crate) use signals::listen as until_signal;
 pub use stdio::Stdio;
 
 /// Where clients come from.
@@ -61,9 +67,15 @@ pub trait Transport: Send + 'static {
 }
 
 /// Bytes from and to one client.
+///
+/// A connection ends at the first line that is not JSON, and at once if its first byte cannot begin a message: a web page
+/// can make a browser send a request to any port of its machine, and every line of that request would be looked at. Only
+/// standard input and [`memory`], which no web page reaches, answer such a line and go on.
 pub struct Connection {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Goes on after lines that are not JSON.
+    forgiving: bool,
 }
 
 impl Connection {
@@ -75,6 +87,7 @@ impl Connection {
         Self {
             reader: Box::new(reader),
             writer: Box::new(writer),
+            forgiving: false,
         }
     }
 
@@ -82,6 +95,14 @@ impl Connection {
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self::new(reader, writer)
+    }
+
+    /// For clients that no web page can pretend to be: lines that are not JSON are answered.
+    fn forgiving(self) -> Self {
+        Self {
+            forgiving: true,
+            ..self
+        }
     }
 }
 

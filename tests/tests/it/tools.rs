@@ -17,7 +17,10 @@ async fn a_misspelt_field_inside_of_an_argument_is_named() {
         ),
     ] {
         let result = client
-            .ok("tools/call", json!({"name": "due", "arguments": {"due": due}}))
+            .ok(
+                "tools/call",
+                json!({"name": "due", "arguments": {"due": due}}),
+            )
             .await;
         assert_eq!(result["content"][0]["text"], text);
     }

@@ -78,16 +78,14 @@ pub(super) fn scan<'t>(
 pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let inner = text.get(1..).unwrap_or("");
     let end = plain_bytes(inner.as_bytes());
-    match inner.as_bytes().get(end) {
-        Some(b'"') => Ok((Cow::Borrowed(inner.get(..end).unwrap_or("")), end + 2)),
-        _ => {
-            let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
-            match values.next() {
-                Some(Ok(name)) => Ok((Cow::Owned(name), values.byte_offset())),
-                Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
-                None => Err(ScanError::Syntax("expected a name".to_owned())),
-            }
-        }
+    if inner.as_bytes().get(end) == Some(&b'"') {
+        return Ok((Cow::Borrowed(inner.get(..end).unwrap_or("")), end + 2));
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    match values.next() {
+        Some(Ok(name)) => Ok((Cow::Owned(name), values.byte_offset())),
+        Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
+        None => Err(ScanError::Syntax("expected a name".to_owned())),
     }
 }
 
