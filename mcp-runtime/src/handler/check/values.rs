@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-use super::FAULTS;
 use super::evaluate::{Check, Seen};
-use super::explain::{Found, Place, bounded, missing, other, quote, quote_name, unknown};
+use super::explain::{Found, Place, bounded, missing, other, property, quote, quote_name, unknown};
 use super::number::{canonical, compare, count, is_multiple};
+use super::{About, FAULTS};
 use crate::handler::suggest::closest;
 
 impl<'s> Check<'s> {
@@ -165,7 +165,7 @@ impl<'s> Check<'s> {
         {
             if !members.contains_key(name) {
                 let mut message =
-                    missing("property", name, properties.and_then(|all| all.get(name)));
+                    missing(place.noun(), name, properties.and_then(|all| all.get(name)));
                 // Where unknown names are refused, they are named and come with a suggestion of their own.
                 let strangers = members
                     .keys()
@@ -176,7 +176,7 @@ impl<'s> Check<'s> {
                 {
                     let _ = write!(message, "; is `{}` meant?", quote_name(stranger));
                 }
-                other(found, place, message);
+                property(found, place, message, About::Missing(name.to_owned()));
             }
         }
         for (name, member) in members {
@@ -221,7 +221,8 @@ impl<'s> Check<'s> {
                         .map(String::as_str);
                     let names: Vec<&str> =
                         names.filter(|name| !members.contains_key(*name)).collect();
-                    other(found, place, unknown("property", name, &names));
+                    let message = unknown(place.noun(), name, &names);
+                    property(found, place, message, About::Unknown);
                 }
                 Some(schema) if !known => {
                     known = true;
