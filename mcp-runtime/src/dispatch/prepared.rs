@@ -89,7 +89,7 @@ impl Dispatcher {
                 let name = request.string(Member::Name, self.limits().name)?;
                 let entry = snapshot
                     .tool(&name)
-                    .ok_or_else(|| errors::unknown_tool(&name))?;
+                    .ok_or_else(|| errors::unknown_tool(&name, snapshot.tool_like(&name)))?;
                 let arguments = request.arguments()?;
                 if let Some(refusal) = lacking(&request, &entry.requires)? {
                     return refusal.answer(self, &request, out);
@@ -103,7 +103,7 @@ impl Dispatcher {
                 let name = request.string(Member::Name, self.limits().name)?;
                 let entry = snapshot
                     .prompt(&name)
-                    .ok_or_else(|| errors::unknown_prompt(&name))?;
+                    .ok_or_else(|| errors::unknown_prompt(&name, snapshot.prompt_like(&name)))?;
                 Work::Prompt {
                     entry: Arc::clone(entry),
                     arguments: request.arguments()?,

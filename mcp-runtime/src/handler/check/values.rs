@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-use super::FAULTS;
 use super::evaluate::{Check, Seen};
-use super::explain::{Found, Place, bounded, missing, other, quote, quote_name, unknown};
+use super::explain::{Found, Place, bounded, missing, other, property, quote, quote_name, unknown};
 use super::number::{canonical, compare, count, is_multiple};
+use super::{About, FAULTS};
 use crate::handler::suggest::closest;
 
 impl<'s> Check<'s> {
@@ -199,7 +199,8 @@ impl<'s> Check<'s> {
                         .map(String::as_str);
                     let names: Vec<&str> =
                         names.filter(|name| !members.contains_key(*name)).collect();
-                    other(found, place, unknown("property", name, &names));
+                    let message = unknown(place.noun(), name, &names);
+                    property(found, place, message, About::Unknown);
                 }
                 Some(schema) if !known => {
                     known = true;
@@ -290,7 +291,7 @@ fn required(
         .filter_map(Value::as_str)
     {
         if !members.contains_key(name) {
-            let mut message = missing("property", name, properties.and_then(|all| all.get(name)));
+            let mut message = missing(place.noun(), name, properties.and_then(|all| all.get(name)));
             // Where unknown names are refused, they are named and come with a suggestion of their own.
             let strangers = members
                 .keys()
@@ -301,7 +302,7 @@ fn required(
             {
                 let _ = write!(message, "; is `{}` meant?", quote_name(stranger));
             }
-            other(found, place, message);
+            property(found, place, message, About::Missing(name.to_owned()));
         }
     }
 }
