@@ -3,6 +3,7 @@
 //! Knows as little of HTTP as it takes to read what a server sends: heads, lengths, chunks, events.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
@@ -81,6 +82,10 @@ impl Request {
 
     /// A modern call of a tool.
     #[must_use]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments are written where they are used"
+    )]
     pub fn tool(name: &str, arguments: Value) -> Self {
         Self::modern(
             1,
@@ -145,10 +150,10 @@ impl Request {
             head += "Host: localhost\r\n";
         }
         if !has("Content-Length") && !self.body.is_empty() {
-            head += &format!("Content-Length: {}\r\n", self.body.len());
+            let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
         }
         for (name, value) in &self.headers {
-            head += &format!("{name}: {value}\r\n");
+            let _ = write!(head, "{name}: {value}\r\n");
         }
         head += "\r\n";
         head.into_bytes()
