@@ -57,6 +57,12 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::main(options.into(), item.into()).into()
 }
 
+/// A form a person fills in, or a choice in one.
+#[proc_macro_derive(Elicit, attributes(elicit))]
+pub fn elicit(item: TokenStream) -> TokenStream {
+    expand::elicit(item.into()).into()
+}
+
 /// A type that arguments or results are made of.
 #[proc_macro_attribute]
 pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {

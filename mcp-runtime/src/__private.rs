@@ -1,6 +1,6 @@
 //! Used by generated code and by nothing else. Promises nothing.
 
-pub use crate::context::{Context, FromContext};
+pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
 pub use crate::handler::call::{
     Blocking, Call, Output, Refusal, Run, Running, blocking, completer, prompt, resource, running,
     tool,
@@ -8,9 +8,10 @@ pub use crate::handler::call::{
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Reference,
+    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Owner, Reference,
     Submitted, named, type_id_of,
 };
+pub use crate::handler::form;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
@@ -19,7 +20,7 @@ pub use crate::handler::parameter::{
 pub use crate::handler::prompt::IntoPrompt;
 pub use crate::handler::resource::IntoResource;
 pub use crate::handler::rules;
-pub use crate::types::{CacheScope, Icon, IconTheme, Role};
+pub use crate::types::{CacheScope, Choice, Field, Form, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use serde_json;
 

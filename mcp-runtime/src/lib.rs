@@ -57,9 +57,12 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Batch, Context, Editor, FromContext, List, Notifier, Progress, ServerHandle, State,
-    States,
+    Amount, Ask, AskError, Batch, CallId, Context, Editor, Elicit, Elicited, FormChoice, FormField,
+    FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Progress, Questions,
+    ServerHandle, State, States, StoreFuture,
 };
+#[cfg(feature = "sealing")]
+pub use dispatch::seal::StateKey;
 pub use error::{Error, ErrorKind};
 pub use handler::completion::{Candidates, IntoCompletion};
 pub use handler::definition::{IntoSchema, Selected};
@@ -74,9 +77,12 @@ pub use handler::safe_path::SafePath;
 pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
-pub use macros::{completer, data, main, prompt, resource, resource_template, server, tool};
+pub use macros::{
+    Elicit, completer, data, main, prompt, resource, resource_template, server, tool,
+};
 pub use server::{Cacheable, ClientLogs, Server, client_logs};
 pub use transport::Transport;
+pub use types::Sample;
 
 pub use schemars;
 pub use serde;

@@ -40,6 +40,8 @@ pub struct Limits {
     pub tool_time: Duration,
     /// Most blocking tools running at once in the process. Default 64.
     pub blocking: usize,
+    /// Most blocking tools waiting for one of those places. Default 256. Further ones are refused.
+    pub blocking_queued: usize,
     /// Most bytes waiting to be written to one stream. Default 1 MiB. Then reading stops until the client reads.
     pub outgoing: usize,
     /// Largest result, in bytes. Default 8 MiB. A larger one becomes an error that says its size.
@@ -56,6 +58,16 @@ pub struct Limits {
     pub completions: u32,
     /// Longest partial text of a completion, in bytes. Default 1 KiB. Beyond: -32602.
     pub completion_input: usize,
+    /// Most questions to the client that one call may have open at once. Default 16. Beyond: the call gets an error.
+    pub questions: usize,
+    /// How long the client may take to answer a question (legacy era). Default 5 minutes. Then the call gets an error.
+    pub question_time: Duration,
+    /// Longest `requestState`, in characters. Default 16 KiB. Longer ones are refused, and a call that needs more fails.
+    pub request_state: usize,
+    /// How long a client may take from one round of a call to the next (2026-07-28). Default 10 minutes. Later: -32602.
+    pub state_time: Duration,
+    /// Most rounds of one call (2026-07-28). Default 32. Then the call fails.
+    pub rounds: u16,
     /// How long work may go on after the end of input or a signal to stop. Default 5 s.
     pub drain: Duration,
     /// Longest body of an HTTP request, in bytes. Default 4 MiB, counted while it comes. Beyond: 413.
@@ -113,6 +125,7 @@ impl Default for Limits {
             queued: 1_024,
             tool_time: Duration::from_mins(5),
             blocking: 64,
+            blocking_queued: 256,
             outgoing: 1 << 20,
             result: 8 << 20,
             subscriptions: 1_024,
@@ -121,6 +134,11 @@ impl Default for Limits {
             progress: 20,
             completions: 20,
             completion_input: 1 << 10,
+            questions: 16,
+            question_time: Duration::from_mins(5),
+            request_state: 16 << 10,
+            state_time: Duration::from_mins(10),
+            rounds: 32,
             drain: Duration::from_secs(5),
             body: 4 << 20,
             head: 64 << 10,
@@ -156,6 +174,7 @@ impl Limits {
             queued: 64,
             tool_time: Duration::from_secs(30),
             blocking: 8,
+            blocking_queued: 32,
             outgoing: 256 << 10,
             result: 1 << 20,
             subscriptions: 64,
@@ -172,5 +191,40 @@ impl Limits {
             replay_bytes: 256 << 10,
             ..Self::default()
         }
+    }
+
+    /// The fields that would stop the server from doing anything.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
+        let fields = [
+            ("line", self.line == 0),
+            ("depth", self.depth == 0),
+            ("nodes", self.nodes == 0),
+            ("id", self.id == 0),
+            ("name", self.name == 0),
+            ("uri", self.uri == 0),
+            ("cursor", self.cursor == 0),
+            ("batch", self.batch == 0),
+            ("running", self.running == 0),
+            ("queued", self.queued == 0),
+            ("blocking", self.blocking == 0),
+            ("blocking_queued", self.blocking_queued == 0),
+            ("outgoing", self.outgoing == 0),
+            ("result", self.result == 0),
+            ("subscriptions", self.subscriptions == 0),
+            ("listens", self.listens == 0),
+            ("logs", self.logs == 0),
+            ("progress", self.progress == 0),
+            ("completions", self.completions == 0),
+            ("completion_input", self.completion_input == 0),
+            ("questions", self.questions == 0),
+            ("request_state", self.request_state == 0),
+            ("rounds", self.rounds == 0),
+            ("tool_time", self.tool_time.is_zero()),
+            ("question_time", self.question_time.is_zero()),
+            ("state_time", self.state_time.is_zero()),
+            ("stalled", self.stalled.is_zero()),
+        ];
+        let zero = fields.into_iter().filter(|(_, zero)| *zero);
+        zero.map(|(name, _)| format!("`Limits::{name}` is zero; the least is one"))
     }
 }

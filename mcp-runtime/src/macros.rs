@@ -183,6 +183,9 @@ pub use mcp_macros::resource;
 /// Each variable of the template is a parameter of that name and the other way round; what is injected does not count.
 /// Templates are RFC 6570 up to level 3, with `*`; `{id:3}` is refused, because what was cut off cannot be restored.
 ///
+/// A list takes a variable with `*`: `{ids*}` reads `1,2`, `{/path*}` reads `/a/b`, `{?tags*}` reads `?tags=a&tags=b`. To
+/// text such a variable gives the whole.
+///
 /// The options are those of [`resource`](macro@resource) without `size`, and `list`: the path of a function that lists the resources of the
 /// family, for clients that ask what there is. It takes injected parameters only.
 ///
@@ -285,6 +288,63 @@ pub use mcp_macros::server;
 #[doc(inline)]
 pub use mcp_macros::main;
 
+/// Makes a struct a form for [`Context::elicit`](crate::Context::elicit), or an enum a choice in one.
+///
+/// ```
+/// use mcp_runtime::Elicit;
+///
+/// #[derive(Elicit)]
+/// struct Booking {
+///     /// Where to send the confirmation
+///     #[elicit(format = "email")]
+///     email: String,
+///     /// How many nights
+///     #[elicit(range(1..=14), default = 2)]
+///     nights: u32,
+///     #[elicit(title = "Kind of room")]
+///     room: Option<Room>,
+///     #[elicit(length(..=2))]
+///     extras: Vec<Extra>,
+/// }
+///
+/// #[derive(Elicit)]
+/// enum Room {
+///     /// One bed
+///     Single,
+///     /// Two beds
+///     Double,
+/// }
+///
+/// #[derive(Elicit)]
+/// enum Extra {
+///     Breakfast,
+///     Parking,
+/// }
+/// ```
+///
+/// Forms are flat. A field is text, a number, `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or an `Option`
+/// of one of these, which may be left empty. Doc comments say what to fill in, and those of an enum's variants are titles
+/// of the choices. Nothing else needs to be derived.
+///
+/// | Option of a field | Value | Meaning | On the wire |
+/// |---|---|---|---|
+/// | `name` | `"text"` | its name in the answer, if not that of the field | the property's name |
+/// | `title` | `"text"` | a name for people | `title` |
+/// | `description` | `"text"` | what to fill in, if not the doc comment | `description` |
+/// | `default` | a literal | what it is unless the person says otherwise; of a choice its value as text | `default`, from 2025-11-25; of `bool` always |
+/// | `range(1..=14)` | numbers | the numbers allowed | `minimum`, `maximum` |
+/// | `length(..=200)` | whole numbers | how many characters, or choices, are allowed | `minLength`, `maxLength`, `minItems`, `maxItems` |
+/// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | what the text looks like | `format` |
+///
+/// | Option of a variant | Value | Meaning |
+/// |---|---|---|
+/// | `name` | `"text"` | its value in the answer, if not the name of the variant |
+/// | `title` | `"text"` | a name for people, if not the doc comment |
+///
+/// On the type, `crate = path` says where the runtime is, if not at `::mcp_runtime`.
+#[doc(inline)]
+pub use mcp_macros::Elicit;
+
 /// Makes a type fit for arguments and results, without a dependency on serde and schemars: it derives `Serialize`,
 /// `Deserialize` and `JsonSchema` through the runtime.
 ///
@@ -306,6 +366,10 @@ pub use mcp_macros::main;
 /// }
 /// ```
 ///
+/// A field that the type does not know is refused, with a suggestion, as if the type carried
+/// `#[serde(deny_unknown_fields)]`: a model that misspells the name of an optional field would otherwise never learn of it.
+/// Types with a `#[serde(flatten)]` field are exempt.
+///
 /// It goes above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and schemars
 /// itself can derive as usual.
 ///
@@ -313,6 +377,7 @@ pub use mcp_macros::main;
 /// |---|---|
 /// | `input` | only ever received: no `Serialize` |
 /// | `output` | only ever sent: no `Deserialize` |
+/// | `allow_unknown_fields` | fields it does not know are ignored, as when it is also read from files of others |
 /// | `crate = path` | where the runtime is, if not at `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;

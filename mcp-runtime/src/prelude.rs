@@ -1,12 +1,13 @@
 //! What most servers use: `use mcp_runtime::prelude::*;`.
+//!
+//! The derives of serde and schemars are not in it: they work only in a program that depends on these crates, which imports
+//! them itself. [`#[data]`](crate::data) works in any.
 
-pub use schemars::JsonSchema;
-pub use serde::{Deserialize, Serialize};
 pub use serde_json::json;
 
 pub use crate::macros::{completer, data, prompt, resource, resource_template, server, tool};
 pub use crate::types::{ContentBlock, PromptMessage};
 pub use crate::{
-    Context, FromContext, Json, Result, ResultExt, SafePath, Server, State, ToolError, bail,
-    new_server,
+    AskError, Context, Elicit, Elicited, FromContext, Json, Result, ResultExt, SafePath, Sample,
+    Server, State, ToolError, bail, new_server,
 };

@@ -13,6 +13,6 @@ pub mod process;
 pub mod revision;
 pub mod schema;
 
-pub use client::{Client, Failure};
+pub use client::{Answer, Client, Failure, Question};
 pub use process::{Process, binary};
 pub use revision::Revision;

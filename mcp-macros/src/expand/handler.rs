@@ -141,7 +141,10 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     );
     let function = function_path(handler);
     let receiver = handler.self_type.as_ref().filter(|_| handler.has_receiver);
-    let receiver = option(receiver.map(|ty| quote!(::core::any::TypeId::of::<#ty>())));
+    let receiver = option(receiver.map(|ty| {
+        let name = quote!(#ty).to_string().replace(' ', "");
+        quote!(__mcp::Owner { id: ::core::any::TypeId::of::<#ty>(), name: #name })
+    }));
     let location = location(&handler.ident);
     let output = output(handler);
     let options = match &handler.options {

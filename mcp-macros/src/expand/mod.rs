@@ -5,6 +5,7 @@
 
 mod completer;
 mod data;
+mod elicit;
 mod handler;
 mod main;
 mod parameter;
@@ -23,6 +24,7 @@ use crate::parse::impl_block::{ImplBlock, Item};
 use crate::parse::server::ServerOptions;
 
 pub(crate) use data::data;
+pub(crate) use elicit::elicit;
 pub(crate) use main::main;
 
 /// Expands an attribute on a function.

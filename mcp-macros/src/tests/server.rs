@@ -51,7 +51,10 @@ fn methods_are_called_on_a_shared_value() {
                     name: "delete",
                     description: "",
                     function: __mcp::type_id_of(&<Notes>::delete),
-                    receiver: ::core::option::Option::Some(::core::any::TypeId::of::<Notes>()),
+                    receiver: ::core::option::Option::Some(__mcp::Owner {
+                        id: ::core::any::TypeId::of::<Notes>(),
+                        name: "Notes",
+                    }),
                     location: __mcp::Location {
                         file: ::core::file!(),
                         line: ::core::line!(),
@@ -91,7 +94,10 @@ fn methods_are_called_on_a_shared_value() {
                     name: "show",
                     description: "",
                     function: __mcp::type_id_of(&<Notes>::show),
-                    receiver: ::core::option::Option::Some(::core::any::TypeId::of::<Notes>()),
+                    receiver: ::core::option::Option::Some(__mcp::Owner {
+                        id: ::core::any::TypeId::of::<Notes>(),
+                        name: "Notes",
+                    }),
                     location: __mcp::Location {
                         file: ::core::file!(),
                         line: ::core::line!(),

@@ -1,14 +1,21 @@
 //! What a handler receives: the context of its call, shared state, the running server.
 
+pub(crate) mod ask;
 pub(crate) mod current;
+pub(crate) mod form;
 mod from_context;
 mod handle;
+pub(crate) mod once;
 mod request;
 mod state;
 
+pub use ask::{Ask, AskError, Elicited, Questions};
+pub(crate) use ask::{Asked, Asking, Place, Question};
+pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::FromContext;
 pub use handle::{Batch, Editor, List, Notifier, ServerHandle};
 pub(crate) use handle::{Change, Control, Edit, Step};
+pub use once::{CallId, MemoryStore, OnceClaim, OnceStore, StoreFuture};
 pub use request::{Amount, Context, Progress};
 pub(crate) use request::{Outbound, RequestContext};
 pub use state::{State, States};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
+use tokio_util::sync::CancellationToken;
 
-use crate::context::{ServerHandle, States};
+use crate::context::{Asking, ServerHandle, States};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// The context of one call: who is asking, progress, logging, cancellation, the running server.
@@ -22,6 +22,7 @@ pub(crate) struct RequestContext {
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
     pub(crate) outbound: Arc<dyn Outbound>,
+    pub(crate) asking: Arc<dyn Asking>,
     pub(crate) cancelled: CancellationToken,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
@@ -45,6 +46,10 @@ impl Context {
 
     pub(crate) fn states(&self) -> &States {
         &self.0.states
+    }
+
+    pub(crate) fn asking(&self) -> &Arc<dyn Asking> {
+        &self.0.asking
     }
 
     pub(crate) fn cancel(&self) {
@@ -130,7 +135,7 @@ impl Context {
     }
 
     /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
-    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
         self.0.cancelled.cancelled()
     }
 

@@ -8,12 +8,14 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::context::{Context, Outbound, current};
+use crate::dispatch::ask::Asks;
 use crate::dispatch::finish::{Finish, Outcome};
 use crate::dispatch::stream::CallStream;
 use crate::handler::call::Running;
@@ -34,7 +36,11 @@ pub(crate) struct RunningCall {
     finish: Option<Finish>,
     scope: Scope,
     limit: Duration,
+    /// What of the limit is left while no clock runs.
+    left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
+    /// Whether it has what it waits for before its time begins to count; none if that counts from the start.
+    placed: Option<Arc<AtomicBool>>,
 }
 
 /// What a call's context was made of, if one was made.
@@ -42,6 +48,7 @@ pub(crate) struct RunningCall {
 pub(super) struct Scope {
     pub(super) context: Option<Context>,
     pub(super) stream: Option<Arc<CallStream>>,
+    pub(super) asks: Option<Arc<Asks>>,
 }
 
 impl Scope {
@@ -49,6 +56,9 @@ impl Scope {
     pub(super) fn close(&mut self) {
         if let Some(stream) = self.stream.take() {
             stream.finish();
+        }
+        if let Some(asks) = self.asks.take() {
+            asks.close();
         }
         self.context = None;
     }
@@ -85,15 +95,23 @@ impl RunningCall {
             finish: Some(finish),
             scope,
             limit,
+            left: limit,
             deadline: None,
+            placed: None,
         }
+    }
+
+    /// Counts its time only once `placed` is set.
+    pub(super) fn counting_from(mut self, placed: Arc<AtomicBool>) -> Self {
+        self.placed = Some(placed);
+        self
     }
 
     /// Ends the call: its future is dropped, and its stream closed, before anybody writes the answer.
     fn finished(&mut self, outcome: Outcome) -> Poll<Finished> {
         let dropped = self.drop_future();
         let outcome = match (outcome, dropped) {
-            (Outcome::Output(_), Err(panic)) => Outcome::Panicked(panic),
+            (Outcome::Output(_) | Outcome::Input(_), Err(panic)) => Outcome::Panicked(panic),
             (outcome, _) => outcome,
         };
         self.scope.close();
@@ -118,15 +136,39 @@ impl Future for RunningCall {
         let Some(future) = &mut this.future else {
             return Poll::Pending;
         };
+        if let Some(asks) = &this.scope.asks {
+            asks.register(task);
+        }
         match this.scope.run(|| future.as_mut().poll(task)) {
             Ok(Poll::Ready(output)) => return this.finished(Outcome::Output(output)),
             Err(panic) => return this.finished(Outcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
         }
-        let limit = this.limit;
+        if let Some(asks) = &this.scope.asks {
+            if let Some(end) = asks.round_over() {
+                return this.finished(Outcome::Input(end));
+            }
+            if asks.is_waiting() {
+                // The client's time is not the handler's.
+                if let Some(deadline) = this.deadline.take() {
+                    this.left = deadline
+                        .deadline()
+                        .saturating_duration_since(Instant::now());
+                }
+                return Poll::Pending;
+            }
+        }
+        if this
+            .placed
+            .as_ref()
+            .is_some_and(|placed| !placed.load(Ordering::Relaxed))
+        {
+            return Poll::Pending;
+        }
+        let (limit, left) = (this.limit, this.left);
         let deadline = this
             .deadline
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(left)));
         match deadline.as_mut().poll(task) {
             Poll::Ready(()) => {
                 if let Some(context) = &this.scope.context {
@@ -149,6 +191,9 @@ impl Drop for RunningCall {
         }
         if let Err(panic) = self.drop_future() {
             tracing::error!(panic, "a cancelled handler panicked while it was dropped");
+        }
+        if let Some(asks) = self.scope.asks.take() {
+            asks.close();
         }
     }
 }

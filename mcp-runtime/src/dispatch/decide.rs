@@ -9,7 +9,7 @@ use crate::dispatch::prepared::Prepared;
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
-use crate::jsonrpc::{ErrorObject, Id, Member, Message, RequestId};
+use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, RequestId};
 use crate::protocol::{Claim, Era, Method, claim, encode, errors};
 
 /// What to do about a message.
@@ -46,8 +46,13 @@ impl Dispatcher {
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let Some(method) = message.method else {
-            // An answer to a request of ours that is not, or no longer, open.
-            tracing::debug!("a response to no request was ignored");
+            if let (Some(legacy), Id::Valid(id)) = (&session.legacy, &message.id) {
+                let id = RequestId::from_valid(id);
+                legacy
+                    .client
+                    .pending
+                    .answer(&id, message.result, message.error);
+            }
             return Decision::Silent;
         };
         let id = match message.id {
@@ -92,10 +97,12 @@ impl Dispatcher {
         out: &mut Vec<u8>,
     ) -> Result<Option<Prepared<'m>>, ErrorObject> {
         let (name, id, params) = message;
-        Ok(match self.claimed(name, id, params, modern, session, out)? {
-            Answer::Written => None,
-            Answer::Call(prepared) => Some(prepared),
-        })
+        Ok(
+            match self.claimed(name, id, params, modern, session, out)? {
+                Answer::Written => None,
+                Answer::Call(prepared) => Some(prepared),
+            },
+        )
     }
 
     fn claimed<'m>(
@@ -144,7 +151,11 @@ impl Dispatcher {
                     return Err(errors::missing_claim());
                 }
                 let Some(legacy) = &session.legacy else {
-                    return Err(errors::not_initialized());
+                    // Half a claim was meant as one.
+                    return Err(match params.meta(MetaMember::ClientCapabilities) {
+                        Some(_) => errors::missing_claim(),
+                        None => errors::not_initialized(),
+                    });
                 };
                 let client = Arc::clone(&legacy.client);
                 let method = self.method(name, Era::Legacy)?;
@@ -181,9 +192,11 @@ fn notification<'m>(
             Some(id) => Decision::Cancel(id),
             None => Decision::Silent,
         },
-        "notifications/initialized" => {
+        // With a claim it is a modern message, which touches nothing that the legacy era keeps.
+        "notifications/initialized" if params.meta(MetaMember::ProtocolVersion).is_none() => {
             if let Some(legacy) = &mut session.legacy {
                 legacy.ready = true;
+                legacy.client.pending.set_ready();
                 (session.wake)();
             }
             Decision::Silent

@@ -1,12 +1,14 @@
 //! What all channels of one server share.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Change, Control, Edit, List, ServerHandle, States};
+use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
 use crate::dispatch::notices::Notices;
+use crate::dispatch::seal::Seal;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
@@ -23,6 +25,8 @@ pub(crate) struct Dispatcher {
     pub(super) shared: Arc<Shared>,
     /// Places for tools that block a thread.
     pub(super) blocking: Arc<Semaphore>,
+    /// How many wait for such a place.
+    pub(super) blocked: Arc<AtomicUsize>,
 }
 
 /// What the author of the server decided.
@@ -31,6 +35,9 @@ pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
+    pub(crate) seal: Seal,
+    /// Who remembers what was done once, besides the call itself.
+    pub(crate) once_store: Option<Arc<dyn OnceStore>>,
     /// Whether log messages are offered.
     pub(crate) logging: bool,
     /// Whether clients up to 2025-06-18 get -32602 for arguments that do not fit, rather than a tool result.
@@ -61,6 +68,7 @@ impl Dispatcher {
             registry,
             shared,
             blocking,
+            blocked: Arc::default(),
         })
     }
 
@@ -135,10 +143,18 @@ impl Shared {
     }
 
     /// Attaches the registry; from here on changes are made at once.
-    pub(crate) fn attach(&self, registry: &Arc<Registry>) {
-        let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+    ///
+    /// # Errors
+    ///
+    /// If a change that was asked for while the registry was built cannot be made.
+    pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        for edit in early.drain(..) {
+            registry.edit(edit)?;
+        }
         // A server starts once, because starting consumes it.
         let _ = self.registry.set(Arc::clone(registry));
+        Ok(())
     }
 }
 

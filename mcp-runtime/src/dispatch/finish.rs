@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::dispatch::Dispatcher;
+use crate::dispatch::rounds::RoundEnd;
+use crate::dispatch::seal::{self, Binding};
 use crate::handler::call::{Output, Refusal, Success};
 use crate::handler::check::{Fault, describe};
 use crate::handler::completion::rank;
@@ -45,6 +47,8 @@ pub(super) enum Outcome {
     Refused(Refusal),
     Panicked(String),
     TimedOut(Duration),
+    /// The round is over: the client is asked for what is open.
+    Input(RoundEnd),
 }
 
 /// A call that is over, ready to be written.
@@ -105,6 +109,7 @@ impl Finish {
                 tracing::error!(reference, called = self.name(), panic, "a handler panicked");
                 Err(internal(&reference))
             }
+            Outcome::Input(end) => self.write_input(&end, out),
             Outcome::TimedOut(limit) => {
                 tracing::warn!(
                     called = self.name(),
@@ -116,6 +121,48 @@ impl Finish {
                     out,
                 )
             }
+        }
+    }
+
+    /// Asks the client for what is open. What the call remembers goes with it, sealed.
+    fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        let limits = self.dispatcher.limits();
+        if end.journal.round > limits.rounds {
+            let most = limits.rounds;
+            let text = format!("asked the client {most} times in a row without coming to an end");
+            return self.write_failure(ToolError::shown(text), out);
+        }
+        let binding = self.binding(&end.arguments).digest();
+        let seal = &self.dispatcher.settings.seal;
+        let state = seal.seal(&binding, &end.journal.write(), seal::now());
+        let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
+        let (size, most) = (state.len(), limits.request_state);
+        if size > most {
+            let text = format!(
+                "what this call has to remember between two rounds takes {size} characters; at most {most} can be sent"
+            );
+            return self.write_failure(ToolError::shown(text), out);
+        }
+        let asked = end.open.iter();
+        let asked = asked.map(|open| (open.place.key.as_str(), open.method, &open.params));
+        encode::input_required(out, self.reply(), asked, &state);
+        Ok(())
+    }
+
+    /// What the state of this call is bound to.
+    pub(super) fn binding<'a>(&'a self, arguments: &'a str) -> Binding<'a> {
+        let (method, name) = match &self.target {
+            Target::Tool(entry) => ("tools/call", &*entry.tool.name),
+            Target::Prompt(entry) => ("prompts/get", &*entry.prompt.name),
+            Target::Resource { uri, .. } => ("resources/read", uri.as_str()),
+            Target::Completion { .. } | Target::List(_) => ("", ""),
+        };
+        Binding {
+            server: &self.dispatcher.identity().implementation().name,
+            principal: "",
+            method,
+            name,
+            arguments,
         }
     }
 
@@ -226,7 +273,7 @@ impl Finish {
     }
 
     /// What was called, for the log.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         match &self.target {
             Target::Resource { uri, .. } => uri,
             Target::Completion { .. } => "a completer",

@@ -4,16 +4,21 @@
 //! for the rest. Whoever drives a channel starts calls, polls them, and writes what they come to. User code runs inside
 //! [`Prepared::start`] and inside polls of [`RunningCall`], which contain its panics.
 
+mod ask;
 mod call;
 mod decide;
 mod dispatcher;
 mod finish;
+mod journal;
 mod legacy;
 mod modern;
 mod notices;
+mod pending;
 mod prepared;
 mod rate;
 mod request;
+mod rounds;
+pub(crate) mod seal;
 mod session;
 mod stream;
 

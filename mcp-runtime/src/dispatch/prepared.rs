@@ -1,20 +1,25 @@
 //! The methods both eras have: lists are answered at once, the rest becomes a call of user code.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Context, List, Outbound, RequestContext};
+use crate::context::{Asking, Context, List, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
+use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
 use crate::dispatch::decide::Answer;
 use crate::dispatch::finish::{Finish, Outcome, Target};
-use crate::dispatch::request::Request;
-use crate::dispatch::session::Session;
+use crate::dispatch::journal::{Journal, Responses};
+use crate::dispatch::request::{Caller, Request};
+use crate::dispatch::rounds::Round;
+use crate::dispatch::seal::{self, Refused};
+use crate::dispatch::session::{CompletionBudget, Session};
 use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
 use crate::handler::call::{Blocking, Refusal, Running, Success};
 use crate::handler::definition::ClientFeature;
@@ -53,6 +58,8 @@ enum Work<'m> {
         completer: Completing,
         partial: String,
         earlier: Option<String>,
+        /// Charged when the call starts: a request that waited is decided on more than once.
+        budget: Arc<CompletionBudget>,
     },
     List(Listing),
 }
@@ -182,9 +189,6 @@ impl Dispatcher {
         snapshot: &Snapshot,
         session: &Session,
     ) -> Result<Work<'m>, ErrorObject> {
-        if !session.may_complete() {
-            return Err(errors::too_many("completions", Duration::from_millis(100)));
-        }
         let reference = member::<CompletionReference>(request, Member::Ref)?;
         let argument = member::<Argument>(request, Member::Argument)?;
         if argument.value.len() > self.limits().completion_input {
@@ -204,6 +208,7 @@ impl Dispatcher {
             completer,
             partial: argument.value,
             earlier,
+            budget: Arc::clone(&session.completions),
         })
     }
 }
@@ -267,8 +272,7 @@ fn member<T: serde::de::DeserializeOwned>(
         .get(member)
         .filter(|json| json.starts_with('{'));
     let json = json.ok_or_else(|| errors::invalid_member(name, "an object"))?;
-    serde_json::from_str(json)
-        .map_err(|error| ErrorObject::invalid_params(format!("`{name}` is not valid: {error}")))
+    serde_json::from_str(json).map_err(|error| errors::invalid(name, &error))
 }
 
 impl Prepared<'_> {
@@ -304,29 +308,45 @@ impl Prepared<'_> {
             version: request.version,
             target: work.target(&dispatcher),
         };
+        let arguments = work.arguments();
+        let resumed = match resume(&finish, &request, arguments) {
+            Ok(resumed) => Cell::new(Some(resumed)),
+            Err(error) => {
+                let refusal = Refusal::Error(ToolError::protocol(error));
+                return Started::Done(finish.with(Outcome::Refused(refusal)));
+            }
+        };
         let made = OnceCell::new();
         let context = || {
-            made.get_or_init(|| make_context(&dispatcher, &request, &logs, sink))
-                .0
-                .clone()
+            made.get_or_init(|| {
+                let asking =
+                    arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
+                make_context(&dispatcher, &request, &logs, sink, asking)
+            })
+            .context
+            .clone()
         };
         if crate::context::current::is_forwarding() {
             context();
         }
-        let stream = made
-            .get()
-            .map(|(_, stream): &(Context, Arc<CallStream>)| stream);
+        let stream = made.get().map(|made: &Made| &made.stream);
         let started = run(stream, || work.start(&context));
-        let (context, stream) = made.into_inner().unzip();
-        let mut scope = Scope { context, stream };
+        let mut scope = made.into_inner().map_or_else(Scope::default, |made| Scope {
+            context: Some(made.context),
+            stream: Some(made.stream),
+            asks: Some(made.asks),
+        });
         let outcome = match started {
             Ok(Ok(registry::Started::Running(future))) => {
                 return Started::Running(RunningCall::new(future, finish, scope, limit));
             }
-            Ok(Ok(registry::Started::Blocking(work))) => {
-                let future = on_a_thread(&dispatcher, work);
-                return Started::Running(RunningCall::new(future, finish, scope, limit));
-            }
+            Ok(Ok(registry::Started::Blocking(work))) => match on_a_thread(&dispatcher, work) {
+                Ok((future, placed)) => {
+                    let call = RunningCall::new(future, finish, scope, limit);
+                    return Started::Running(call.counting_from(placed));
+                }
+                Err(error) => Outcome::Refused(error.into()),
+            },
             Ok(Ok(registry::Started::Done(output))) => Outcome::Output(output),
             Ok(Err(refusal)) => Outcome::Refused(refusal),
             Err(panic) => Outcome::Panicked(panic),
@@ -336,12 +356,21 @@ impl Prepared<'_> {
     }
 }
 
-impl Work<'_> {
+impl<'m> Work<'m> {
     fn timeout(&self) -> Option<Duration> {
         match self {
             Self::Tool { entry, .. } => entry.timeout,
             Self::Prompt { entry, .. } => entry.timeout,
             Self::Read { readable, .. } => readable.timeout(),
+            Self::Complete { .. } | Self::List(_) => None,
+        }
+    }
+
+    /// The arguments, if what is called may ask the client.
+    fn arguments(&self) -> Option<&'m str> {
+        match self {
+            Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
+            Self::Read { .. } => Some("{}"),
             Self::Complete { .. } | Self::List(_) => None,
         }
     }
@@ -371,7 +400,14 @@ impl Work<'_> {
                 completer,
                 partial,
                 earlier,
-            } => completer.start(&partial, earlier.as_deref(), context),
+                budget,
+            } => {
+                if !budget.take() {
+                    let error = errors::too_many("completions", Duration::from_millis(100));
+                    return Err(ToolError::protocol(error).into());
+                }
+                completer.start(&partial, earlier.as_deref(), context)
+            }
             Self::List(listing) => {
                 let members = listing.start(context());
                 Ok(registry::Started::Running(Box::pin(async move {
@@ -382,15 +418,88 @@ impl Work<'_> {
     }
 }
 
-/// Makes the context of a call, when its handler first asks for one.
+/// What came with a request that goes on with an earlier one: what the call remembers, and answers to nothing it remembers.
+type Resumed = (Journal, Responses);
+
+/// Reads the state and the answers of a modern request. A state that is there must be ours, whether or not it is needed.
+fn resume(
+    finish: &Finish,
+    request: &Request<'_>,
+    arguments: Option<&str>,
+) -> Result<Resumed, ErrorObject> {
+    let mut resumed = Resumed::default();
+    let Some(arguments) = arguments.filter(|_| request.version.era() == Era::Modern) else {
+        return Ok(resumed);
+    };
+    let (journal, responses) = &mut resumed;
+    if let Some(json) = request.params.get(Member::InputResponses) {
+        let given = Some(json).filter(|json| json.starts_with('{'));
+        let given = given.and_then(|json| serde_json::from_str(json).ok());
+        let name = Member::InputResponses.as_str();
+        *responses = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
+    }
+    if request.params.get(Member::RequestState).is_some() {
+        let limits = finish.dispatcher.limits();
+        let state = request.string(Member::RequestState, limits.request_state)?;
+        let binding = finish.binding(arguments).digest();
+        let sealed = finish
+            .dispatcher
+            .settings
+            .seal
+            .open(&binding, &state, seal::now());
+        let sealed = sealed.map_err(|refused| {
+            tracing::warn!(
+                ?refused,
+                called = finish.name(),
+                "a `requestState` was refused"
+            );
+            refused.into_error()
+        })?;
+        *journal = Journal::read(&sealed).ok_or_else(|| Refused::Malformed.into_error())?;
+        journal.enter(responses);
+        // Only what was asked is answered.
+        responses.clear();
+    }
+    Ok(resumed)
+}
+
+/// What is made for a handler that takes a context.
+struct Made {
+    context: Context,
+    stream: Arc<CallStream>,
+    asks: Arc<Asks>,
+}
+
+/// Makes the context of a call, when its handler first asks for one. `asking` is there if the call may ask the client.
 fn make_context(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'_>,
     logs: &Arc<LogBudget>,
     sink: &dyn Fn() -> Arc<dyn Sink>,
-) -> (Context, Arc<CallStream>) {
+    asking: Option<(&str, Resumed)>,
+) -> Made {
+    let sink = sink();
+    // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
+    let capabilities = request.caller.capabilities().unwrap_or_default();
+    let way = match (asking, &request.caller) {
+        (None, _) => Way::None,
+        (Some(_), Caller::Legacy(client)) => Way::Requests {
+            pending: Arc::clone(&client.pending),
+            sink: Arc::clone(&sink),
+            waiting: Mutex::default(),
+        },
+        (Some((arguments, (journal, responses))), Caller::Modern(_)) => {
+            Way::Rounds(Round::new(journal, responses, arguments))
+        }
+    };
+    let asks = Arc::new(Asks::new(
+        dispatcher,
+        request.version,
+        Arc::clone(&capabilities),
+        way,
+    ));
     let stream = Arc::new(CallStream {
-        sink: sink(),
+        sink,
         version: request.version,
         token: request.progress_token().map(Into::into),
         level: if dispatcher.settings.logging {
@@ -403,23 +512,35 @@ fn make_context(
     });
     let context = Context::new(RequestContext {
         client: request.caller.info(),
-        // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-        capabilities: request.caller.capabilities().unwrap_or_default(),
+        capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,
+        asking: Arc::clone(&asks) as Arc<dyn Asking>,
         cancelled: CancellationToken::new(),
         states: Arc::clone(&dispatcher.settings.states),
         server: dispatcher.handle(),
     });
-    (context, stream)
+    Made {
+        context,
+        stream,
+        asks,
+    }
 }
 
-/// Runs work that blocks on a thread made for that, when there is a place. A thread cannot be cancelled: work that was
-/// given up runs to its end and keeps its place until then.
-fn on_a_thread(dispatcher: &Dispatcher, work: Blocking) -> Running {
+/// Runs work that blocks on a thread made for that, when there is a place; also says when it got one. A thread cannot be
+/// cancelled: work that was given up runs to its end and keeps its place until then.
+fn on_a_thread(
+    dispatcher: &Dispatcher,
+    work: Blocking,
+) -> Result<(Running, Arc<AtomicBool>), ToolError> {
+    let waiting = Waiting::enter(&dispatcher.blocked, dispatcher.limits().blocking_queued)?;
+    let placed = Arc::new(AtomicBool::new(false));
+    let got = Arc::clone(&placed);
     let places = Arc::clone(&dispatcher.blocking);
-    Box::pin(async move {
+    let future = Box::pin(async move {
         let place = places.acquire_owned().await.map_err(ToolError::from)?;
+        drop(waiting);
+        got.store(true, Ordering::Relaxed);
         let work = move || {
             let output = work();
             drop(place);
@@ -433,5 +554,26 @@ fn on_a_thread(dispatcher: &Dispatcher, work: Blocking) -> Running {
                 Err(error) => Err(ToolError::from(error)),
             },
         }
-    })
+    });
+    Ok((future, placed))
+}
+
+/// One that waits for a place among the threads that may block.
+struct Waiting(Arc<AtomicUsize>);
+
+impl Waiting {
+    fn enter(waiting: &Arc<AtomicUsize>, most: usize) -> Result<Self, ToolError> {
+        let entered = Self(Arc::clone(waiting));
+        if waiting.fetch_add(1, Ordering::Relaxed) >= most.max(1) {
+            let error = errors::too_many("calls that block a thread", Duration::from_secs(1));
+            return Err(ToolError::protocol(error));
+        }
+        Ok(entered)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }

@@ -8,12 +8,13 @@ use std::time::Instant;
 
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
+use crate::dispatch::pending::Pending;
 use crate::dispatch::rate::Bucket;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
-use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, Filter, Reply};
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::protocol::{InitializeParams, ProtocolVersion};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities};
 
 /// The state of one multiplexed channel.
 pub(crate) struct Session {
@@ -22,7 +23,7 @@ pub(crate) struct Session {
     pub(super) legacy: Option<Legacy>,
     pub(super) listens: Vec<Listen>,
     pub(super) logs: Arc<LogBudget>,
-    pub(super) completions: Mutex<Bucket>,
+    pub(super) completions: Arc<CompletionBudget>,
 }
 
 /// What a handshake agreed on.
@@ -40,6 +41,23 @@ pub(super) struct LegacyClient {
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) info: Option<Arc<Implementation>>,
     pub(super) level: Arc<AtomicU8>,
+    /// What it was asked and has not answered.
+    pub(super) pending: Arc<Pending>,
+}
+
+/// How many completions a session may still ask for.
+pub(super) struct CompletionBudget(Mutex<Bucket>);
+
+impl CompletionBudget {
+    fn new(rate: u32) -> Self {
+        Self(Mutex::new(Bucket::new(rate, rate.saturating_mul(2))))
+    }
+
+    /// Takes one, if there is one.
+    pub(super) fn take(&self) -> bool {
+        let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.take(Instant::now())
+    }
 }
 
 /// An open `subscriptions/listen` request.
@@ -58,10 +76,7 @@ impl Session {
             legacy: None,
             listens: Vec::new(),
             logs: Arc::new(LogBudget::new(limits.logs)),
-            completions: Mutex::new(Bucket::new(
-                limits.completions,
-                limits.completions.saturating_mul(2),
-            )),
+            completions: Arc::new(CompletionBudget::new(limits.completions)),
         }
     }
 
@@ -81,11 +96,12 @@ impl Session {
     /// Writes change notices, a line each, until `out` holds `room` bytes. Says whether there are no more.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
-        legacy.is_none_or(|legacy| legacy.mailbox.drain(out, room, None))
-            && self
-                .listens
-                .iter()
-                .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
+        legacy.is_none_or(|legacy| {
+            legacy.client.pending.drain(out, room) && legacy.mailbox.drain(out, room, None)
+        }) && self
+            .listens
+            .iter()
+            .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
     }
 
     /// Ends the listen request of this id, without an answer; `false` if there is none.
@@ -109,8 +125,11 @@ impl Session {
         }
     }
 
-    /// Ends all listen requests, with an answer, a line each.
+    /// Ends all listen requests, with an answer, a line each; and our own requests, because nobody will answer them.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+        if let Some(legacy) = &self.legacy {
+            legacy.client.pending.close();
+        }
         for listen in self.listens.drain(..) {
             let identity = self.dispatcher.identity();
             encode::listen_result(
@@ -127,34 +146,29 @@ impl Session {
         }
     }
 
-    pub(super) fn may_complete(&self) -> bool {
-        self.completions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(Instant::now())
-    }
-
-    pub(super) fn begin(
-        &mut self,
-        version: ProtocolVersion,
-        capabilities: ClientCapabilities,
-        info: Implementation,
-    ) {
-        let everything = Filter {
-            tools: true,
-            prompts: true,
-            resources: true,
+    /// Remembers what a handshake agreed on. The client hears of what it was offered, and of nothing else.
+    pub(super) fn begin(&mut self, params: InitializeParams, offered: &ServerCapabilities) {
+        let InitializeParams {
+            version,
+            capabilities,
+            client_info: info,
+        } = params;
+        let offered = Filter {
+            tools: offered.tools.is_some(),
+            prompts: offered.prompts.is_some(),
+            resources: offered.resources.is_some(),
             uris: Vec::new(),
         };
         let mailbox = self
             .dispatcher
             .notices()
-            .listen(everything, Arc::clone(&self.wake));
+            .listen(offered, Arc::clone(&self.wake));
         let client = LegacyClient {
             version,
             capabilities: Arc::new(capabilities),
             info: Some(Arc::new(info)),
             level: Arc::new(AtomicU8::new(LoggingLevel::Info as u8)),
+            pending: Arc::new(Pending::new(Arc::clone(&self.wake))),
         };
         self.legacy = Some(Legacy {
             client: Arc::new(client),

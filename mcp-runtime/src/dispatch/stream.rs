@@ -67,6 +67,12 @@ impl LogBudget {
         *dropped = dropped.saturating_add(1);
         None
     }
+
+    /// Counts a message that could not be sent.
+    fn lost(&self) {
+        let (_, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *dropped = dropped.saturating_add(1);
+    }
 }
 
 impl CallStream {
@@ -79,8 +85,11 @@ impl CallStream {
         reports.over = true;
     }
 
-    fn send_progress(&self, progress: &Progress) {
-        let Some(token) = &self.token else { return };
+    /// Whether the message was taken.
+    fn send_progress(&self, progress: &Progress) -> bool {
+        let Some(token) = &self.token else {
+            return false;
+        };
         let mut message = Vec::with_capacity(128);
         let text = progress.message.as_deref();
         encode::progress(
@@ -91,7 +100,7 @@ impl CallStream {
             progress.total,
             text,
         );
-        self.sink.send(&message);
+        self.sink.send(&message)
     }
 
     fn reports(&self) -> std::sync::MutexGuard<'_, Reports> {
@@ -110,12 +119,8 @@ impl Outbound for CallStream {
             return;
         }
         reports.last = Some(progress.progress);
-        if reports.bucket.take(Instant::now()) {
-            reports.held = None;
-            self.send_progress(progress);
-        } else {
-            reports.held = Some(progress.clone());
-        }
+        let sent = reports.bucket.take(Instant::now()) && self.send_progress(progress);
+        reports.held = (!sent).then(|| progress.clone());
     }
 
     fn logs(&self, level: LoggingLevel) -> bool {
@@ -143,6 +148,8 @@ impl Outbound for CallStream {
             message.clear();
         }
         encode::log(&mut message, level, logger, data);
-        self.sink.send(&message);
+        if !self.sink.send(&message) {
+            self.logs.lost();
+        }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod constraint;
 pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
+pub mod form;
 pub(crate) mod listing;
 pub(crate) mod output;
 pub(crate) mod parameter;

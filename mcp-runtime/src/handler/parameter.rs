@@ -31,7 +31,8 @@ pub enum Injected {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
-    note = "argument: derive `serde::Deserialize` and `schemars::JsonSchema` on the type; shared state: take `State<…>`; anything else: implement `FromContext`"
+    note = "argument: put `#[data]` on the type (or derive `serde::Deserialize` and `schemars::JsonSchema`)",
+    note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {
     /// Whether it comes from the context.

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::context::AskError;
 use crate::jsonrpc::ErrorObject;
 
 /// The result of a handler. Any error turns into [`ToolError`] with `?`.
@@ -14,8 +15,11 @@ pub type Result<T, E = ToolError> = std::result::Result<T, E>;
 /// | made by | the client sees |
 /// |---|---|
 /// | [`bail!`](crate::bail), [`ToolError::shown`], [`ResultExt::shown`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
+/// | `?` on an [`AskError`] | why the client gave no answer; error -32021 if it cannot be asked (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is in the log under the same id |
 /// | [`ToolError::protocol`] | that JSON-RPC error |
+///
+/// So what a handler returns as `anyhow::Result` is hidden from the model, and `.shown()?` and `bail!` of this crate are shown.
 ///
 /// It is not itself a [`std::error::Error`]: that is what lets `?` convert every error type into it.
 pub struct ToolError(pub(crate) Repr);
@@ -82,6 +86,12 @@ where
         if let Some(text) = any.downcast_ref::<&'static str>() {
             return Self::shown(text);
         }
+        if let Some(error) = any.downcast_ref::<AskError>() {
+            return match error.protocol() {
+                Some(error) => Self::protocol(error.clone()),
+                None => Self::shown(error),
+            };
+        }
         Self::opaque(error)
     }
 }
@@ -113,13 +123,13 @@ pub trait ResultExt<T> {
     ///
     /// # Errors
     ///
-    /// The error of `self`, as its `Display` text.
+    /// The error of `self`, as its `Display` text in the alternate form: that of `anyhow::Error` includes the causes.
     fn shown(self) -> Result<T>;
 }
 
 impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
     fn shown(self) -> Result<T> {
-        self.map_err(ToolError::shown)
+        self.map_err(|error| ToolError::shown(format_args!("{error:#}")))
     }
 }
 
@@ -139,4 +149,20 @@ macro_rules! bail {
     ($($message:tt)+) => {
         return ::core::result::Result::Err($crate::ToolError::shown(::core::format_args!($($message)+)))
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::{Repr, ResultExt as _};
+
+    #[test]
+    fn what_is_shown_of_an_error_with_causes_includes_them() {
+        let error = Err::<(), _>(std::io::Error::other("disk full"))
+            .context("cannot save")
+            .shown()
+            .unwrap_err();
+        assert!(matches!(error.0, Repr::Shown(text) if text == "cannot save: disk full"));
+    }
 }

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::jsonrpc::{ErrorObject, RequestId, write_string};
 use crate::protocol::shape::Shape as _;
@@ -294,7 +295,42 @@ pub(crate) fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &Re
         subscription_meta(out, subscription);
     });
 }
-/// Says that the server ended the listen request of this id; stdio only.
+/// A request of our own, legacy era only.
+pub(crate) fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_json().as_bytes());
+    string(out, "method", method);
+    if params.as_object().is_none_or(|params| !params.is_empty()) {
+        name(out, "params");
+        json(out, params);
+    }
+    out.push(b'}');
+}
+/// What the client is asked before a call can go on: questions by key, and what the call remembers. Modern era only.
+pub(crate) fn input_required<'a>(
+    out: &mut Vec<u8>,
+    reply: Reply<'_>,
+    questions: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
+    state: &str,
+) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(reply.id.as_json().as_bytes());
+    out.extend_from_slice(b",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{");
+    for (key, method, params) in questions {
+        comma(out);
+        write_string(out, key);
+        out.extend_from_slice(b":{\"method\":");
+        write_string(out, method);
+        name(out, "params");
+        json(out, params);
+        out.push(b'}');
+    }
+    out.push(b'}');
+    string(out, "requestState", state);
+    result_meta(out, reply, None, false);
+    out.extend_from_slice(b"}}");
+}
+/// Says that the server ended the listen request of this id (stdio only), or gave up a request of its own.
 pub(crate) fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     notification(out, "notifications/cancelled", |out| {
         name(out, "requestId");

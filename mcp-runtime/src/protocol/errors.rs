@@ -107,6 +107,12 @@ pub(crate) fn invalid_member(name: &str, expected: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("`{name}` must be {expected}"))
 }
 
+/// A member of `params` cannot be read.
+pub(crate) fn invalid(name: &str, error: &serde_json::Error) -> ErrorObject {
+    let problem = error.to_string();
+    ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
+}
+
 pub(crate) fn invalid_cursor() -> ErrorObject {
     ErrorObject::invalid_params("the cursor is not one of this list; start again without one")
 }

@@ -4,6 +4,7 @@ pub(crate) mod claim;
 pub(crate) mod encode;
 pub(crate) mod errors;
 mod handshake;
+pub(crate) mod input;
 mod meta;
 mod method;
 mod requirements;

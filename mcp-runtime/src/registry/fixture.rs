@@ -1,10 +1,11 @@
 //! What tests of the registry share.
 
 use std::sync::Arc;
+use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    Change, Context, Control, Edit, List, Outbound, Progress, RequestContext, ServerHandle, States,
-    Step,
+    AskError, Asking, CallId, Change, Context, Control, Edit, List, OnceStore, Outbound, Place,
+    Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
@@ -12,7 +13,9 @@ use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::ToolError;
 use crate::protocol::ProtocolVersion;
 use crate::registry::{Page, Registry, Snapshot, Sources};
-use crate::types::{ClientCapabilities, LoggingLevel, ReadResourceResult};
+use crate::types::{
+    ClientCapabilities, ClientFeature, InputRequest, LoggingLevel, ReadResourceResult,
+};
 
 pub(super) const MODERN: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
@@ -37,6 +40,36 @@ impl Control for Nobody {
     fn shut_down(&self) {}
 }
 
+/// Nothing here asks anything.
+impl Asking for Nobody {
+    fn can(&self, _: ClientFeature) -> bool {
+        false
+    }
+    fn place(&self, _: &InputRequest) -> Place {
+        unreachable!()
+    }
+    fn key(&self, _: &str) -> String {
+        unreachable!()
+    }
+    fn poll(&self, _: &mut Question, _: &mut Task<'_>) -> Poll<Result<Box<str>, AskError>> {
+        unreachable!()
+    }
+    fn reject(&self, _: &mut Question, _: String) -> Result<(), AskError> {
+        unreachable!()
+    }
+    fn withdraw(&self, _: &mut Question) {}
+    fn call_id(&self) -> CallId {
+        unreachable!()
+    }
+    fn begin_once(&self, _: &str) -> Result<Option<Box<str>>, AskError> {
+        unreachable!()
+    }
+    fn end_once(&self, _: &str, _: Option<&str>) {}
+    fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
+        None
+    }
+}
+
 pub(super) fn context() -> Context {
     Context::new(RequestContext {
         client: None,
@@ -46,6 +79,7 @@ pub(super) fn context() -> Context {
         cancelled: tokio_util::sync::CancellationToken::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(Nobody)),
+        asking: Arc::new(Nobody),
     })
 }
 

@@ -4,9 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Control, List, ServerHandle, States};
+use crate::context::{Control, List, OnceStore, ServerHandle, States};
+use crate::dispatch::seal::Seal;
+#[cfg(feature = "sealing")]
+use crate::dispatch::seal::StateKey;
 use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
@@ -46,6 +49,11 @@ pub struct Server {
     logging: bool,
     argument_errors: bool,
     cache: CacheHints,
+    #[cfg(feature = "sealing")]
+    state_keys: Vec<StateKey>,
+    /// What is wrong with the settings so far.
+    faults: Vec<String>,
+    once_store: Option<Arc<dyn OnceStore>>,
     #[cfg(feature = "http")]
     pub(super) http: crate::transport::HttpOptions,
     shared: Arc<Shared>,
@@ -102,6 +110,10 @@ impl Server {
             logging: true,
             argument_errors: false,
             cache: CacheHints::default(),
+            #[cfg(feature = "sealing")]
+            state_keys: Vec::new(),
+            faults: Vec::new(),
+            once_store: None,
             #[cfg(feature = "http")]
             http: crate::transport::HttpOptions::new(),
             shared: Arc::default(),
@@ -151,7 +163,8 @@ impl Server {
         self
     }
 
-    /// Serves the methods of `value`: those of its `#[server]` blocks.
+    /// Serves the methods of `value`: those of its `#[server]` blocks. Unless [`only`](Self::only) or
+    /// [`group`](Self::group) choose what is served, methods without a value are an error at start-up.
     pub fn handlers<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.receivers.push(Receiver::new(Arc::new(value)));
         self
@@ -159,7 +172,14 @@ impl Server {
 
     /// Serves these functions, rather than all that are linked in. Together with [`group`](Self::group), both.
     ///
-    /// A function that is not annotated is an error at start-up.
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # #[tool] fn add() {}
+    /// # #[prompt] fn greet() -> &'static str { "" }
+    /// let server = new_server!().only([tool(add), prompt(greet)]);
+    /// ```
+    ///
+    /// A function that is not annotated, or not as what it is chosen for, is an error at start-up.
     pub fn only(mut self, functions: impl IntoIterator<Item = Selected>) -> Self {
         self.selected.get_or_insert_default().extend(functions);
         self
@@ -232,6 +252,44 @@ impl Server {
         self
     }
 
+    /// The keys that seal what a call remembers between two rounds: the first one seals, all open. Replaces those before.
+    ///
+    /// Without keys there is one of this process: a call cannot go on at another instance, or after a restart. To change
+    /// keys, put the new one first, and leave the old one out after [`Limits::state_time`].
+    #[cfg(feature = "sealing")]
+    pub fn state_keys(mut self, keys: impl IntoIterator<Item = StateKey>) -> Self {
+        self.state_keys = keys.into_iter().collect();
+        self
+    }
+
+    /// The keys that seal what a call remembers, from an environment variable: separated by commas, the one that seals
+    /// first, each as [`StateKey::parse`] reads it.
+    ///
+    /// A variable that is missing or holds anything else is an error at start-up.
+    #[cfg(feature = "sealing")]
+    pub fn state_keys_from_env(mut self, variable: &str) -> Self {
+        let text = std::env::var(variable).unwrap_or_default();
+        let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
+        match keys.map(StateKey::parse).collect::<Option<Vec<_>>>() {
+            Some(keys) if !keys.is_empty() => self.state_keys = keys,
+            Some(_) => self.faults.push(format!(
+                "the environment variable `{variable}` holds no keys; `openssl rand -base64 32` makes one"
+            )),
+            None => self.faults.push(format!(
+                "the environment variable `{variable}` holds a key that is not 32 bytes in base64 or hexadecimal; \
+                 `openssl rand -base64 32` makes one"
+            )),
+        }
+        self
+    }
+
+    /// Remembers what [`Context::once`](crate::Context::once) did, so that it is done at most once also when a client sends
+    /// a round of a call again. [`MemoryStore`](crate::MemoryStore) is enough for a server of one instance.
+    pub fn once_store(mut self, store: impl OnceStore) -> Self {
+        self.once_store = Some(Arc::new(store));
+        self
+    }
+
     /// A handle to the server, for background tasks: change notices, what is registered, stopping it.
     ///
     /// Starting a server consumes it, so take the handle before. What is registered through it before the start is there
@@ -249,6 +307,11 @@ impl Server {
 
     /// Checks everything and makes the server ready for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<Shared>), Error> {
+        let mut faults = self.faults;
+        faults.extend(self.limits.faults());
+        if !faults.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
+        }
         let states = Arc::new(self.states);
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
@@ -259,12 +322,18 @@ impl Server {
             offered: self.offered,
             page_size: self.page_size,
         })?);
-        self.shared.attach(&registry);
+        self.shared.attach(&registry)?;
+        #[cfg(feature = "sealing")]
+        let seal = Seal::new(&self.state_keys, self.limits.state_time);
+        #[cfg(not(feature = "sealing"))]
+        let seal = Seal::new(self.limits.state_time);
         let settings = Settings {
             identity: Identity::new(self.identity),
             instructions: self.instructions,
             limits: self.limits,
             states,
+            seal,
+            once_store: self.once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,
             cache: self.cache,

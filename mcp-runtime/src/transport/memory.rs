@@ -26,6 +26,6 @@ impl Transport for Memory {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         self.0
             .take()
-            .map(|stream| Ok(Connection::from_stream(stream)))
+            .map(|stream| Ok(Connection::from_stream(stream).forgiving()))
     }
 }

@@ -67,9 +67,15 @@ pub trait Transport: Send + 'static {
 }
 
 /// Bytes from and to one client.
+///
+/// A connection ends at the first line that is not JSON, and at once if its first byte cannot begin a message: a web page
+/// can make a browser send a request to any port of its machine, and every line of that request would be looked at. Only
+/// standard input and [`memory`], which no web page reaches, answer such a line and go on.
 pub struct Connection {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Goes on after lines that are not JSON.
+    forgiving: bool,
 }
 
 impl Connection {
@@ -81,6 +87,7 @@ impl Connection {
         Self {
             reader: Box::new(reader),
             writer: Box::new(writer),
+            forgiving: false,
         }
     }
 
@@ -88,6 +95,14 @@ impl Connection {
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self::new(reader, writer)
+    }
+
+    /// For clients that no web page can pretend to be: lines that are not JSON are answered.
+    fn forgiving(self) -> Self {
+        Self {
+            forgiving: true,
+            ..self
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 ///
-/// If no client can be accepted any more, or if the last connection of the transport failed.
+/// If no client can be accepted any more, or if the only connection of a transport failed.
 pub(crate) async fn serve<P: Peer, T: Transport>(
     mut transport: T,
     dispatcher: Arc<P>,
@@ -33,6 +33,7 @@ pub(crate) async fn serve<P: Peer, T: Transport>(
     let mut connections = JoinSet::new();
     let mut accepted = 0_u64;
     let mut failure = None;
+    let mut ended_by_itself = false;
     let mut accepting = Ok(());
     loop {
         tokio::select! {
@@ -40,11 +41,14 @@ pub(crate) async fn serve<P: Peer, T: Transport>(
             () = shutdown.cancelled() => break,
             Some(ended) = connections.join_next() => failure = note(ended).or(failure),
             connection = transport.accept(), if connections.len() < most => match connection {
-                None => break,
-                Some(Ok(Connection { reader, writer })) => {
+                None => {
+                    ended_by_itself = true;
+                    break;
+                }
+                Some(Ok(connection)) => {
                     accepted = accepted.saturating_add(1);
                     let (peer, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waking()));
-                    connections.spawn(duplex::serve(peer, (reader, writer), waking, shutdown.clone()));
+                    connections.spawn(duplex::serve(peer, connection, waking, shutdown.clone()));
                 }
                 Some(Err(error)) if is_passing(&error) => {
                     tracing::warn!(%error, "a client could not be accepted");
@@ -61,9 +65,9 @@ pub(crate) async fn serve<P: Peer, T: Transport>(
     while let Some(ended) = connections.join_next().await {
         failure = note(ended).or(failure);
     }
-    // Among several clients, one whose connection fails is no reason to fail.
+    // A client whose connection fails is a reason to fail only if there never could be another one.
     match failure {
-        Some(error) if accepting.is_ok() && accepted == 1 => Err(error.into()),
+        Some(error) if ended_by_itself && accepted == 1 => Err(error.into()),
         _ => Ok(accepting?),
     }
 }
@@ -75,8 +79,10 @@ pub(crate) async fn serve_until_signal<P: Peer, T: Transport>(
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
     tokio::select! {
-        served = serve(transport, dispatcher, shutdown.clone()) => served,
-        error = signals::listen(shutdown) => Err(error.into()),
+        // First, so that a signal that follows the first answer finds somebody who listens.
+        biased;
+        error = signals::listen(shutdown.clone()) => Err(error.into()),
+        served = serve(transport, dispatcher, shutdown) => served,
     }
 }
 

@@ -10,6 +10,8 @@ mod capabilities;
 mod common;
 mod completion;
 mod content;
+mod form;
+mod input;
 mod logging;
 mod prompt;
 mod resource;
@@ -25,6 +27,12 @@ pub use completion::{Completion, CompletionReference};
 pub use content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
     TextContent,
+};
+pub(crate) use form::Input;
+pub use form::{Choice, Field, Form, Format};
+pub use input::{
+    CreateMessageResult, InputRequest, ModelPreferences, Root, Sample, SamplingContent,
+    SamplingMessage,
 };
 pub use logging::LoggingLevel;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};

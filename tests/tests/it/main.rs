@@ -10,6 +10,7 @@
     reason = "a test that goes wrong may panic, and handlers under test come in every shape"
 )]
 
+mod asking;
 mod bad_input;
 mod batches;
 mod cancellation;

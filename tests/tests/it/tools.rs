@@ -6,6 +6,26 @@ use tests::Revision;
 use crate::fixture;
 use crate::support::{client, connect};
 
+#[tokio::test]
+async fn a_misspelt_field_inside_of_an_argument_is_named() {
+    let mut client = client(Revision::E).await;
+    for (due, text) in [
+        (json!({"day": 1, "hour": 2}), "1 Some(2)"),
+        (
+            json!({"day": 1, "huor": 2}),
+            "/due: unknown property `huor`; did you mean `hour`?",
+        ),
+    ] {
+        let result = client
+            .ok(
+                "tools/call",
+                json!({"name": "due", "arguments": {"due": due}}),
+            )
+            .await;
+        assert_eq!(result["content"][0]["text"], text);
+    }
+}
+
 // Covers: TOOL-09, BASE-02, BASE-03, BASE-08
 #[tokio::test]
 async fn a_call_is_answered_under_its_id() {

@@ -2,13 +2,15 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
 use super::FAULTS;
 use super::evaluate::{Check, Seen};
-use super::explain::{Found, Place, bounded, missing, other, quote, unknown};
+use super::explain::{Found, Place, bounded, missing, other, quote, quote_name, unknown};
 use super::number::{canonical, compare, count, is_multiple};
+use crate::handler::suggest::closest;
 
 impl<'s> Check<'s> {
     pub(super) fn text(
@@ -162,11 +164,19 @@ impl<'s> Check<'s> {
             .filter_map(Value::as_str)
         {
             if !members.contains_key(name) {
-                other(
-                    found,
-                    place,
-                    missing("property", name, properties.and_then(|all| all.get(name))),
-                );
+                let mut message =
+                    missing("property", name, properties.and_then(|all| all.get(name)));
+                // Where unknown names are refused, they are named and come with a suggestion of their own.
+                let strangers = members
+                    .keys()
+                    .map(String::as_str)
+                    .filter(|member| properties.is_none_or(|all| !all.contains_key(*member)));
+                if additional != Some(&Value::Bool(false))
+                    && let Some(stranger) = closest(name, strangers)
+                {
+                    let _ = write!(message, "; is `{}` meant?", quote_name(stranger));
+                }
+                other(found, place, message);
             }
         }
         for (name, member) in members {

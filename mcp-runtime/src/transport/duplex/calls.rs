@@ -16,7 +16,12 @@ impl<P: Peer> Channel<P> {
     /// Handles a line.
     pub(super) fn handle(self: &Arc<Self>, me: u64, text: &[u8], scratch: &mut Vec<u8>) {
         match self.peer.parse(text) {
-            Err((id, error)) => self.answer_error(id.as_ref(), None, &error),
+            Err((id, error)) => {
+                self.answer_error(id.as_ref(), None, &error);
+                if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
+                    self.lock().distrust();
+                }
+            }
             Ok(Parsed::One(message)) => self.message(me, text, message, None, scratch),
             Ok(Parsed::Batch(elements)) => self.batch(me, &elements, scratch),
         }
@@ -82,7 +87,8 @@ impl<P: Peer> Channel<P> {
         batch: Option<u64>,
         scratch: &mut Vec<u8>,
     ) {
-        let id = P::request_id(&message);
+        let id = P::request_id(&message).map(RequestId::from_valid);
+        let id = id.as_ref();
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(id) = id {
@@ -92,7 +98,7 @@ impl<P: Peer> Channel<P> {
             if state.in_flight.holds(id) {
                 drop(guard);
                 let error = ErrorObject::invalid_request("a request of this id is still open");
-                return self.answer_error(Some(&RequestId::from_valid(id)), batch, &error);
+                return self.answer_error(Some(id), batch, &error);
             }
         }
         let verdict = if batch.is_some() {
@@ -132,7 +138,13 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    fn queue_or_refuse(&self, state: &mut State<P>, id: &str, batch: Option<u64>, text: &[u8]) {
+    fn queue_or_refuse(
+        &self,
+        state: &mut State<P>,
+        id: &RequestId,
+        batch: Option<u64>,
+        text: &[u8],
+    ) {
         let limits = self.peer.limits();
         let bytes = state.in_flight.queued_bytes().saturating_add(text.len());
         let fits = bytes <= limits.line || state.in_flight.queued() == 0;
@@ -142,13 +154,12 @@ impl<P: Peer> Channel<P> {
         }
         let error = errors::too_many("requests", RETRY_AFTER);
         let mut message = Vec::new();
-        let id = RequestId::from_valid(id);
-        self.peer.error(&mut message, Some(&id), &error);
+        self.peer.error(&mut message, Some(id), &error);
         state.deliver(batch, &message);
     }
 
     fn cancel(state: &mut State<P>, id: &RequestId) {
-        match state.in_flight.cancel(id.as_json()) {
+        match state.in_flight.cancel(id) {
             Some(removed) => {
                 state.deliver(removed.batch, &[]);
                 // Only marks the task: its future is dropped by the runtime, not here under the lock.
@@ -161,9 +172,9 @@ impl<P: Peer> Channel<P> {
     }
 }
 
-fn new_job<P: Peer>(state: &mut State<P>, id: &str, batch: Option<u64>, text: &[u8]) -> Job {
+fn new_job<P: Peer>(state: &mut State<P>, id: &RequestId, batch: Option<u64>, text: &[u8]) -> Job {
     Job {
-        id: id.into(),
+        id: id.clone(),
         serial: state.in_flight.admit(id, batch),
         text: text.into(),
     }

@@ -6,10 +6,12 @@ use std::collections::{HashMap, VecDeque};
 
 use tokio::task::AbortHandle;
 
+use crate::jsonrpc::RequestId;
+
 /// A call that waits for its turn, as the text it came in.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) id: Box<str>,
+    pub(super) id: RequestId,
     pub(super) serial: u64,
     pub(super) text: Box<[u8]>,
 }
@@ -26,7 +28,7 @@ struct Entry {
 /// A call inside its first poll. Nobody can take it back then, unless the lead was taken over.
 #[derive(Debug)]
 struct Polling {
-    id: String,
+    id: RequestId,
     serial: u64,
     cancelled: bool,
 }
@@ -43,10 +45,8 @@ struct Batch {
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     serials: u64,
-    calls: HashMap<Box<str>, Entry>,
+    calls: HashMap<RequestId, Entry>,
     polling: Vec<Polling>,
-    /// Kept to be used again.
-    spare: String,
     queue: VecDeque<Job>,
     queued_bytes: usize,
     batches: HashMap<u64, Batch>,
@@ -63,12 +63,12 @@ pub(super) struct Removed {
 
 impl InFlight {
     /// Whether a request of this id has no answer yet.
-    pub(super) fn holds(&self, id: &str) -> bool {
-        self.calls.contains_key(id) || self.polling.iter().any(|p| p.id == id && !p.cancelled)
+    pub(super) fn holds(&self, id: &RequestId) -> bool {
+        self.calls.contains_key(id) || self.polling.iter().any(|p| p.id == *id && !p.cancelled)
     }
 
     /// Whether this very call may still send something.
-    pub(super) fn is_live(&self, id: &str, serial: u64) -> bool {
+    pub(super) fn is_live(&self, id: &RequestId, serial: u64) -> bool {
         self.calls.get(id).is_some_and(|call| call.serial == serial)
             || self
                 .polling
@@ -82,13 +82,10 @@ impl InFlight {
     }
 
     /// Notes a call that is polled in place.
-    pub(super) fn enter(&mut self, id: &str) -> u64 {
+    pub(super) fn enter(&mut self, id: &RequestId) -> u64 {
         let serial = self.serial();
-        let mut text = std::mem::take(&mut self.spare);
-        text.clear();
-        text.push_str(id);
         self.polling.push(Polling {
-            id: text,
+            id: id.clone(),
             serial,
             cancelled: false,
         });
@@ -101,29 +98,28 @@ impl InFlight {
             return false;
         };
         let polling = self.polling.swap_remove(position);
-        self.spare = polling.id;
         !polling.cancelled
     }
 
     /// Notes a call that will have a task.
-    pub(super) fn admit(&mut self, id: &str, batch: Option<u64>) -> u64 {
+    pub(super) fn admit(&mut self, id: &RequestId, batch: Option<u64>) -> u64 {
         let serial = self.serial();
         self.admit_as(id, serial, batch);
         serial
     }
 
-    pub(super) fn admit_as(&mut self, id: &str, serial: u64, batch: Option<u64>) {
+    pub(super) fn admit_as(&mut self, id: &RequestId, serial: u64, batch: Option<u64>) {
         let entry = Entry {
             serial,
             batch,
             task: None,
         };
-        self.calls.insert(id.into(), entry);
+        self.calls.insert(id.clone(), entry);
     }
 
     /// Notes the task of a call; `false` if the call is over or was taken back.
     #[must_use]
-    pub(super) fn owns(&mut self, id: &str, serial: u64, task: AbortHandle) -> bool {
+    pub(super) fn owns(&mut self, id: &RequestId, serial: u64, task: AbortHandle) -> bool {
         match self.calls.get_mut(id) {
             Some(call) if call.serial == serial => {
                 call.task = Some(task);
@@ -134,12 +130,12 @@ impl InFlight {
     }
 
     /// The batch a call belongs to.
-    pub(super) fn batch_of(&self, id: &str) -> Option<u64> {
+    pub(super) fn batch_of(&self, id: &RequestId) -> Option<u64> {
         self.calls.get(id)?.batch
     }
 
     /// Takes out a call that has its answer.
-    pub(super) fn finish(&mut self, id: &str, serial: u64) -> Option<Removed> {
+    pub(super) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<Removed> {
         if self.calls.get(id)?.serial != serial {
             return None;
         }
@@ -148,7 +144,7 @@ impl InFlight {
     }
 
     /// Takes out a call that the client takes back, wherever it is.
-    pub(super) fn cancel(&mut self, id: &str) -> Option<Removed> {
+    pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Removed> {
         if let Some(Entry {
             serial,
             batch,
@@ -161,7 +157,7 @@ impl InFlight {
         let polling = self
             .polling
             .iter_mut()
-            .find(|p| p.id == id && !p.cancelled)?;
+            .find(|p| p.id == *id && !p.cancelled)?;
         polling.cancelled = true;
         Some(Removed {
             task: None,
@@ -170,7 +166,7 @@ impl InFlight {
     }
 
     /// Takes out everything.
-    pub(super) fn cancel_all(&mut self) -> Vec<(Box<str>, Removed)> {
+    pub(super) fn cancel_all(&mut self) -> Vec<(RequestId, Removed)> {
         self.queue.clear();
         self.queued_bytes = 0;
         let polling = self.polling.iter_mut().filter(|p| !p.cancelled).map(|p| {
@@ -179,7 +175,7 @@ impl InFlight {
                 task: None,
                 batch: None,
             };
-            (p.id.as_str().into(), removed)
+            (p.id.clone(), removed)
         });
         let calls = self.calls.drain().map(|(id, call)| {
             let removed = Removed {

@@ -77,6 +77,9 @@ impl<P: Peer> Channel<P> {
             }
             let reads = state.phase == Phase::Open && self.may_read(state);
             if reads {
+                if !self.forgiving && !state.lines.may_be_messages() {
+                    state.distrust();
+                }
                 if let Some(kind) = state.lines.next(line) {
                     return Step::Line(kind);
                 }

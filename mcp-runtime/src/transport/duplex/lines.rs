@@ -32,6 +32,8 @@ pub(super) struct Lines {
     /// Up to where no line end was found.
     searched: usize,
     limit: usize,
+    /// Something was read that may be a message.
+    begun: bool,
     /// Inside a line that is over the limit.
     discarding: bool,
     ended: bool,
@@ -44,6 +46,7 @@ impl Lines {
             start: 0,
             searched: 0,
             limit,
+            begun: false,
             discarding: false,
             ended: false,
         }
@@ -122,6 +125,25 @@ impl Lines {
             self.ended |= count == 0;
             Ok(())
         })
+    }
+
+    /// Whether what was read so far begins as a message does.
+    pub(super) fn may_be_messages(&mut self) -> bool {
+        if !self.begun {
+            let first = self.buffer.trim_ascii_start().first();
+            self.begun = matches!(first, Some(b'{' | b'['));
+            return self.begun || first.is_none();
+        }
+        true
+    }
+
+    /// No more input is wanted, nor what was read already.
+    pub(super) fn abandon(&mut self) {
+        self.buffer = Vec::new();
+        self.start = 0;
+        self.searched = 0;
+        self.discarding = false;
+        self.ended = true;
     }
 
     /// No more input will come, or be wanted.

@@ -30,7 +30,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::ErrorObject;
+use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
 use in_flight::{InFlight, Removed};
@@ -46,6 +47,8 @@ type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 /// A channel.
 struct Channel<P: Peer> {
     peer: Arc<P>,
+    /// Lines that are not JSON do not end the channel.
+    forgiving: bool,
     state: Mutex<State<P>>,
     runtime: Handle,
     watchdog: Arc<Waking>,
@@ -79,8 +82,8 @@ struct State<P: Peer> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Nothing is read any more; work may go on until then.
-    Draining(Instant),
+    /// Nothing is read any more; work may go on until then, or as long as it takes.
+    Draining(Option<Instant>),
     /// All work is done or dropped; bytes may leave until then.
     Flushing(Instant),
     Closed,
@@ -95,11 +98,11 @@ enum Phase {
 /// If reading or writing fails other than by the client going away, or if the client stops reading for too long.
 pub(super) async fn serve<P: Peer>(
     peer: Arc<P>,
-    streams: (Reader, Writer),
+    connection: Connection,
     watchdog: Arc<Waking>,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let channel = Channel::open(peer, streams, watchdog);
+    let channel = Channel::open(peer, connection, watchdog);
     let ends = End(Arc::clone(&channel));
     channel.watchdog.watch(Arc::downgrade(&channel) as _);
     channel.spawn_leader(0);
@@ -155,7 +158,12 @@ impl<P: Peer> Drop for End<P> {
 }
 
 impl<P: Peer> Channel<P> {
-    fn open(peer: Arc<P>, streams: (Reader, Writer), watchdog: Arc<Waking>) -> Arc<Self> {
+    fn open(peer: Arc<P>, connection: Connection, watchdog: Arc<Waking>) -> Arc<Self> {
+        let Connection {
+            reader,
+            writer,
+            forgiving,
+        } = connection;
         let notices = Arc::new(AtomicBool::new(false));
         let leader = Arc::new(AtomicWaker::new());
         let session = peer.open({
@@ -175,11 +183,12 @@ impl<P: Peer> Channel<P> {
             lines: Lines::new(peer.limits().line),
             in_flight: InFlight::default(),
             out: Outgoing::default(),
-            streams: Some(streams),
+            streams: Some((reader, writer)),
             failure: None,
         };
         Arc::new(Self {
             peer,
+            forgiving,
             state: Mutex::new(state),
             runtime: Handle::current(),
             watchdog,
@@ -217,14 +226,16 @@ impl<P: Peer> Channel<P> {
         let mut dropped = Vec::new();
         let clocks = {
             let mut state = self.lock();
-            if let Phase::Draining(deadline) = state.phase
+            if let Phase::Draining(Some(deadline)) = state.phase
                 && deadline <= now
             {
                 dropped = self.refuse_all(&mut state);
                 state.phase = Phase::Flushing(now + LAST_BYTES);
                 self.leader.wake();
             }
-            let blocked = state.out.blocked_since().map(|since| since + stalled);
+            let blocked = state.out.blocked_since();
+            // A time without end is no deadline.
+            let blocked = blocked.and_then(|since| since.checked_add(stalled));
             if blocked.is_some_and(|deadline| deadline <= now) {
                 let text = "the client does not read what it is sent";
                 state.fail(io::Error::new(io::ErrorKind::TimedOut, text));
@@ -236,7 +247,10 @@ impl<P: Peer> Channel<P> {
                 }
                 Phase::Closed => Clocks::Closed,
                 Phase::Open => Clocks::Next(blocked),
-                Phase::Draining(deadline) | Phase::Flushing(deadline) => {
+                Phase::Draining(deadline) => {
+                    Clocks::Next(deadline.into_iter().chain(blocked).min())
+                }
+                Phase::Flushing(deadline) => {
                     Clocks::Next(Some(blocked.map_or(deadline, |other| deadline.min(other))))
                 }
             }
@@ -258,7 +272,7 @@ impl<P: Peer> Channel<P> {
     }
 
     fn begin_drain(&self, state: &mut State<P>) {
-        state.phase = Phase::Draining(Instant::now() + self.peer.limits().drain);
+        state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
         P::end(&mut state.session, state.out.buffer());
         self.attention.notify_one();
     }
@@ -270,8 +284,7 @@ impl<P: Peer> Channel<P> {
         let mut message = Vec::new();
         for (id, removed) in &calls {
             message.clear();
-            let id = RequestId::from_valid(id);
-            self.peer.error(&mut message, Some(&id), &error);
+            self.peer.error(&mut message, Some(id), &error);
             state.deliver(removed.batch, &message);
         }
         calls.into_iter().map(|(_, removed)| removed).collect()
@@ -290,6 +303,13 @@ impl<P: Peer> State<P> {
                 }
             }
         }
+    }
+
+    /// Takes nothing more from a client that does not speak the protocol.
+    fn distrust(&mut self) {
+        let text = "the client sends what is not JSON";
+        self.failure = Some(io::Error::new(io::ErrorKind::InvalidData, text));
+        self.lines.abandon();
     }
 
     /// Ends the channel. A client that went away is no failure.

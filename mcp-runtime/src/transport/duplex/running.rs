@@ -27,7 +27,7 @@ impl<P: Peer> Channel<P> {
         self: &Arc<Self>,
         me: u64,
         call: P::Call<'_>,
-        id: &str,
+        id: &RequestId,
         serial: u64,
         scratch: &mut Vec<u8>,
     ) {
@@ -65,7 +65,7 @@ impl<P: Peer> Channel<P> {
             Outcome::Done if is_wanted => state.deliver(None, scratch),
             Outcome::Panicked if is_wanted => {
                 drop(state);
-                self.answer_error(Some(&RequestId::from_valid(id)), None, &panicked());
+                self.answer_error(Some(id), None, &panicked());
                 state = self.lock();
             }
             Outcome::Running(running) if is_wanted && state.phase != Phase::Closed => {
@@ -98,13 +98,13 @@ impl<P: Peer> Channel<P> {
     fn start(
         self: &Arc<Self>,
         call: P::Call<'_>,
-        id: &str,
+        id: &RequestId,
         serial: u64,
     ) -> Begun<P::Running, P::Finished> {
         P::start(call, &|| {
             Arc::new(CallSink {
                 channel: Arc::downgrade(self),
-                id: id.into(),
+                id: id.clone(),
                 serial,
             })
         })
@@ -118,11 +118,11 @@ impl<P: Peer> Channel<P> {
     fn spawn_running(
         self: &Arc<Self>,
         mut running: P::Running,
-        id: &str,
+        id: &RequestId,
         serial: u64,
         permit: Permit<P>,
     ) {
-        let (channel, name) = (Arc::clone(self), Box::<str>::from(id));
+        let (channel, name) = (Arc::clone(self), id.clone());
         let task = self.runtime.spawn(async move {
             let answer = channel.run(&mut running).await;
             channel.finish(&name, serial, answer);
@@ -138,6 +138,10 @@ impl<P: Peer> Channel<P> {
         let parsed = self.peer.parse(&job.text);
         let mut guard = self.lock();
         let state = &mut *guard;
+        // Since it left the queue it may have been refused, or taken back.
+        if !state.in_flight.is_live(&job.id, job.serial) {
+            return;
+        }
         if let (None, Ok(Parsed::One(message))) = (state.in_flight.batch_of(&job.id), parsed) {
             let mark = state.out.mark();
             let out = state.out.buffer();
@@ -182,7 +186,7 @@ impl<P: Peer> Channel<P> {
         self.own(&id, serial, &task.abort_handle());
     }
 
-    fn own(&self, id: &str, serial: u64, task: &tokio::task::AbortHandle) {
+    fn own(&self, id: &RequestId, serial: u64, task: &tokio::task::AbortHandle) {
         if !self.lock().in_flight.owns(id, serial, task.clone()) {
             // Finished already, or taken back before it was ours.
             task.abort();
@@ -243,11 +247,10 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Queues the answer of a call, unless it was taken back.
-    fn finish(&self, id: &str, serial: u64, answer: Answer) {
+    fn finish(&self, id: &RequestId, serial: u64, answer: Answer) {
         let answer = answer.0.unwrap_or_else(|| {
             let mut message = Vec::new();
-            let id = RequestId::from_valid(id);
-            self.peer.error(&mut message, Some(&id), &panicked());
+            self.peer.error(&mut message, Some(id), &panicked());
             message
         });
         let mut state = self.lock();
@@ -281,7 +284,7 @@ impl<P: Peer> Drop for Permit<P> {
 /// Takes what a call sends before its answer.
 struct CallSink<P: Peer> {
     channel: Weak<Channel<P>>,
-    id: Box<str>,
+    id: RequestId,
     serial: u64,
 }
 

@@ -1,8 +1,10 @@
 //! The engine with a protocol made for tests: lines in, lines out.
 
+mod bounds;
 mod client;
 pub(in crate::transport) mod fake;
 mod faulty;
+mod races;
 
 use std::time::Duration;
 
@@ -73,6 +75,26 @@ async fn ids_are_compared_with_their_type() {
     assert_eq!(client.receive().await["id"], 1);
     client.open_gate();
     assert_eq!(client.receive().await["id"], "1");
+}
+
+#[tokio::test]
+async fn ids_are_compared_by_what_they_are_and_not_by_how_they_are_written() {
+    let mut client = Client::new(Limits::default());
+    for (id, same) in [(r#""a/b""#, r#""a\/b""#), ("0", "-0")] {
+        client
+            .send(&format!("{{\"id\":{id},\"method\":\"pending\"}}"))
+            .await;
+        client
+            .send(&format!("{{\"id\":{same},\"method\":\"echo\"}}"))
+            .await;
+        assert_eq!(client.receive().await["error"]["code"], -32600);
+        client
+            .send(&format!("{{\"method\":\"cancel\",\"request\":{same}}}"))
+            .await;
+        client.send(&call(7, "echo")).await;
+        assert_eq!(client.receive().await["id"], 7);
+        client.until_idle().await;
+    }
 }
 
 #[tokio::test]

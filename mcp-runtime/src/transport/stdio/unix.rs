@@ -37,6 +37,7 @@ pub(super) fn connection((input, output): (OwnedFd, OwnedFd)) -> io::Result<Conn
     Ok(Connection {
         reader: reader(input, stderr())?,
         writer: writer(output, stderr())?,
+        forgiving: true,
     })
 }
 

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::fake::Fake;
 use crate::limits::Limits;
-use crate::transport::duplex;
 use crate::transport::watchdog::Watchdog;
+use crate::transport::{Connection, duplex};
 
 pub(super) fn call(id: i64, method: &str) -> String {
     format!("{{\"id\":{id},\"method\":\"{method}\"}}")
@@ -221,9 +221,6 @@ pub(super) async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let watchdog = Watchdog::start(tokio::runtime::Handle::current())?;
-    let streams: (
-        Box<dyn AsyncRead + Send + Unpin>,
-        Box<dyn AsyncWrite + Send + Unpin>,
-    ) = (Box::new(reader), Box::new(writer));
-    duplex::serve(fake, streams, Arc::clone(watchdog.waking()), shutdown).await
+    let connection = Connection::new(reader, writer).forgiving();
+    duplex::serve(fake, connection, Arc::clone(watchdog.waking()), shutdown).await
 }

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::dispatch::Sink;
@@ -88,7 +87,8 @@ impl Peer for Fake {
             #[serde(borrow)]
             id: Option<&'a serde_json::value::RawValue>,
             method: String,
-            request: Option<Value>,
+            #[serde(borrow)]
+            request: Option<&'a serde_json::value::RawValue>,
             claim: Option<u8>,
         }
         let text = std::str::from_utf8(text).unwrap();
@@ -106,7 +106,7 @@ impl Peer for Fake {
         Ok(Parsed::One(Request {
             id: wire.id.map(serde_json::value::RawValue::get),
             method: wire.method,
-            taken_back: wire.request.map(|id| id.to_string()),
+            taken_back: wire.request.map(|id| id.get().to_owned()),
             claim: wire.claim.is_some(),
         }))
     }

@@ -1,0 +1,309 @@
+//! `#[derive(Elicit)]`: forms from structs, choices from enums.
+//!
+//! The bound of a field's type stands once, in a constant of its own, so that a type that cannot be in a form is one error
+//! with the caret on it.
+
+use darling::FromAttributes;
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+
+use crate::expand::handler::runtime;
+use crate::expand::tokens::{at, option};
+use crate::model::Errors;
+use crate::parse::argument::{Length, Number, NumberValue, Range};
+use crate::parse::doc_comment;
+use crate::parse::elicit::{ChoiceOptions, FieldOptions, FormOptions};
+use crate::parse::value::{Expression, Keyed, PathValue};
+
+/// Expands `#[derive(Elicit)]`.
+pub(crate) fn elicit(item: TokenStream) -> TokenStream {
+    let expanded = syn::parse2(item).and_then(|item| expand(&item));
+    expanded.unwrap_or_else(syn::Error::into_compile_error)
+}
+
+fn expand(item: &syn::DeriveInput) -> syn::Result<TokenStream> {
+    let mut errors = Errors::default();
+    let options = FormOptions::from_attributes(&item.attrs).map_err(syn::Error::from);
+    let options = errors.take(options).unwrap_or_default();
+    if !item.generics.params.is_empty() {
+        errors.push(syn::Error::new_spanned(
+            &item.generics,
+            "a form has no generics: what it asks for is known when the server is built",
+        ));
+    }
+    let body = match &item.data {
+        syn::Data::Struct(data) => form(&item.ident, &data.fields, &mut errors),
+        syn::Data::Enum(data) => choices(&item.ident, data, &mut errors),
+        syn::Data::Union(data) => {
+            let error = syn::Error::new(data.union_token.span(), "a form is a struct or an enum");
+            errors.push(error);
+            TokenStream::new()
+        }
+    };
+    errors.finish()?;
+    let runtime = runtime(options.runtime.as_ref().map(|PathValue(path)| path));
+    Ok(quote!(
+        const _: () = {
+            use #runtime::__private as __mcp;
+            #body
+        };
+    ))
+}
+
+fn form(name: &syn::Ident, fields: &syn::Fields, errors: &mut Errors) -> TokenStream {
+    if let syn::Fields::Unnamed(fields) = fields {
+        errors.push(syn::Error::new_spanned(
+            fields,
+            "the fields of a form need names, because they become JSON properties",
+        ));
+        return TokenStream::new();
+    }
+    let fields: Vec<Field> = fields
+        .iter()
+        .enumerate()
+        .filter_map(|(index, field)| Field::new(index, field, errors))
+        .collect();
+    let mut seen: Vec<&str> = Vec::new();
+    for field in &fields {
+        if seen.contains(&field.name.as_str()) {
+            let text = format!("`{}` is in this form twice", field.name);
+            errors.push(syn::Error::new(field.span, text));
+        }
+        seen.push(&field.name);
+    }
+    let descriptions = fields.iter().map(Field::describe);
+    let adds = fields.iter().map(|field| {
+        let (meta, name, with) = (&field.meta, &field.name, &field.with);
+        quote!(let __mcp_form = #meta.add(__mcp_form, #name, |__mcp_field| __mcp_field #(#with)*);)
+    });
+    let takes = fields.iter().map(|field| {
+        let (meta, name, ident) = (&field.meta, &field.name, &field.ident);
+        quote!(#ident: #meta.take(__mcp_answer, #name)?,)
+    });
+    quote!(
+        #(#descriptions)*
+
+        #[automatically_derived]
+        impl __mcp::Elicit for #name {
+            fn form() -> __mcp::Form {
+                let __mcp_form = __mcp::Form::new();
+                #(#adds)*
+                __mcp_form
+            }
+
+            fn from_answer(
+                __mcp_answer: &__mcp::Meta,
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                let _ = __mcp_answer;
+                ::core::result::Result::Ok(Self { #(#takes)* })
+            }
+        }
+    )
+}
+
+/// A field of a form.
+struct Field {
+    span: Span,
+    ident: syn::Ident,
+    /// On the wire.
+    name: String,
+    ty: syn::Type,
+    /// The constant that describes it.
+    meta: syn::Ident,
+    /// What is said about it: method calls on a `Field`.
+    with: Vec<TokenStream>,
+    /// What must hold for that to make sense.
+    checks: Vec<TokenStream>,
+}
+
+impl Field {
+    fn new(index: usize, field: &syn::Field, errors: &mut Errors) -> Option<Self> {
+        let options = FieldOptions::from_attributes(&field.attrs).map_err(syn::Error::from);
+        let options = errors.take(options)?;
+        let ident = field.ident.clone()?;
+        let name = options.name.as_ref().map(syn::LitStr::value);
+        let name = name.unwrap_or_else(|| ident.unraw().to_string());
+        let mut made = Self {
+            span: ident.span(),
+            name,
+            ty: field.ty.clone(),
+            meta: format_ident!("__MCP_FIELD_{index}"),
+            with: Vec::new(),
+            checks: Vec::new(),
+            ident,
+        };
+        if let Some(Expression(title)) = &options.title {
+            made.with.push(quote!(.title(#title)));
+        }
+        let description = match &options.description {
+            Some(Expression(text)) => Some(quote!(#text)),
+            None => doc_comment::from_attributes(&field.attrs),
+        };
+        if let Some(text) = description {
+            made.with.push(quote!(.description(#text)));
+        }
+        if let Some(Keyed { key, value }) = &options.range {
+            let Range { start, end } = value;
+            let least = bound(start.as_ref(), &quote!(::core::f64::NEG_INFINITY));
+            let most = bound(end.as_ref(), &quote!(::core::f64::INFINITY));
+            made.with.push(quote!(.range(#least, #most)));
+            made.check(*key, &quote!(check_range));
+        }
+        if let Some(Keyed { key, value }) = &options.length {
+            let Length { min, max } = value;
+            let (min, max) = (size(*min), size(*max));
+            made.with.push(quote!(.length(#min, #max)));
+            made.check(*key, &quote!(check_length));
+        }
+        if let Some(Keyed { key, value }) = &options.format {
+            let span = at(value.span());
+            made.with
+                .push(quote_spanned!(span=> .format(const { __mcp::form::format(#value) })));
+            made.check(*key, &quote!(check_format));
+        }
+        if let Some(Keyed {
+            value: Expression(value),
+            ..
+        }) = &options.default
+        {
+            match literal(value) {
+                Some(kind) => {
+                    made.with.push(quote!(.default(#value)));
+                    let (span, meta) = (at(value.span()), &made.meta);
+                    made.checks.push(quote_spanned!(span=>
+                        const _: () = __mcp::form::check_default(#meta.kind, __mcp::form::Literal::#kind);
+                    ));
+                }
+                None => errors.push(syn::Error::new_spanned(
+                    value,
+                    "the default of a field is a literal: text, a number, `true` or `false`",
+                )),
+            }
+        }
+        Some(made)
+    }
+
+    fn check(&mut self, key: Span, rule: &TokenStream) {
+        let (span, meta) = (at(key), &self.meta);
+        self.checks
+            .push(quote_spanned!(span=> const _: () = __mcp::form::#rule(#meta.kind);));
+    }
+
+    /// The constant that describes it: the only mention of its type's bound.
+    fn describe(&self) -> TokenStream {
+        let (meta, ty, checks) = (&self.meta, &self.ty, &self.checks);
+        quote!(
+            const #meta: __mcp::form::FieldMeta<#ty> = __mcp::form::field::<#ty>();
+            #(#checks)*
+        )
+    }
+}
+
+/// The kind of a literal, also of a negative number.
+fn literal(value: &syn::Expr) -> Option<syn::Ident> {
+    let literal = match value {
+        syn::Expr::Unary(syn::ExprUnary {
+            op: syn::UnOp::Neg(_),
+            expr,
+            ..
+        }) => match &**expr {
+            syn::Expr::Lit(literal)
+                if matches!(literal.lit, syn::Lit::Int(_) | syn::Lit::Float(_)) =>
+            {
+                &literal.lit
+            }
+            _ => return None,
+        },
+        syn::Expr::Lit(literal) => &literal.lit,
+        _ => return None,
+    };
+    let kind = match literal {
+        syn::Lit::Str(_) => "Text",
+        syn::Lit::Int(_) | syn::Lit::Float(_) => "Number",
+        syn::Lit::Bool(_) => "Boolean",
+        _ => return None,
+    };
+    Some(syn::Ident::new(kind, Span::call_site()))
+}
+
+fn bound(number: Option<&Number>, none: &TokenStream) -> TokenStream {
+    match number.map(|number| number.value) {
+        None => none.clone(),
+        Some(NumberValue::Float(value)) => quote!(#value),
+        Some(NumberValue::Integer(value)) => {
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "what is beyond, JSON does not keep apart either"
+            )]
+            let value = value as f64;
+            quote!(#value)
+        }
+    }
+}
+
+fn size(size: Option<u64>) -> TokenStream {
+    option(size.map(|size| quote!(#size)))
+}
+
+fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> TokenStream {
+    if data.variants.is_empty() {
+        let text = "a choice needs at least one variant";
+        errors.push(syn::Error::new_spanned(name, text));
+    }
+    let (mut made, mut read) = (Vec::new(), Vec::new());
+    for variant in &data.variants {
+        if !matches!(variant.fields, syn::Fields::Unit) {
+            errors.push(syn::Error::new_spanned(
+                &variant.fields,
+                "a choice has no data: forms are flat",
+            ));
+        }
+        let options = ChoiceOptions::from_attributes(&variant.attrs).map_err(syn::Error::from);
+        let Some(options) = errors.take(options) else {
+            continue;
+        };
+        let ident = &variant.ident;
+        let value = options
+            .name
+            .map_or_else(|| ident.unraw().to_string(), |name| name.value());
+        let title = options.title.map(|Expression(title)| quote!(#title));
+        let title = title.or_else(|| doc_comment::from_attributes(&variant.attrs));
+        made.push(title.map_or_else(
+            || quote!(__mcp::Choice::from(#value)),
+            |title| quote!(__mcp::Choice::from((#value, #title))),
+        ));
+        read.push(quote!(#value => ::core::option::Option::Some(Self::#ident),));
+    }
+    quote!(
+        #[automatically_derived]
+        impl __mcp::FormChoice for #name {
+            fn choices() -> ::std::vec::Vec<__mcp::Choice> {
+                ::std::vec![#(#made),*]
+            }
+
+            fn from_choice(__mcp_value: &str) -> ::core::option::Option<Self> {
+                match __mcp_value {
+                    #(#read)*
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+
+        #[automatically_derived]
+        impl __mcp::FormField for #name {
+            const KIND: __mcp::FieldKind = __mcp::FieldKind::One;
+
+            fn field() -> __mcp::Field {
+                __mcp::Field::one_of(<Self as __mcp::FormChoice>::choices())
+            }
+
+            fn from_value(
+                __mcp_value: &__mcp::serde_json::Value,
+            ) -> ::core::option::Option<Self> {
+                <Self as __mcp::FormChoice>::from_choice(__mcp_value.as_str()?)
+            }
+        }
+    )
+}

@@ -1,0 +1,290 @@
+//! Things that are done once, however often their handler is run.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context as TaskContext, Poll};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::context::Context;
+use crate::context::ask::Asking;
+use crate::handler::tool_error::{Result, ToolError};
+
+/// Which call it is: the same in all rounds of a call, another for every other call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub(crate) [u8; 16]);
+
+impl CallId {
+    /// Its bytes, as random as the operating system makes them.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallId({self})")
+    }
+}
+
+impl Context {
+    /// Does something once, however often the handler is run with answers of the client.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # async fn charge(_: u32) -> Result<u64> { Ok(7) }
+    /// # async fn f(ctx: Context) -> Result<()> {
+    /// let receipt = ctx.once("charge", async || charge(250).await).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// What it comes to is kept with the call, as JSON, and given again when the handler is run again. An error is not kept:
+    /// then it is done again. A round of the call does not end while it is under way.
+    ///
+    /// A client that sends an earlier round again makes it be done again, unless the server has a
+    /// [`once_store`](crate::Server::once_store).
+    ///
+    /// # Errors
+    ///
+    /// The error of `work`; a name used twice in one run; a value that cannot be written as JSON or read back. A question
+    /// inside is an error too.
+    pub async fn once<T, W, F>(&self, name: impl Into<String> + Send, work: W) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+        W: FnOnce() -> F + Send,
+        F: Future<Output = Result<T>> + Send,
+    {
+        let name = name.into();
+        let asking = Arc::clone(self.asking());
+        if let Some(result) = asking.begin_once(&name)? {
+            return Ok(serde_json::from_str(&result)?);
+        }
+        let mut under_way = UnderWay {
+            asking: &*asking,
+            name: &name,
+            result: None,
+        };
+        let store = asking.once_store();
+        let call = asking.call_id();
+        if let Some(store) = &store {
+            match store.begin(call, &name).await.map_err(ToolError::opaque)? {
+                OnceClaim::Granted => {}
+                OnceClaim::Done(result) => {
+                    under_way.result = Some(result);
+                    return read(under_way.result.as_deref());
+                }
+                OnceClaim::Taken => {
+                    return Err(ToolError::shown(format_args!(
+                        "`{name}` of this call was begun before, and what it came to is not known; it is not done again"
+                    )));
+                }
+            }
+        }
+        let done = Inside(Box::pin(work())).await;
+        let done = done.and_then(|value| Ok(serde_json::to_string(&value)?));
+        if let Some(store) = &store {
+            match &done {
+                Ok(result) => store.complete(call, &name, result).await,
+                Err(_) => store.abandon(call, &name).await,
+            }
+            .map_err(ToolError::opaque)?;
+        }
+        under_way.result = Some(done?);
+        read(under_way.result.as_deref())
+    }
+}
+
+fn read<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
+    Ok(serde_json::from_str(result.unwrap_or("null"))?)
+}
+
+/// Something that is being done; says how it ended when it is dropped.
+struct UnderWay<'a> {
+    asking: &'a dyn Asking,
+    name: &'a str,
+    result: Option<String>,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.asking.end_once(self.name, self.result.as_deref());
+    }
+}
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is just polling something that is done once.
+pub(crate) fn is_inside() -> bool {
+    INSIDE.get()
+}
+
+/// Polls a future so that questions in it know where they are.
+struct Inside<'a, T>(Pin<Box<dyn Future<Output = T> + Send + 'a>>);
+
+impl<T> Future for Inside<'_, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<T> {
+        struct Restore(bool);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                INSIDE.set(self.0);
+            }
+        }
+        let _restore = Restore(INSIDE.replace(true));
+        self.0.as_mut().poll(task)
+    }
+}
+
+/// What a [`OnceStore`] gives.
+pub type StoreFuture<'a, T> = Pin<
+    Box<
+        dyn Future<Output = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>>
+            + Send
+            + 'a,
+    >,
+>;
+
+/// What a [`OnceStore`] says to somebody who wants to begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnceClaim {
+    /// Go ahead; nobody else may.
+    Granted,
+    /// It is done, and came to this.
+    Done(String),
+    /// Somebody else has begun, and has not said how it ended; perhaps never will.
+    Taken,
+}
+
+/// Remembers what [`Context::once`] did, so that "at most once" is a promise also when a client sends a round again.
+///
+/// **Open**: implement it over a database that all instances of a server share. [`begin`](Self::begin) must be atomic: of
+/// two that want to begin the same, only one is granted. What was granted stays taken until it is completed or abandoned;
+/// an instance that dies in between leaves it taken, because nobody knows what it did. Entries are not needed any longer
+/// than a call can go on: [`Limits::state_time`](crate::Limits::state_time) times [`Limits::rounds`](crate::Limits::rounds).
+pub trait OnceStore: Send + Sync + 'static {
+    /// Wants to begin `name` of this call.
+    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim>;
+
+    /// It is done, and came to this JSON.
+    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()>;
+
+    /// It failed, and may be begun again.
+    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()>;
+}
+
+/// Remembers in this process: enough for a server of one instance, until it is started again.
+///
+/// Holds at most 10,000 entries, each for six hours, which is longer than a call can go on by default. When it is full,
+/// nothing new is begun: forgetting would break the promise.
+#[derive(Debug)]
+pub struct MemoryStore {
+    entries: Mutex<Entries>,
+    most: usize,
+    keep: Duration,
+}
+
+/// What was begun when, and what it came to if it is done.
+type Entries = HashMap<(CallId, Box<str>), (Instant, Option<Box<str>>)>;
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self {
+            entries: Mutex::default(),
+            most: 10_000,
+            keep: Duration::from_hours(6),
+        }
+    }
+}
+
+impl MemoryStore {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn entries(&self) -> std::sync::MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claim(&self, call: CallId, name: &str) -> Option<OnceClaim> {
+        let mut entries = self.entries();
+        match entries.get(&(call, name.into())) {
+            Some((_, Some(result))) => return Some(OnceClaim::Done(result.to_string())),
+            Some((_, None)) => return Some(OnceClaim::Taken),
+            None => {}
+        }
+        if entries.len() >= self.most {
+            entries.retain(|_, (begun, _)| begun.elapsed() < self.keep);
+        }
+        if entries.len() >= self.most {
+            return None;
+        }
+        entries.insert((call, name.into()), (Instant::now(), None));
+        Some(OnceClaim::Granted)
+    }
+}
+
+impl OnceStore for MemoryStore {
+    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+        let claim = self.claim(call, name);
+        Box::pin(async { claim.ok_or_else(|| "too many calls are remembered already".into()) })
+    }
+
+    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        if let Some((_, kept)) = self.entries().get_mut(&(call, name.into())) {
+            *kept = Some(result.into());
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+        self.entries().remove(&(call, name.into()));
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_two_that_want_to_begin_one_is_granted() {
+        let store = MemoryStore {
+            most: 2,
+            ..MemoryStore::new()
+        };
+        let (one, other) = (CallId([1; 16]), CallId([2; 16]));
+        assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Granted);
+        assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Taken);
+        assert_eq!(store.begin(other, "a").await.unwrap(), OnceClaim::Granted);
+        store.complete(one, "a", "7").await.unwrap();
+        assert_eq!(
+            store.begin(one, "a").await.unwrap(),
+            OnceClaim::Done("7".into())
+        );
+        // Full: nothing is forgotten for the sake of something new.
+        assert!(store.begin(one, "b").await.is_err());
+        store.abandon(other, "a").await.unwrap();
+        assert_eq!(store.begin(other, "a").await.unwrap(), OnceClaim::Granted);
+    }
+}

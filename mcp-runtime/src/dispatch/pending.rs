@@ -1,0 +1,260 @@
+//! Questions of a legacy session that await their answers: requests of the server's own, with ids of its own.
+//!
+//! Data, not tasks: the channel hands answers in, calls look for theirs, and what is given up is told to the client when
+//! the session is drained. Specification: `docs/requirements.md`, section 2.21.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use serde::Deserialize;
+
+use crate::dispatch::notices::Wake;
+use crate::jsonrpc::RequestId;
+use crate::protocol::encode;
+
+/// Questions the client need not be told about; one that reads so little misses nothing by it.
+const MOST_WITHDRAWN: usize = 1_024;
+
+/// The open questions of a session.
+pub(super) struct Pending {
+    table: Mutex<Table>,
+    /// Whether the client has said that it is initialized; before that it is asked nothing.
+    ready: AtomicBool,
+    wake: Wake,
+}
+
+#[derive(Default)]
+struct Table {
+    last: u64,
+    open: HashMap<u64, Slot>,
+    withdrawn: Vec<u64>,
+    closed: bool,
+}
+
+enum Slot {
+    Waiting(Waker),
+    Answered(Reply),
+}
+
+/// What a client answers: the text of a result, or an error.
+pub(super) type Reply = Result<Box<str>, ClientError>;
+
+/// An error of the client.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default)]
+pub(super) struct ClientError {
+    pub(super) code: i64,
+    pub(super) message: String,
+}
+
+impl Pending {
+    pub(super) fn new(wake: Wake) -> Self {
+        Self {
+            table: Mutex::default(),
+            ready: AtomicBool::new(false),
+            wake,
+        }
+    }
+
+    pub(super) fn set_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// An id for a new question; `None` if the session is over.
+    pub(super) fn open(&self, waker: &Waker) -> Option<u64> {
+        let mut table = self.table();
+        if table.closed {
+            return None;
+        }
+        table.last = table.last.checked_add(1)?;
+        let id = table.last;
+        table.open.insert(id, Slot::Waiting(waker.clone()));
+        Some(id)
+    }
+
+    /// Takes the answer to a question, if it has come. `Err` if there will be none.
+    pub(super) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, Closed>> {
+        let mut table = self.table();
+        match table.open.get_mut(&id) {
+            Some(Slot::Waiting(before)) => {
+                before.clone_from(waker);
+                Poll::Pending
+            }
+            Some(Slot::Answered(_)) => match table.open.remove(&id) {
+                Some(Slot::Answered(reply)) => Poll::Ready(Ok(reply)),
+                _ => Poll::Ready(Err(Closed)),
+            },
+            None => Poll::Ready(Err(Closed)),
+        }
+    }
+
+    /// The client answers. What nobody waits for, or was answered already, is ignored.
+    pub(super) fn answer(&self, id: &RequestId, result: Option<&str>, error: Option<&str>) {
+        let mut table = self.table();
+        let slot = id
+            .as_json()
+            .parse()
+            .ok()
+            .and_then(|id: u64| table.open.get_mut(&id));
+        let Some(slot @ Slot::Waiting(_)) = slot else {
+            tracing::debug!("a response to no request was ignored");
+            return;
+        };
+        let reply = match result {
+            Some(result) => Ok(result.into()),
+            None => Err(error
+                .and_then(|error| serde_json::from_str(error).ok())
+                .unwrap_or_default()),
+        };
+        let before = std::mem::replace(slot, Slot::Answered(reply));
+        drop(table);
+        if let Slot::Waiting(waker) = before {
+            waker.wake();
+        }
+    }
+
+    /// Nobody waits for the answer any more: the client is told, unless it has answered.
+    pub(super) fn withdraw(&self, id: u64) {
+        let mut table = self.table();
+        let Some(Slot::Waiting(waker)) = table.open.remove(&id) else {
+            return;
+        };
+        if table.withdrawn.len() < MOST_WITHDRAWN {
+            table.withdrawn.push(id);
+        }
+        drop(table);
+        // Whoever polls it after all learns that there will be no answer.
+        waker.wake();
+        (self.wake)();
+    }
+
+    /// Forgets a question that was never sent.
+    pub(super) fn forget(&self, id: u64) {
+        self.table().open.remove(&id);
+    }
+
+    /// Writes what was withdrawn, a line each, until `out` holds `room` bytes; says whether that is all.
+    pub(super) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
+        let mut table = self.table();
+        while out.len() < room
+            && let Some(id) = table.withdrawn.pop()
+        {
+            encode::cancelled(out, &id_of(id), "the answer is not needed any more");
+            out.push(b'\n');
+        }
+        table.withdrawn.is_empty()
+    }
+
+    /// The client has gone, or will be asked nothing more: whoever waits is told.
+    pub(super) fn close(&self) {
+        let mut table = self.table();
+        table.closed = true;
+        let open = std::mem::take(&mut table.open);
+        drop(table);
+        for slot in open.into_values() {
+            if let Slot::Waiting(waker) = slot {
+                waker.wake();
+            }
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// There will be no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Closed;
+
+/// The id as it is on the wire.
+pub(super) fn id_of(id: u64) -> RequestId {
+    RequestId::from_valid(&id.to_string())
+}
+
+impl std::fmt::Debug for Pending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pending")
+            .field("open", &self.table().open.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_taken_once_and_only_for_an_open_question() {
+        let pending = Pending::new(Arc::new(|| {}));
+        let waker = Waker::noop();
+        let id = pending.open(waker).unwrap();
+        assert!(pending.poll(id, waker).is_pending());
+        for foreign in ["7", "\"1\"", "-1", "1.0", "18446744073709551616"] {
+            pending.answer(&RequestId::from_valid(foreign), Some("{}"), None);
+        }
+        assert!(pending.poll(id, waker).is_pending());
+        pending.answer(&id_of(id), Some("{\"a\":1}"), None);
+        pending.answer(&id_of(id), Some("{\"a\":2}"), None);
+        assert_eq!(
+            pending.poll(id, waker),
+            Poll::Ready(Ok(Ok("{\"a\":1}".into())))
+        );
+        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(Closed)));
+    }
+
+    #[test]
+    fn an_error_that_cannot_be_read_is_an_error_still() {
+        let pending = Pending::new(Arc::new(|| {}));
+        let waker = Waker::noop();
+        for (error, expected) in [
+            (r#"{"code":-1,"message":"no"}"#, (-1, "no")),
+            ("{}", (0, "")),
+            ("5", (0, "")),
+            ("null", (0, "")),
+        ] {
+            let id = pending.open(waker).unwrap();
+            pending.answer(&id_of(id), None, Some(error));
+            let Poll::Ready(Ok(Err(error))) = pending.poll(id, waker) else {
+                panic!("no error")
+            };
+            assert_eq!((error.code, error.message.as_str()), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_withdrawn_is_told_once_unless_it_was_answered() {
+        let pending = Pending::new(Arc::new(|| {}));
+        let waker = Waker::noop();
+        let (one, two) = (pending.open(waker).unwrap(), pending.open(waker).unwrap());
+        pending.answer(&id_of(two), Some("{}"), None);
+        pending.withdraw(one);
+        pending.withdraw(one);
+        pending.withdraw(two);
+        let mut out = Vec::new();
+        assert!(!pending.drain(&mut out, 0));
+        assert!(pending.drain(&mut out, 1_000));
+        assert!(pending.drain(&mut out, 1_000));
+        let told = String::from_utf8(out).unwrap();
+        assert_eq!(told.lines().count(), 1);
+        assert!(told.contains("\"requestId\":1,"), "{told}");
+    }
+
+    #[test]
+    fn the_end_of_a_session_ends_its_questions() {
+        let pending = Pending::new(Arc::new(|| {}));
+        let waker = Waker::noop();
+        let id = pending.open(waker).unwrap();
+        pending.close();
+        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(Closed)));
+        assert_eq!(pending.open(waker), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! `requestState`: what a call remembers, so that only this server can read or make it, and only for this call.
+//!
+//! Sealed with XChaCha20-Poly1305: the key's id, the time it expires, a nonce, and the sealed bytes, in base64url. What
+//! the state is bound to (server, principal, method, name, arguments) is authenticated with it and takes no room in it.
+//! Without the feature `sealing`, what is remembered stays in this process, and the client holds a random handle.
+//!
+//! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
+
+#[cfg(not(feature = "sealing"))]
+mod kept;
+#[cfg(feature = "sealing")]
+mod sealed;
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
+
+#[cfg(not(feature = "sealing"))]
+pub(crate) use kept::{Seal, hash};
+#[cfg(feature = "sealing")]
+pub use sealed::StateKey;
+#[cfg(feature = "sealing")]
+pub(crate) use sealed::{Seal, hash};
+
+use crate::jsonrpc::ErrorObject;
+
+/// Why a state is refused. Always -32602, and the call is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It is no state of ours.
+    Malformed,
+    /// It was sealed with a key this server does not have.
+    UnknownKey,
+    /// It was changed, or belongs to another call.
+    Foreign,
+    /// It is too old.
+    Expired,
+}
+
+impl Refused {
+    pub(crate) fn into_error(self) -> ErrorObject {
+        ErrorObject::invalid_params(match self {
+            Self::Malformed => "`requestState` is not one this server gave",
+            Self::UnknownKey => {
+                "`requestState` was sealed with a key this server does not have: a server that was started again, or one of \
+                 several, needs the same keys each time (setting `state_keys`)"
+            }
+            Self::Foreign => "`requestState` was changed, or belongs to another request",
+            Self::Expired => "`requestState` has expired; call again without it",
+        })
+    }
+}
+
+/// What a state is bound to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binding<'a> {
+    pub(crate) server: &'a str,
+    /// Who asks, as far as that is known from credentials.
+    pub(crate) principal: &'a str,
+    pub(crate) method: &'a str,
+    /// The name of the tool or prompt, or the address of the resource.
+    pub(crate) name: &'a str,
+    /// The arguments as JSON: in any order of members.
+    pub(crate) arguments: &'a str,
+}
+
+impl Binding<'_> {
+    /// A digest of all of it.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut arguments = Vec::new();
+        let value = serde_json::from_str(self.arguments).unwrap_or_default();
+        canonical(&value, &mut arguments);
+        let parts = [
+            self.server.as_bytes(),
+            self.principal.as_bytes(),
+            self.method.as_bytes(),
+            self.name.as_bytes(),
+            &arguments,
+        ];
+        let mut whole = Vec::new();
+        for part in parts {
+            // With lengths, so that no two lists of parts look the same.
+            whole.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            whole.extend_from_slice(part);
+        }
+        hash(&whole)
+    }
+}
+
+/// The one spelling of a value: members in order, whole numbers without a fraction. Depth is limited by the parser.
+fn canonical(value: &Value, out: &mut Vec<u8>) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            out.push(b'{');
+            for (name, value) in members {
+                crate::jsonrpc::write_string(out, name);
+                out.push(b':');
+                canonical(value, out);
+                out.push(b',');
+            }
+            out.push(b'}');
+        }
+        Value::Array(items) => {
+            out.push(b'[');
+            for item in items {
+                canonical(item, out);
+                out.push(b',');
+            }
+            out.push(b']');
+        }
+        Value::Number(number) => match number.as_f64() {
+            Some(size) if number.is_f64() && size.fract() == 0.0 && size.abs() < EXACT => {
+                #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
+                out.extend_from_slice((size as i64).to_string().as_bytes());
+            }
+            _ => out.extend_from_slice(number.to_string().as_bytes()),
+        },
+        other => out.extend_from_slice(other.to_string().as_bytes()),
+    }
+}
+
+/// A short digest, for the key of a question.
+pub(crate) fn digest(asked: &[u8]) -> String {
+    let hash = hash(asked);
+    URL_SAFE_NO_PAD.encode(hash.first_chunk::<9>().unwrap_or(&[0; 9]))
+}
+
+/// Bytes nobody can guess.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    if let Err(error) = getrandom::fill(&mut bytes) {
+        // Nothing can be sealed without; a handler that asks fails, and the server goes on.
+        std::panic::panic_any(format!(
+            "the operating system gives no random bytes: {error}"
+        ));
+    }
+    bytes
+}
+
+/// A name nobody can guess.
+pub(crate) fn random_id() -> String {
+    URL_SAFE_NO_PAD.encode(random::<16>())
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> Duration {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn binding(arguments: &str) -> Binding<'_> {
+        Binding {
+            server: "s",
+            principal: "",
+            method: "tools/call",
+            name: "t",
+            arguments,
+        }
+    }
+
+    #[test]
+    fn arguments_are_the_same_however_they_are_written() {
+        let one = binding(r#"{"a": 1, "b": {"d": [1.0, "é"], "c": null}}"#).digest();
+        let other = binding(r#"{"b":{"c":null,"d":[1,"\u00e9"]},"a":1.0}"#).digest();
+        assert_eq!(one, other);
+        for different in ["{}", r#"{"a":1}"#, r#"{"a":1,"b":{"d":["é",1],"c":null}}"#] {
+            assert_ne!(binding(different).digest(), one, "{different}");
+        }
+    }
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        let (mut one, mut other) = (binding("{}"), binding("{}"));
+        (one.server, one.principal) = ("ab", "c");
+        (other.server, other.principal) = ("a", "bc");
+        assert_ne!(one.digest(), other.digest());
+    }
+}

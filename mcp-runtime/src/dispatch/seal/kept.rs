@@ -1,0 +1,85 @@
+//! States that stay in this process; the client holds a random handle to one.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::dispatch::seal::{Refused, random_id};
+
+/// The most calls between two rounds. Beyond, the oldest is forgotten.
+const MOST: usize = 1_024;
+
+/// Keeps states.
+#[derive(Debug)]
+pub(crate) struct Seal {
+    kept: Mutex<HashMap<String, Kept>>,
+    lifetime: Duration,
+}
+
+#[derive(Debug)]
+struct Kept {
+    binding: [u8; 32],
+    plain: Vec<u8>,
+    expiry: Duration,
+}
+
+impl Seal {
+    pub(crate) fn new(lifetime: Duration) -> Self {
+        Self {
+            kept: Mutex::default(),
+            lifetime,
+        }
+    }
+
+    /// Keeps what a call remembers; gives a handle to it.
+    pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MOST {
+            kept.retain(|_, kept| kept.expiry >= now);
+        }
+        if kept.len() >= MOST {
+            let oldest = kept.iter().min_by_key(|(_, kept)| kept.expiry);
+            let oldest = oldest.map(|(handle, _)| handle.clone())?;
+            kept.remove(&oldest);
+        }
+        let handle = random_id();
+        let state = Kept {
+            binding: *binding,
+            plain: plain.to_vec(),
+            expiry: now.saturating_add(self.lifetime),
+        };
+        kept.insert(handle.clone(), state);
+        Some(handle)
+    }
+
+    /// What a handle stands for.
+    pub(crate) fn open(
+        &self,
+        binding: &[u8; 32],
+        state: &str,
+        now: Duration,
+    ) -> Result<Vec<u8>, Refused> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.get(state).ok_or(Refused::Malformed)?;
+        if kept.binding != *binding {
+            return Err(Refused::Foreign);
+        }
+        if kept.expiry < now {
+            return Err(Refused::Expired);
+        }
+        Ok(kept.plain.clone())
+    }
+}
+
+/// A digest for this process only; nothing but handles leaves it.
+pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    for (index, part) in hash.chunks_mut(8).enumerate() {
+        let mut hasher = DefaultHasher::new();
+        index.hash(&mut hasher);
+        bytes.hash(&mut hasher);
+        part.copy_from_slice(&hasher.finish().to_be_bytes());
+    }
+    hash
+}

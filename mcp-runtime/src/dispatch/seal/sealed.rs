@@ -1,0 +1,328 @@
+//! States that travel with the client, sealed.
+
+use std::fmt;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use sha2::{Digest, Sha256};
+
+use crate::dispatch::seal::{Refused, random};
+
+const KEY_ID: usize = 4;
+const EXPIRY: usize = 8;
+const NONCE: usize = 24;
+
+/// A key that seals `requestState`: 32 bytes nobody can guess.
+///
+/// Written as base64 (either alphabet) or as 64 hexadecimal digits; `openssl rand -base64 32` makes one.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StateKey([u8; 32]);
+
+impl StateKey {
+    /// From its bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// From text; `None` if that is not exactly 32 bytes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let bytes = match text.len() {
+            64 => (0..32)
+                .map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok())
+                .collect::<Option<Vec<u8>>>()?,
+            44 if !text.contains(['-', '_']) => STANDARD.decode(text).ok()?,
+            _ => {
+                let text = text.trim_end_matches('=');
+                let text = text.replace('+', "-").replace('/', "_");
+                URL_SAFE_NO_PAD.decode(text).ok()?
+            }
+        };
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// A new one, for this process only.
+    fn random() -> Self {
+        Self(random())
+    }
+
+    /// By which a state says what it was sealed with.
+    fn id(&self) -> [u8; KEY_ID] {
+        let mut named = b"mcp state key id".to_vec();
+        named.extend_from_slice(&self.0);
+        let hash = hash(&named);
+        *hash.first_chunk().unwrap_or(&[0; KEY_ID])
+    }
+}
+
+impl fmt::Debug for StateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StateKey(…)")
+    }
+}
+
+/// Seals and opens states.
+pub(crate) struct Seal {
+    /// The first one seals; all open.
+    keys: Vec<([u8; KEY_ID], XChaCha20Poly1305)>,
+    lifetime: Duration,
+}
+
+impl Seal {
+    /// With these keys, or with one of this process if there are none.
+    pub(crate) fn new(keys: &[StateKey], lifetime: Duration) -> Self {
+        let own;
+        let keys = if keys.is_empty() {
+            own = [StateKey::random()];
+            &own
+        } else {
+            keys
+        };
+        Self {
+            keys: keys
+                .iter()
+                .map(|key| (key.id(), XChaCha20Poly1305::new(&key.0.into())))
+                .collect(),
+            lifetime,
+        }
+    }
+
+    /// Seals what a call remembers. `None` never happens with keys and lengths as they are.
+    pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
+        let (id, cipher) = self.keys.first()?;
+        let expiry = now.saturating_add(self.lifetime).as_secs();
+        let mut state = Vec::with_capacity(KEY_ID + EXPIRY + NONCE + plain.len() + 16);
+        state.extend_from_slice(id);
+        state.extend_from_slice(&expiry.to_be_bytes());
+        let aad = [&state, binding.as_slice()].concat();
+        let nonce: [u8; NONCE] = random();
+        let payload = Payload {
+            msg: plain,
+            aad: &aad,
+        };
+        let sealed = cipher.encrypt(&XNonce::from(nonce), payload).ok()?;
+        state.extend_from_slice(&nonce);
+        state.extend_from_slice(&sealed);
+        Some(URL_SAFE_NO_PAD.encode(state))
+    }
+
+    /// Opens a state.
+    ///
+    /// # Errors
+    ///
+    /// Why it is refused.
+    pub(crate) fn open(
+        &self,
+        binding: &[u8; 32],
+        state: &str,
+        now: Duration,
+    ) -> Result<Vec<u8>, Refused> {
+        let state = URL_SAFE_NO_PAD
+            .decode(state)
+            .map_err(|_| Refused::Malformed)?;
+        let (head, rest) = state
+            .split_at_checked(KEY_ID + EXPIRY)
+            .ok_or(Refused::Malformed)?;
+        let (nonce, sealed) = rest
+            .split_first_chunk::<NONCE>()
+            .ok_or(Refused::Malformed)?;
+        let (id, expiry) = head.split_at_checked(KEY_ID).ok_or(Refused::Malformed)?;
+        let aad = [head, binding.as_slice()].concat();
+        let mut refused = Refused::UnknownKey;
+        for (own, cipher) in &self.keys {
+            if own.as_slice() != id {
+                continue;
+            }
+            let payload = Payload {
+                msg: sealed,
+                aad: &aad,
+            };
+            if let Ok(plain) = cipher.decrypt(&XNonce::from(*nonce), payload) {
+                let expiry = expiry.try_into().map_or(0, u64::from_be_bytes);
+                if now.as_secs() > expiry {
+                    return Err(Refused::Expired);
+                }
+                return Ok(plain);
+            }
+            refused = Refused::Foreign;
+        }
+        Err(refused)
+    }
+}
+
+/// A digest nobody can make collide.
+pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seal")
+            .field("keys", &self.keys.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::dispatch::seal::Binding;
+
+    const NOW: Duration = Duration::from_hours(500_000);
+    const LIFETIME: Duration = Duration::from_mins(10);
+
+    fn ring(keys: &[u8]) -> Seal {
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|key| StateKey::from_bytes([*key; 32]))
+            .collect();
+        Seal::new(&keys, LIFETIME)
+    }
+
+    fn binding() -> Binding<'static> {
+        Binding {
+            server: "s",
+            principal: "p",
+            method: "tools/call",
+            name: "t",
+            arguments: r#"{"a":1}"#,
+        }
+    }
+
+    #[test]
+    fn keys_are_rotated_without_losing_calls_under_way() {
+        let bound = binding().digest();
+        let state = ring(&[1]).seal(&bound, b"plain", NOW).unwrap();
+        assert_eq!(ring(&[2, 1]).open(&bound, &state, NOW).unwrap(), b"plain");
+        assert_eq!(
+            ring(&[2]).open(&bound, &state, NOW),
+            Err(Refused::UnknownKey)
+        );
+        assert!(
+            Refused::UnknownKey
+                .into_error()
+                .message
+                .contains("state_keys")
+        );
+        let state = ring(&[2, 1]).seal(&bound, b"plain", NOW).unwrap();
+        assert_eq!(
+            ring(&[1]).open(&bound, &state, NOW),
+            Err(Refused::UnknownKey)
+        );
+        assert_eq!(
+            ring(&[]).open(&bound, &state, NOW),
+            Err(Refused::UnknownKey)
+        );
+    }
+
+    #[test]
+    fn a_state_expires() {
+        let (seal, bound) = (ring(&[1]), binding().digest());
+        let state = seal.seal(&bound, b"plain", NOW).unwrap();
+        assert!(seal.open(&bound, &state, NOW + LIFETIME).is_ok());
+        let later = NOW + LIFETIME + Duration::from_secs(1);
+        assert_eq!(seal.open(&bound, &state, later), Err(Refused::Expired));
+    }
+
+    #[test]
+    fn keys_are_read_from_the_usual_spellings() {
+        let key = StateKey::from_bytes(*b"0123456789abcdefghijklmnopqrst\xff\xfe");
+        for text in [
+            STANDARD.encode(key.0),
+            URL_SAFE_NO_PAD.encode(key.0),
+            key.0
+                .iter()
+                .fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
+            format!(" {}\n", STANDARD.encode(key.0)),
+        ] {
+            assert_eq!(StateKey::parse(&text), Some(key.clone()), "{text}");
+        }
+        for text in [
+            "",
+            "secret",
+            &"a".repeat(63),
+            &"z".repeat(64),
+            &STANDARD.encode([0; 31]),
+        ] {
+            assert_eq!(StateKey::parse(text), None, "{text}");
+        }
+        assert_eq!(format!("{key:?}"), "StateKey(…)");
+    }
+
+    /// One way to change a state that was given, or what it is given for.
+    #[derive(Clone, Debug)]
+    enum Mutation {
+        Bit(usize, u8),
+        Cut(usize),
+        Append(String),
+        /// The head of this one and the tail of another.
+        Splice(usize),
+        Principal,
+        Tool,
+        Arguments,
+        Server,
+        Method,
+    }
+
+    fn mutations() -> impl Strategy<Value = Mutation> {
+        prop_oneof![
+            (any::<usize>(), 0..8_u8).prop_map(|(at, bit)| Mutation::Bit(at, bit)),
+            any::<usize>().prop_map(Mutation::Cut),
+            "[A-Za-z0-9_=+/ -]{1,12}".prop_map(Mutation::Append),
+            any::<usize>().prop_map(Mutation::Splice),
+            Just(Mutation::Principal),
+            Just(Mutation::Tool),
+            Just(Mutation::Arguments),
+            Just(Mutation::Server),
+            Just(Mutation::Method),
+        ]
+    }
+
+    proptest! {
+        // Covers: MRTR-08, MRTR-09
+        #[test]
+        fn any_change_of_a_state_is_refused(
+            plain in proptest::collection::vec(any::<u8>(), 0..200),
+            other in proptest::collection::vec(any::<u8>(), 0..200),
+            mutation in mutations(),
+        ) {
+            let (seal, mut bound) = (ring(&[1]), binding());
+            let state = seal.seal(&bound.digest(), &plain, NOW).unwrap();
+            let second = seal.seal(&bound.digest(), &other, NOW).unwrap();
+            prop_assert_eq!(seal.open(&bound.digest(), &state, NOW).unwrap(), plain);
+            let mut changed = state.clone();
+            match mutation {
+                Mutation::Bit(at, bit) => {
+                    let mut bytes = state.clone().into_bytes();
+                    let at = at % bytes.len();
+                    bytes[at] ^= 1 << bit;
+                    match String::from_utf8(bytes) {
+                        Ok(text) => changed = text,
+                        Err(_) => return Ok(()),
+                    }
+                }
+                Mutation::Cut(at) => changed.truncate(at % state.len()),
+                Mutation::Append(tail) => changed.push_str(&tail),
+                Mutation::Splice(at) => {
+                    let at = 1 + at % (state.len().min(second.len()) - 1);
+                    changed = format!("{}{}", &state[..at], &second[at..]);
+                    // Head and nonce of the other one are the other one.
+                    prop_assume!(changed != state && changed != second);
+                }
+                Mutation::Principal => bound.principal = "q",
+                Mutation::Tool => bound.name = "u",
+                Mutation::Arguments => bound.arguments = r#"{"a":2}"#,
+                Mutation::Server => bound.server = "z",
+                Mutation::Method => bound.method = "prompts/get",
+            }
+            prop_assert!(seal.open(&bound.digest(), &changed, NOW).is_err());
+        }
+    }
+}

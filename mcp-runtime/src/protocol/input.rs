@@ -1,0 +1,372 @@
+//! Questions to the client, in the shape of a revision.
+//!
+//! 2025-06-18 knows titles of choices only as `enumNames`, only boolean defaults, and no field of several choices;
+//! before it there are no forms. Specification: `docs/requirements.md`, section 4.6.
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::{Era, ProtocolVersion};
+use crate::types::{
+    Choice, ClientFeature, Field, Form, Format, Input, InputRequest, Role, Sample, SamplingContent,
+    SamplingMessage,
+};
+
+/// The method of a question.
+pub(crate) fn method(request: &InputRequest) -> &'static str {
+    match request {
+        InputRequest::Form { .. } | InputRequest::Url { .. } => "elicitation/create",
+        InputRequest::Sample(_) => "sampling/createMessage",
+        InputRequest::Roots => "roots/list",
+    }
+}
+
+/// What the client must be able to do to be asked this.
+pub(crate) fn needs(request: &InputRequest) -> &'static [ClientFeature] {
+    match request {
+        InputRequest::Form { .. } => &[ClientFeature::Elicitation],
+        InputRequest::Url { .. } => &[ClientFeature::ElicitationUrl],
+        InputRequest::Roots => &[ClientFeature::Roots],
+        InputRequest::Sample(sample) if uses_tools(sample) => &[ClientFeature::SamplingTools],
+        InputRequest::Sample(_) => &[ClientFeature::Sampling],
+    }
+}
+
+fn uses_tools(sample: &Sample) -> bool {
+    let has_tool_content = |message: &SamplingMessage| message.content.iter().any(is_tool_content);
+    !sample.tools.is_empty()
+        || sample.tool_choice.is_some()
+        || sample.messages.iter().any(has_tool_content)
+}
+
+fn is_tool_content(content: &SamplingContent) -> bool {
+    matches!(
+        content,
+        SamplingContent::ToolUse { .. } | SamplingContent::ToolResult { .. }
+    )
+}
+
+/// What is wrong with a question in every revision: the author's fault, found before it is sent.
+pub(crate) fn check(request: &InputRequest) -> Result<(), String> {
+    match request {
+        InputRequest::Url { url, .. } => check_url(url),
+        InputRequest::Sample(sample) => check_conversation(sample),
+        InputRequest::Form { .. } | InputRequest::Roots => Ok(()),
+    }
+}
+
+/// An address a person may be sent to: `https`, or `http` on this machine, and no credentials in it.
+fn check_url(url: &str) -> Result<(), String> {
+    let is_clean = !url.chars().any(|c| c.is_whitespace() || c.is_control());
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    let is_local = matches!(host, "localhost" | "127.0.0.1" | "::1");
+    let problem = if !is_clean || host.is_empty() {
+        "is no address"
+    } else if authority.contains('@') {
+        "has credentials in it"
+    } else if scheme.eq_ignore_ascii_case("https")
+        || (scheme.eq_ignore_ascii_case("http") && is_local)
+    {
+        return Ok(());
+    } else {
+        "must begin with `https:`, or with `http:` on this machine"
+    };
+    Err(format!("the address a person is sent to {problem}"))
+}
+
+/// Each use of a tool by the model is answered in the very next message, which holds nothing but results.
+fn check_conversation(sample: &Sample) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    for message in &sample.messages {
+        let mut results = Vec::new();
+        for content in &message.content {
+            if let SamplingContent::ToolResult { tool_use_id, .. } = content {
+                results.push(tool_use_id.as_str());
+            }
+        }
+        let alone = results.is_empty() || results.len() == message.content.len();
+        if !alone || (!results.is_empty() && message.role != Role::User) {
+            return Err(
+                "results of tools stand in a message of the user that holds nothing else".into(),
+            );
+        }
+        if !open.iter().all(|id| results.contains(id))
+            || !results.iter().all(|id| open.contains(id))
+        {
+            return Err("each use of a tool needs its result in the next message".into());
+        }
+        open = message
+            .content
+            .iter()
+            .filter_map(|content| match content {
+                SamplingContent::ToolUse { id, .. } => Some(id.as_str()),
+                _ => None,
+            })
+            .collect();
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err("each use of a tool needs its result in the next message".into())
+    }
+}
+
+/// The `params` of a question; `id` names an elicitation with an address, where the revision wants that.
+pub(crate) fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Value {
+    match request {
+        InputRequest::Form { message, form } => {
+            let mut params = json!({ "message": message });
+            if version >= ProtocolVersion::V2025_11_25 {
+                set(&mut params, "mode", "form");
+            }
+            set(&mut params, "requestedSchema", schema(form, version));
+            params
+        }
+        InputRequest::Url { message, url } => {
+            let mut params = json!({"mode": "url", "message": message, "url": url});
+            if version.era() == Era::Legacy {
+                set(&mut params, "elicitationId", id);
+            }
+            params
+        }
+        InputRequest::Sample(sample) => sampling(sample, version),
+        InputRequest::Roots => json!({}),
+    }
+}
+
+fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
+    let mut sample = sample.clone();
+    if version < ProtocolVersion::V2025_11_25 {
+        // One block a message.
+        let split = |message: SamplingMessage| {
+            let role = message.role;
+            let blocks = message.content.into_iter();
+            blocks.map(move |block| SamplingMessage::new(role, block))
+        };
+        sample.messages = sample.messages.into_iter().flat_map(split).collect();
+    }
+    for content in sample
+        .messages
+        .iter_mut()
+        .flat_map(|message| &mut message.content)
+    {
+        if version < ProtocolVersion::V2025_03_26
+            && let SamplingContent::Audio(audio) = content
+        {
+            *content = format!("[a sound, {}, that cannot be sent]", audio.mime_type).into();
+        }
+        if version < ProtocolVersion::V2025_06_18 {
+            match content {
+                SamplingContent::Text(text) => text.meta = None,
+                SamplingContent::Image(image) => image.meta = None,
+                SamplingContent::Audio(audio) => audio.meta = None,
+                _ => {}
+            }
+        }
+    }
+    // Our own types always can be written.
+    serde_json::to_value(sample).unwrap_or_default()
+}
+
+/// The schema of a form.
+fn schema(form: &Form, version: ProtocolVersion) -> Value {
+    let properties: Map<String, Value> = form
+        .fields
+        .iter()
+        .map(|(name, field)| (name.clone(), property(field, version)))
+        .collect();
+    let required: Vec<&str> = form
+        .fields
+        .iter()
+        .filter(|(_, field)| field.required)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        set(&mut schema, "required", required);
+    }
+    schema
+}
+
+fn property(field: &Field, version: ProtocolVersion) -> Value {
+    let is_old = version < ProtocolVersion::V2025_11_25;
+    let mut description = field.description.clone();
+    let mut property = match &field.input {
+        Input::Boolean => json!({"type": "boolean"}),
+        Input::Text { min, max, format } => {
+            let mut text = json!({"type": "string"});
+            optional(&mut text, "minLength", *min);
+            optional(&mut text, "maxLength", *max);
+            optional(&mut text, "format", format.map(Format::as_str));
+            text
+        }
+        Input::Number { integer, min, max } => {
+            let mut number = json!({"type": if *integer { "integer" } else { "number" }});
+            optional(&mut number, "minimum", min.map(short));
+            optional(&mut number, "maximum", max.map(short));
+            number
+        }
+        Input::One { choices, names } => {
+            let is_titled = choices.iter().any(|choice| choice.title.is_some());
+            if is_titled && !is_old && !names {
+                json!({"type": "string", "oneOf": titled(choices)})
+            } else {
+                let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
+                let mut one = json!({"type": "string", "enum": values});
+                if is_titled {
+                    let titles = choices.iter().map(Choice::title_or_value);
+                    set(&mut one, "enumNames", titles.collect::<Vec<_>>());
+                }
+                one
+            }
+        }
+        Input::Many { choices, .. } if is_old => {
+            let values: Vec<_> = choices.iter().map(|choice| choice.value.as_str()).collect();
+            let hint = format!("any of {}, separated by commas", values.join(", "));
+            description = Some(match description {
+                Some(text) => format!("{text} ({hint})"),
+                None => hint,
+            });
+            json!({"type": "string"})
+        }
+        Input::Many { choices, min, max } => {
+            let items = if choices.iter().any(|choice| choice.title.is_some()) {
+                json!({"anyOf": titled(choices)})
+            } else {
+                let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
+                json!({"type": "string", "enum": values})
+            };
+            let mut many = json!({"type": "array", "items": items});
+            optional(&mut many, "minItems", *min);
+            optional(&mut many, "maxItems", *max);
+            many
+        }
+    };
+    optional(&mut property, "title", field.title.clone());
+    optional(&mut property, "description", description);
+    let is_boolean = matches!(field.input, Input::Boolean);
+    if !is_old || is_boolean {
+        optional(&mut property, "default", field.default.clone());
+    }
+    property
+}
+
+fn titled(choices: &[Choice]) -> Vec<Value> {
+    let titled = choices.iter();
+    titled
+        .map(|choice| json!({"const": choice.value, "title": choice.title_or_value()}))
+        .collect()
+}
+
+/// A number without a fraction if it has none.
+fn short(number: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < EXACT {
+        #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
+        return json!(number as i64);
+    }
+    json!(number)
+}
+
+fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Value::Object(members) = object {
+        members.insert(name.to_owned(), value.into());
+    }
+}
+
+fn optional(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        set(object, name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ProtocolVersion as V;
+
+    fn form() -> Form {
+        Form::new()
+            .field("email", Field::text().format(Format::Email).length(3, None))
+            .field("days", Field::integer().range(1.0, 14.0).default(3))
+            .field("sure", Field::boolean().default(true))
+            .optional(
+                "units",
+                Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]),
+            )
+            .optional("tags", Field::many_of(["a", "b"]).length(1, 2))
+    }
+
+    #[test]
+    fn a_form_has_the_shape_of_its_revision() {
+        let new = schema(&form(), V::V2026_07_28);
+        assert_eq!(new, schema(&form(), V::V2025_11_25));
+        expect_test::expect![[r#"{"type":"object","properties":{"email":{"type":"string","minLength":3,"format":"email"},"days":{"type":"integer","minimum":1,"maximum":14,"default":3},"sure":{"type":"boolean","default":true},"units":{"type":"string","oneOf":[{"const":"c","title":"Celsius"},{"const":"f","title":"Fahrenheit"}]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]},"minItems":1,"maxItems":2}},"required":["email"]}"#]]
+        .assert_eq(&new.to_string());
+        expect_test::expect![[r#"{"type":"object","properties":{"email":{"type":"string","minLength":3,"format":"email"},"days":{"type":"integer","minimum":1,"maximum":14},"sure":{"type":"boolean","default":true},"units":{"type":"string","enum":["c","f"],"enumNames":["Celsius","Fahrenheit"]},"tags":{"type":"string","description":"any of a, b, separated by commas"}},"required":["email"]}"#]]
+        .assert_eq(&schema(&form(), V::V2025_06_18).to_string());
+    }
+
+    #[test]
+    fn people_are_sent_to_safe_addresses_only() {
+        for (url, is_fine) in [
+            ("https://example.com/pay?id=1", true),
+            ("HTTPS://example.com", true),
+            ("http://localhost:8000/x", true),
+            ("http://[::1]:8000/x", true),
+            ("http://example.com", false),
+            ("https://user:secret@example.com", false),
+            ("https://", false),
+            ("javascript:alert(1)", false),
+            ("https://example.com/a b", false),
+            ("", false),
+        ] {
+            assert_eq!(check_url(url).is_ok(), is_fine, "{url}");
+        }
+    }
+
+    #[test]
+    fn uses_of_tools_and_their_results_are_paired() {
+        let use_of = |id: &str| SamplingContent::ToolUse {
+            id: id.into(),
+            name: "t".into(),
+            input: Map::new(),
+        };
+        let result_of = |id: &str| SamplingContent::ToolResult {
+            tool_use_id: id.into(),
+            content: Vec::new(),
+            is_error: false,
+        };
+        let start = Sample::user("go").message(Role::Assistant, use_of("1"));
+        assert!(check_conversation(&start).is_err());
+        let paired = start.clone().message(Role::User, result_of("1"));
+        assert!(check_conversation(&paired).is_ok());
+        let foreign = start.clone().message(Role::User, result_of("2"));
+        assert!(check_conversation(&foreign).is_err());
+        assert!(check_conversation(&start.message(Role::User, "no")).is_err());
+        assert_eq!(
+            needs(&InputRequest::Sample(Box::new(paired))),
+            [ClientFeature::SamplingTools]
+        );
+    }
+
+    #[test]
+    fn older_clients_get_one_block_a_message_and_no_sound() {
+        let mut sample = Sample::user("look");
+        sample.messages = vec![
+            SamplingMessage::new(Role::User, "look")
+                .and(crate::types::AudioContent::new(b"x", "audio/wav")),
+        ];
+        let old = sampling(&sample, V::V2024_11_05);
+        assert_eq!(
+            old["messages"][1]["content"]["text"],
+            "[a sound, audio/wav, that cannot be sent]"
+        );
+        let new = sampling(&sample, V::V2025_11_25);
+        assert_eq!(new["messages"][0]["content"][1]["type"], "audio");
+    }
+}

@@ -1,0 +1,49 @@
+//! Races between the tasks of a channel, with the steps of each made by hand.
+
+use std::sync::Arc;
+
+use tokio::io::DuplexStream;
+use tokio::runtime::Handle;
+
+use super::client::call;
+use super::fake::Fake;
+use crate::jsonrpc::RequestId;
+use crate::limits::Limits;
+use crate::transport::Connection;
+use crate::transport::duplex::Channel;
+use crate::transport::duplex::in_flight::Job;
+use crate::transport::watchdog::Watchdog;
+
+/// A channel that nobody leads, and what keeps it.
+fn channel() -> (Arc<Channel<Fake>>, Watchdog, DuplexStream) {
+    let watchdog = Watchdog::start(Handle::current()).unwrap();
+    let (ours, theirs) = tokio::io::duplex(1_024);
+    let channel = Channel::open(
+        Fake::new(Limits::default()),
+        Connection::from_stream(ours),
+        Arc::clone(watchdog.waking()),
+    );
+    (channel, watchdog, theirs)
+}
+
+fn written(channel: &Channel<Fake>) -> String {
+    String::from_utf8(channel.lock().out.buffer().clone()).unwrap()
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_again() {
+    let (channel, _watchdog, _client) = channel();
+    let (id, text) = (RequestId::from_valid("1"), call(1, "echo"));
+    // The leader has taken the call from the queue …
+    let job = Job {
+        serial: channel.lock().in_flight.admit(&id, None),
+        id,
+        text: text.as_bytes().into(),
+    };
+    // … the drain time is over, which another task notices …
+    drop(channel.refuse_all(&mut channel.lock()));
+    // … and the leader goes on.
+    channel.start_job(0, job, &mut Vec::new());
+    let out = written(&channel);
+    assert_eq!(out.lines().count(), 1, "{out}");
+}

@@ -1,0 +1,291 @@
+//! A form for a person to fill in: flat, its fields text, numbers, yes or no, or choices.
+//!
+//! Neutral: what each revision may see of a form is decided by `protocol::input`.
+//!
+//! Specification: 2026-07-28, client/elicitation, "Requested Schema".
+
+use serde_json::Value;
+
+/// A form for a person to fill in: fields in order, each under the name it has in the answer.
+///
+/// Usually derived from a struct with [`Elicit`](macro@crate::Elicit); built by hand where the fields are known at run time
+/// only.
+///
+/// ```
+/// use mcp_runtime::types::{Field, Form};
+///
+/// let form = Form::new()
+///     .field("city", Field::text().title("City").length(1, 80))
+///     .field("days", Field::integer().range(1.0, 14.0).default(3))
+///     .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]));
+/// ```
+///
+/// Must not ask for secrets: no passwords, keys, tokens or payment details. Send the person to an address for these.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Form {
+    pub(crate) fields: Vec<(String, Field)>,
+}
+
+impl Form {
+    /// A form without fields, which asks only for consent.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more field, which must be filled in unless it has a default. A second one of a name replaces the first.
+    #[must_use]
+    pub fn field(self, name: impl Into<String>, field: Field) -> Self {
+        let required = field.default.is_none();
+        self.push(name.into(), Field { required, ..field })
+    }
+
+    /// One more field, which may be left empty.
+    #[must_use]
+    pub fn optional(self, name: impl Into<String>, field: Field) -> Self {
+        self.push(
+            name.into(),
+            Field {
+                required: false,
+                ..field
+            },
+        )
+    }
+
+    fn push(mut self, name: String, field: Field) -> Self {
+        self.fields.retain(|(other, _)| *other != name);
+        self.fields.push((name, field));
+        self
+    }
+}
+
+/// One field of a [`Form`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) required: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) input: Input,
+}
+
+/// What goes into a field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Input {
+    Text {
+        min: Option<u64>,
+        max: Option<u64>,
+        format: Option<Format>,
+    },
+    Number {
+        integer: bool,
+        min: Option<f64>,
+        max: Option<f64>,
+    },
+    Boolean,
+    /// One of several.
+    One {
+        choices: Vec<Choice>,
+        names: bool,
+    },
+    /// Any number of several.
+    Many {
+        choices: Vec<Choice>,
+        min: Option<u64>,
+        max: Option<u64>,
+    },
+}
+
+/// Something that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub(crate) value: String,
+    pub(crate) title: Option<String>,
+}
+
+impl Choice {
+    pub(crate) fn title_or_value(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.value)
+    }
+}
+
+impl From<&str> for Choice {
+    fn from(value: &str) -> Self {
+        Self {
+            value: value.to_owned(),
+            title: None,
+        }
+    }
+}
+
+impl From<String> for Choice {
+    fn from(value: String) -> Self {
+        Self { value, title: None }
+    }
+}
+
+impl<V: Into<String>, T: Into<String>> From<(V, T)> for Choice {
+    fn from((value, title): (V, T)) -> Self {
+        Self {
+            value: value.into(),
+            title: Some(title.into()),
+        }
+    }
+}
+
+/// What a text looks like. Checked when the answer comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// `email`
+    Email,
+    /// `uri`
+    Uri,
+    /// `date`: `2026-07-28`
+    Date,
+    /// `date-time`: `2026-07-28T12:00:00Z`
+    DateTime,
+}
+
+impl Format {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Uri => "uri",
+            Self::Date => "date",
+            Self::DateTime => "date-time",
+        }
+    }
+}
+
+impl Field {
+    fn new(input: Input) -> Self {
+        Self {
+            title: None,
+            description: None,
+            required: true,
+            default: None,
+            input,
+        }
+    }
+
+    /// Text.
+    #[must_use]
+    pub fn text() -> Self {
+        Self::new(Input::Text {
+            min: None,
+            max: None,
+            format: None,
+        })
+    }
+
+    /// A number.
+    #[must_use]
+    pub fn number() -> Self {
+        Self::new(Input::Number {
+            integer: false,
+            min: None,
+            max: None,
+        })
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub fn integer() -> Self {
+        Self::new(Input::Number {
+            integer: true,
+            min: None,
+            max: None,
+        })
+    }
+
+    /// Yes or no.
+    #[must_use]
+    pub fn boolean() -> Self {
+        Self::new(Input::Boolean)
+    }
+
+    /// One of these: values, or pairs of a value and a title for people.
+    #[must_use]
+    pub fn one_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
+        Self::new(Input::One {
+            choices: choices.into_iter().map(Into::into).collect(),
+            names: false,
+        })
+    }
+
+    /// Any number of these: values, or pairs of a value and a title for people.
+    ///
+    /// Clients of 2025-06-18 know no such field: they get one for text, with the choices in its description, and values
+    /// separated by commas are taken apart.
+    #[must_use]
+    pub fn many_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
+        Self::new(Input::Many {
+            choices: choices.into_iter().map(Into::into).collect(),
+            min: None,
+            max: None,
+        })
+    }
+
+    /// A name for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// What to fill in.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// What it is unless the person says otherwise. Sent to clients of 2025-11-25 and later, booleans to all.
+    #[must_use]
+    pub fn default(mut self, value: impl Into<Value>) -> Self {
+        self.default = Some(value.into());
+        self.required = false;
+        self
+    }
+
+    /// The smallest and the largest number; infinities mean no bound. Ignored by other fields.
+    #[must_use]
+    pub fn range(mut self, least: f64, most: f64) -> Self {
+        if let Input::Number { min, max, .. } = &mut self.input {
+            *min = Some(least).filter(|least| least.is_finite());
+            *max = Some(most).filter(|most| most.is_finite());
+        }
+        self
+    }
+
+    /// The fewest and the most characters of text, or choices made. Ignored by other fields.
+    #[must_use]
+    pub fn length(mut self, least: impl Into<Option<u64>>, most: impl Into<Option<u64>>) -> Self {
+        if let Input::Text { min, max, .. } | Input::Many { min, max, .. } = &mut self.input {
+            *min = least.into();
+            *max = most.into();
+        }
+        self
+    }
+
+    /// What the text looks like. Ignored by other fields.
+    #[must_use]
+    pub fn format(mut self, looks: Format) -> Self {
+        if let Input::Text { format, .. } = &mut self.input {
+            *format = Some(looks);
+        }
+        self
+    }
+
+    /// Titles of choices go out as `enumNames`, as in 2025-06-18, to every client: for clients that know only these.
+    #[must_use]
+    pub fn enum_names(mut self) -> Self {
+        if let Input::One { names, .. } = &mut self.input {
+            *names = true;
+        }
+        self
+    }
+}
