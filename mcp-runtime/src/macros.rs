@@ -366,6 +366,10 @@ pub use mcp_macros::Elicit;
 /// }
 /// ```
 ///
+/// A field that the type does not know is refused, with a suggestion, as if the type carried
+/// `#[serde(deny_unknown_fields)]`: a model that misspells the name of an optional field would otherwise never learn of it.
+/// Types with a `#[serde(flatten)]` field are exempt.
+///
 /// It goes above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and schemars
 /// itself can derive as usual.
 ///
@@ -373,6 +377,7 @@ pub use mcp_macros::Elicit;
 /// |---|---|
 /// | `input` | only ever received: no `Serialize` |
 /// | `output` | only ever sent: no `Deserialize` |
+/// | `allow_unknown_fields` | fields it does not know are ignored, as when it is also read from files of others |
 /// | `crate = path` | where the runtime is, if not at `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;

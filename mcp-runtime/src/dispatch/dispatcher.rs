@@ -88,6 +88,12 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
+    /// The tool of this name, for whoever compares headers with its arguments.
+    #[cfg(feature = "http")]
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
+        self.registry.snapshot().tool(name).cloned()
+    }
+
     /// What the server offers, from what is registered now.
     pub(super) fn capabilities(&self, snapshot: &Snapshot) -> ServerCapabilities {
         let list = |offered: bool| offered.then_some(ListChangedCapability { list_changed: true });

@@ -67,20 +67,24 @@ impl Finish {
 }
 
 impl Finished {
-    /// Appends the answer, one message.
-    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+    /// Appends the answer, one message. Gives the code if it is an error, for transports that say it twice.
+    pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<i32> {
         let start = out.len();
+        let mut code = None;
         let Self { finish, outcome } = self;
         if let Err(error) = finish.write(outcome, out) {
             out.truncate(start);
             encode::error(out, Some(&finish.id), &error);
+            code = Some(error.code);
         }
         let size = out.len().saturating_sub(start);
         let limit = finish.dispatcher.limits().result;
         if size > limit {
             out.truncate(start);
             finish.write_too_large(size, limit, out);
+            code = None;
         }
+        code
     }
 }
 

@@ -80,6 +80,12 @@ impl Session {
         }
     }
 
+    /// What the handshake agreed on, if there was one.
+    #[cfg(feature = "http")]
+    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
+        self.legacy.as_ref().map(|legacy| legacy.client.version)
+    }
+
     /// Whether an array of messages is welcome: only where 2025-03-26 was agreed on.
     pub(crate) fn allows_batch(&self) -> bool {
         self.legacy
@@ -103,6 +109,20 @@ impl Session {
         let before = self.listens.len();
         self.listens.retain(|listen| listen.id != *id);
         self.listens.len() < before
+    }
+
+    /// Ends all listen requests with their answers alone, a line each: for streams that end with them.
+    #[cfg(feature = "http")]
+    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
+        for listen in self.listens.drain(..) {
+            let reply = Reply {
+                id: &listen.id,
+                version: ProtocolVersion::LATEST,
+                identity: self.dispatcher.identity(),
+            };
+            encode::listen_result(out, reply);
+            out.push(b'\n');
+        }
     }
 
     /// Ends all listen requests, with an answer, a line each; and our own requests, because nobody will answer them.

@@ -13,6 +13,9 @@ use crate::types::LoggingLevel;
 pub(crate) trait Sink: Send + Sync {
     /// Queues a message; `false` if it was not taken, because the request is over or the queue is full.
     fn send(&self, message: &[u8]) -> bool;
+
+    /// Asks for the connection to be closed after what was sent so far, if the client can come back for the rest.
+    fn close_connection(&self) {}
 }
 
 /// The notifications of one call.
@@ -122,6 +125,12 @@ impl Outbound for CallStream {
 
     fn logs(&self, level: LoggingLevel) -> bool {
         self.level.admits(level)
+    }
+
+    fn close_stream(&self) {
+        if !self.reports().over {
+            self.sink.close_connection();
+        }
     }
 
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {

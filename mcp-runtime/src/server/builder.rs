@@ -54,6 +54,8 @@ pub struct Server {
     /// What is wrong with the settings so far.
     faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
+    #[cfg(feature = "http")]
+    pub(super) http: crate::transport::HttpOptions,
     shared: Arc<Shared>,
 }
 
@@ -112,6 +114,8 @@ impl Server {
             state_keys: Vec::new(),
             faults: Vec::new(),
             once_store: None,
+            #[cfg(feature = "http")]
+            http: crate::transport::HttpOptions::new(),
             shared: Arc::default(),
         }
     }
@@ -293,6 +297,12 @@ impl Server {
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+    }
+
+    /// Who the server says it is.
+    #[cfg(feature = "cli")]
+    pub(super) fn identity(&self) -> &Implementation {
+        &self.identity
     }
 
     /// Checks everything and makes the server ready for connections.

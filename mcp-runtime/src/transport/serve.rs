@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Error;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::Watchdog;
-use crate::transport::{Connection, Transport, duplex, signals};
+use crate::transport::{Transport, duplex, signals};
 
 /// How long to wait when the process is out of descriptors or memory.
-const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
+pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// Serves clients until the transport has no more, or `shutdown`; then until all of them are served.
 ///
@@ -79,8 +79,10 @@ pub(crate) async fn serve_until_signal<P: Peer, T: Transport>(
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
     tokio::select! {
-        served = serve(transport, dispatcher, shutdown.clone()) => served,
-        error = signals::listen(shutdown) => Err(error.into()),
+        // First, so that a signal that follows the first answer finds somebody who listens.
+        biased;
+        error = signals::listen(shutdown.clone()) => Err(error.into()),
+        served = serve(transport, dispatcher, shutdown) => served,
     }
 }
 
@@ -100,7 +102,7 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
 }
 
 /// Whether the next client may be luckier.
-fn is_passing(error: &io::Error) -> bool {
+pub(super) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };
@@ -118,6 +120,7 @@ fn is_passing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::transport::Connection;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};

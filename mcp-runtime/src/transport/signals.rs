@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 /// Cancels `shutdown` at the first signal to stop, and ends the process at the second. Returns only if it cannot listen.
 ///
 /// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C.
-pub(super) async fn listen(shutdown: CancellationToken) -> io::Error {
+pub(crate) async fn listen(shutdown: CancellationToken) -> io::Error {
     let mut signals = match Signals::new() {
         Ok(signals) => signals,
         Err(error) => return error,

@@ -36,7 +36,14 @@ async fn lists_name_resources_templates_and_what_templates_list() {
             .iter()
             .filter_map(|template| template["uriTemplate"].as_str())
             .collect();
-        assert_eq!(templates, ["item:///{id}", "tree:///{+path}", "sum:///{numbers*}{?tags*}"]);
+        assert_eq!(
+            templates,
+            [
+                "item:///{id}",
+                "tree:///{+path}",
+                "sum:///{numbers*}{?tags*}"
+            ]
+        );
     }
 }
 

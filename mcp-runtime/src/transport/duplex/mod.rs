@@ -30,7 +30,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::jsonrpc::ErrorObject;
+use crate::context::current;
+use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
@@ -40,6 +41,9 @@ use outgoing::Outgoing;
 
 /// How long the last bytes may take once all work was dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
+/// Calls that are under way may go on while the client does not read. How many of the largest results are kept then,
+/// beyond [`Limits::outgoing`](crate::Limits::outgoing).
+const UNREAD_RESULTS: usize = 4;
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -82,8 +86,8 @@ struct State<P: Peer> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Nothing is read any more; work may go on until then.
-    Draining(Instant),
+    /// Nothing is read any more; work may go on until then, or as long as it takes.
+    Draining(Option<Instant>),
     /// All work is done or dropped; bytes may leave until then.
     Flushing(Instant),
     Closed,
@@ -226,14 +230,16 @@ impl<P: Peer> Channel<P> {
         let mut dropped = Vec::new();
         let clocks = {
             let mut state = self.lock();
-            if let Phase::Draining(deadline) = state.phase
+            if let Phase::Draining(Some(deadline)) = state.phase
                 && deadline <= now
             {
                 dropped = self.refuse_all(&mut state);
                 state.phase = Phase::Flushing(now + LAST_BYTES);
                 self.leader.wake();
             }
-            let blocked = state.out.blocked_since().map(|since| since + stalled);
+            let blocked = state.out.blocked_since();
+            // A time without end is no deadline.
+            let blocked = blocked.and_then(|since| since.checked_add(stalled));
             if blocked.is_some_and(|deadline| deadline <= now) {
                 let text = "the client does not read what it is sent";
                 state.fail(io::Error::new(io::ErrorKind::TimedOut, text));
@@ -245,7 +251,10 @@ impl<P: Peer> Channel<P> {
                 }
                 Phase::Closed => Clocks::Closed,
                 Phase::Open => Clocks::Next(blocked),
-                Phase::Draining(deadline) | Phase::Flushing(deadline) => {
+                Phase::Draining(deadline) => {
+                    Clocks::Next(deadline.into_iter().chain(blocked).min())
+                }
+                Phase::Flushing(deadline) => {
                     Clocks::Next(Some(blocked.map_or(deadline, |other| deadline.min(other))))
                 }
             }
@@ -267,9 +276,25 @@ impl<P: Peer> Channel<P> {
     }
 
     fn begin_drain(&self, state: &mut State<P>) {
-        state.phase = Phase::Draining(Instant::now() + self.peer.limits().drain);
+        state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
         P::end(&mut state.session, state.out.buffer());
         self.attention.notify_one();
+    }
+
+    /// Queues the answer of a call. One that nobody makes room for becomes an error.
+    fn deliver(&self, state: &mut State<P>, batch: Option<u64>, id: &RequestId, answer: &[u8]) {
+        let limits = self.peer.limits();
+        let results = limits.result.saturating_mul(UNREAD_RESULTS);
+        let most = limits.outgoing.saturating_add(results);
+        let unread = state.out.len().saturating_add(state.in_flight.held());
+        if unread.saturating_add(answer.len()) <= most {
+            return state.deliver(batch, answer);
+        }
+        let mut message = Vec::new();
+        let error = "the answer is lost, because too many others wait to be read";
+        self.peer
+            .error(&mut message, Some(id), &ErrorObject::internal(error));
+        state.deliver(batch, &message);
     }
 
     /// Answers everything that is under way with an error.
@@ -331,7 +356,8 @@ impl<P: Peer> State<P> {
             return false;
         };
         let was_blocked = self.out.blocked_since();
-        match self.out.poll_write(writer, cx) {
+        // What a stream of the user logs must not come back here as a message of the call that is writing.
+        match current::outside(|| self.out.poll_write(writer, cx)) {
             std::task::Poll::Ready(Ok(())) => true,
             std::task::Poll::Ready(Err(error)) => {
                 self.fail(error);

@@ -1,5 +1,6 @@
 //! The engine with a protocol made for tests: lines in, lines out.
 
+mod bounds;
 mod client;
 pub(in crate::transport) mod fake;
 mod faulty;
@@ -80,10 +81,16 @@ async fn ids_are_compared_with_their_type() {
 async fn ids_are_compared_by_what_they_are_and_not_by_how_they_are_written() {
     let mut client = Client::new(Limits::default());
     for (id, same) in [(r#""a/b""#, r#""a\/b""#), ("0", "-0")] {
-        client.send(&format!("{{\"id\":{id},\"method\":\"pending\"}}")).await;
-        client.send(&format!("{{\"id\":{same},\"method\":\"echo\"}}")).await;
+        client
+            .send(&format!("{{\"id\":{id},\"method\":\"pending\"}}"))
+            .await;
+        client
+            .send(&format!("{{\"id\":{same},\"method\":\"echo\"}}"))
+            .await;
         assert_eq!(client.receive().await["error"]["code"], -32600);
-        client.send(&format!("{{\"method\":\"cancel\",\"request\":{same}}}")).await;
+        client
+            .send(&format!("{{\"method\":\"cancel\",\"request\":{same}}}"))
+            .await;
         client.send(&call(7, "echo")).await;
         assert_eq!(client.receive().await["id"], 7);
         client.until_idle().await;
@@ -146,6 +153,12 @@ async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
     while client.last_send_was_taken() {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_stream_is_never_polled_as_part_of_a_call() {
+    let written = faulty::written_within_a_call(&(call(1, "progress_within") + "\n")).await;
+    assert!(!written);
 }
 
 #[tokio::test]
