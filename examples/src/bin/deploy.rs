@@ -4,9 +4,11 @@
 //! Several instances behind one address need the same keys: set `DEPLOY_STATE_KEYS` (`openssl rand -base64 32` makes one).
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::{MemoryStore, bail};
+use tokio::time::sleep;
 
 /// What was deployed so far.
 #[derive(Default)]
@@ -74,6 +76,7 @@ async fn deploy(ctx: Context, deployments: State<Deployments>, service: String) 
 
 /// Stands for something slow that should not be repeated.
 async fn make_plan(deployments: &Deployments, service: &str) -> Result<Plan> {
+    sleep(Duration::from_millis(10)).await;
     let version = deployments.0.fetch_add(1, Ordering::Relaxed) + 1;
     let steps = ["build", "test", "start"].map(|step| format!("{step} {service} v{version}"));
     Ok(Plan {
@@ -84,6 +87,7 @@ async fn make_plan(deployments: &Deployments, service: &str) -> Result<Plan> {
 
 /// Stands for something that must not be repeated.
 async fn carry_out(plan: &Plan, approval: &Approval) -> Result<String> {
+    sleep(Duration::from_millis(10)).await;
     let Approval {
         target,
         instances,
