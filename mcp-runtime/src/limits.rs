@@ -43,6 +43,9 @@ pub struct Limits {
     /// Most blocking tools waiting for one of those places. Default 256. Further ones are refused.
     pub blocking_queued: usize,
     /// Most bytes waiting to be written to one stream. Default 1 MiB. Then reading stops until the client reads.
+    ///
+    /// Calls under way go on: their answers, and those of unfinished arrays, may take four times [`result`](Self::result)
+    /// beyond that. Further answers become errors.
     pub outgoing: usize,
     /// Largest result, in bytes. Default 8 MiB. A larger one becomes an error that says its size.
     pub result: usize,
@@ -146,17 +149,17 @@ impl Default for Limits {
             head_time: Duration::from_secs(15),
             body_time: Duration::from_secs(30),
             body_rate: 1 << 10,
-            idle_connection: Duration::from_secs(60),
+            idle_connection: Duration::from_mins(1),
             connections: 10_000,
             sessions: 10_000,
-            session_idle: Duration::from_secs(5 * 60),
-            session_idle_streaming: Duration::from_secs(30 * 60),
+            session_idle: Duration::from_mins(5),
+            session_idle_streaming: Duration::from_mins(30),
             session_start: Duration::from_secs(10),
             replay_events: 256,
             replay_bytes: 1 << 20,
-            replay_time: Duration::from_secs(60),
+            replay_time: Duration::from_mins(1),
             keep_alive: Duration::from_secs(15),
-            stalled: Duration::from_secs(60),
+            stalled: Duration::from_mins(1),
             _private: (),
         }
     }

@@ -8,6 +8,7 @@
 )]
 
 pub mod client;
+pub mod http;
 pub mod process;
 pub mod revision;
 pub mod schema;

@@ -534,13 +534,13 @@ fn on_a_thread(
     work: Blocking,
 ) -> Result<(Running, Arc<AtomicBool>), ToolError> {
     let waiting = Waiting::enter(&dispatcher.blocked, dispatcher.limits().blocking_queued)?;
-    let placed = Arc::new(AtomicBool::new(false));
-    let got = Arc::clone(&placed);
+    let started = Arc::new(AtomicBool::new(false));
+    let begin = Arc::clone(&started);
     let places = Arc::clone(&dispatcher.blocking);
     let future = Box::pin(async move {
         let place = places.acquire_owned().await.map_err(ToolError::from)?;
         drop(waiting);
-        got.store(true, Ordering::Relaxed);
+        begin.store(true, Ordering::Relaxed);
         let work = move || {
             let output = work();
             drop(place);
@@ -555,7 +555,7 @@ fn on_a_thread(
             },
         }
     });
-    Ok((future, placed))
+    Ok((future, started))
 }
 
 /// One that waits for a place among the threads that may block.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Error;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::Watchdog;
-use crate::transport::{Connection, Transport, duplex, signals};
+use crate::transport::{Transport, duplex, signals};
 
 /// How long to wait when the process is out of descriptors or memory.
 pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
@@ -120,6 +120,7 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::transport::Connection;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};

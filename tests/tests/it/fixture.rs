@@ -196,7 +196,7 @@ async fn panic_later() -> String {
 
 /// Waits until it is told to go on, or cancelled.
 #[tool(group = "fixture")]
-async fn wait(shared: State<Shared>) -> &'static str {
+pub(crate) async fn wait(shared: State<Shared>) -> &'static str {
     struct Guard(State<Shared>, bool);
     impl Drop for Guard {
         fn drop(&mut self) {

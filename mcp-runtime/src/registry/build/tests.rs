@@ -240,10 +240,10 @@ fn choosing_a_function_as_what_it_is_not_is_said() {
     };
     fails(
         with(sources, vec![tool::<1>("a"), review::<2>(Vec::new())]),
-        &expect![[r#"
+        &expect![[r"
             the server cannot start:
               src/a.rs:1:1: `app::chosen` was chosen as a resource template, but is a tool; write `tool(chosen)`
-              src/a.rs:2:1: `app::chosen` was chosen as a tool, but is a prompt; write `prompt(chosen)`"#]],
+              src/a.rs:2:1: `app::chosen` was chosen as a tool, but is a prompt; write `prompt(chosen)`"]],
     );
 }
 
@@ -263,10 +263,10 @@ fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
             template("d:{id}", parameter::<Option<u8>, _>("id", "")),
             template("e:{ids*}", parameter::<String, _>("ids", "")),
         ]),
-        &expect![[r#"
+        &expect![[r"
             the server cannot start:
               src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` gives one value; write `{ids*}`
-              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which no address holds; take text, a number or a list, or several variables"#]],
+              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which no address holds; take text, a number or a list, or several variables"]],
     );
 }
 

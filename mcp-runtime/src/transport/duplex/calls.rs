@@ -11,6 +11,8 @@ use crate::transport::peer::{Parsed, Peer, Verdict};
 
 /// When a client that was refused may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How many arrays may be without their answer.
+const MOST_BATCHES: usize = 64;
 
 impl<P: Peer> Channel<P> {
     /// Handles a line.
@@ -59,6 +61,10 @@ impl<P: Peer> Channel<P> {
         };
         if let Some(reason) = reason {
             return self.answer_error(None, None, &ErrorObject::invalid_request(reason));
+        }
+        if self.lock().in_flight.batches() >= MOST_BATCHES {
+            let error = errors::too_many("arrays", RETRY_AFTER);
+            return self.answer_error(None, None, &error);
         }
         let batch = self.lock().in_flight.open_batch();
         for (text, element) in parsed {
@@ -131,8 +137,8 @@ impl<P: Peer> Channel<P> {
             }
             (Verdict::Cancel(cancelled), _) => Self::cancel(state, &cancelled),
             (Verdict::Silent | Verdict::Answered | Verdict::Call(_), _) => {
-                if batch.is_some() && id.is_some() {
-                    state.deliver(batch, scratch);
+                if let (Some(_), Some(id)) = (batch, id) {
+                    self.deliver(state, batch, id, scratch);
                 }
             }
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
+use crate::context::current;
 use crate::jsonrpc::ErrorObject;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::lines::Line;
@@ -125,7 +126,7 @@ impl<P: Peer> Channel<P> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
         };
-        match state.lines.poll_read(reader, cx) {
+        match current::outside(|| state.lines.poll_read(reader, cx)) {
             Poll::Ready(Ok(())) => Poll::Ready(()),
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
                 Poll::Ready(())

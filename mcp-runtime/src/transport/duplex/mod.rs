@@ -30,7 +30,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::jsonrpc::ErrorObject;
+use crate::context::current;
+use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
@@ -40,6 +41,9 @@ use outgoing::Outgoing;
 
 /// How long the last bytes may take once all work was dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
+/// Calls that are under way may go on while the client does not read. How many of the largest results are kept then,
+/// beyond [`Limits::outgoing`](crate::Limits::outgoing).
+const UNREAD_RESULTS: usize = 4;
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -277,6 +281,22 @@ impl<P: Peer> Channel<P> {
         self.attention.notify_one();
     }
 
+    /// Queues the answer of a call. One that nobody makes room for becomes an error.
+    fn deliver(&self, state: &mut State<P>, batch: Option<u64>, id: &RequestId, answer: &[u8]) {
+        let limits = self.peer.limits();
+        let results = limits.result.saturating_mul(UNREAD_RESULTS);
+        let most = limits.outgoing.saturating_add(results);
+        let unread = state.out.len().saturating_add(state.in_flight.held());
+        if unread.saturating_add(answer.len()) <= most {
+            return state.deliver(batch, answer);
+        }
+        let mut message = Vec::new();
+        let error = "the answer is lost, because too many others wait to be read";
+        self.peer
+            .error(&mut message, Some(id), &ErrorObject::internal(error));
+        state.deliver(batch, &message);
+    }
+
     /// Answers everything that is under way with an error.
     fn refuse_all(&self, state: &mut State<P>) -> Vec<Removed> {
         let calls = state.in_flight.cancel_all();
@@ -336,7 +356,8 @@ impl<P: Peer> State<P> {
             return false;
         };
         let was_blocked = self.out.blocked_since();
-        match self.out.poll_write(writer, cx) {
+        // What a stream of the user logs must not come back here as a message of the call that is writing.
+        match current::outside(|| self.out.poll_write(writer, cx)) {
             std::task::Poll::Ready(Ok(())) => true,
             std::task::Poll::Ready(Err(error)) => {
                 self.fail(error);

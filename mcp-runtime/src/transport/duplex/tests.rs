@@ -156,6 +156,12 @@ async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
 }
 
 #[tokio::test]
+async fn a_stream_is_never_polled_as_part_of_a_call() {
+    let written = faulty::written_within_a_call(&(call(1, "progress_within") + "\n")).await;
+    assert!(!written);
+}
+
+#[tokio::test]
 async fn notices_are_sent_when_the_session_wakes() {
     let mut client = Client::new(Limits::default());
     client.send(&call(1, "echo")).await;

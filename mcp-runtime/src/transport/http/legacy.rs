@@ -26,7 +26,7 @@ use super::service::Inner;
 use super::session::{Begun, HttpSession};
 use super::stream::{Opening, Reader, STANDALONE, Stream};
 use crate::dispatch::Decision;
-use crate::jsonrpc::{self, ErrorObject, Incoming, Message, RequestId};
+use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Era, Method, ProtocolVersion, encode, errors};
 
 /// How many bytes of change notices are taken at once.
@@ -42,10 +42,10 @@ pub(super) enum Posted {
 
 /// A POST whose answers will come on a stream.
 pub(super) struct Exchange {
-    session: Arc<HttpSession>,
-    stream: Arc<Stream>,
-    is_batch: bool,
-    accepts: Accepts,
+    pub(super) session: Arc<HttpSession>,
+    pub(super) stream: Arc<Stream>,
+    pub(super) is_batch: bool,
+    pub(super) accepts: Accepts,
 }
 
 impl From<Refusal> for Posted {
@@ -61,7 +61,7 @@ impl From<Response<HttpBody>> for Posted {
 }
 
 /// What the header says about the revision.
-fn check_version(headers: &HeaderMap) -> Result<Option<ProtocolVersion>, Refusal> {
+pub(super) fn check_version(headers: &HeaderMap) -> Result<Option<ProtocolVersion>, Refusal> {
     match text(headers, VERSION) {
         None => Ok(None),
         Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
@@ -73,12 +73,15 @@ fn check_version(headers: &HeaderMap) -> Result<Option<ProtocolVersion>, Refusal
     }
 }
 
-fn is_modern(version: Option<ProtocolVersion>) -> bool {
+pub(super) fn is_modern(version: Option<ProtocolVersion>) -> bool {
     version.is_some_and(|version| version.era() == Era::Modern)
 }
 
 /// The session a request belongs to. None if it says none.
-fn find(inner: &Inner, headers: &HeaderMap) -> Result<Option<Arc<HttpSession>>, Refusal> {
+pub(super) fn find(
+    inner: &Inner,
+    headers: &HeaderMap,
+) -> Result<Option<Arc<HttpSession>>, Refusal> {
     match text(headers, SESSION) {
         None => Ok(None),
         Some(Ok(id)) if let Some(session) = inner.sessions.get(id, false, inner.limits()) => {
@@ -246,68 +249,6 @@ pub(super) fn one(
     };
     encode::error(&mut out, id.as_ref(), &error);
     Some(out)
-}
-
-/// Serves an array of messages, which only 2025-03-26 has.
-pub(super) fn post_batch(inner: &Inner, headers: &HeaderMap, elements: &[&str]) -> Posted {
-    let refuse = || {
-        let refusal = Refusal::bad_request("arrays of messages are for sessions of 2025-03-26");
-        Posted::from(refusal)
-    };
-    let version = match check_version(headers) {
-        Ok(version) => version,
-        Err(refusal) => return refusal.into(),
-    };
-    let session = match find(inner, headers) {
-        Ok(Some(session)) if session.allows_batch() && !is_modern(version) => session,
-        Ok(_) => return refuse(),
-        Err(refusal) => return refusal.into(),
-    };
-    let mut messages = Vec::new();
-    for element in elements {
-        match jsonrpc::parse(element.as_bytes(), inner.limits()) {
-            Ok(Incoming::Message(message)) if !has_claim(&message) => messages.push(message),
-            _ => return Refusal::bad_request("the array holds what is no message").into(),
-        }
-    }
-    let is_request =
-        |message: &&Message<'_>| message.method.is_some() && request_id(message).is_some();
-    let requests = messages.iter().filter(is_request).count();
-    let has_responses = messages.iter().any(|message| message.method.is_none());
-    if requests > 0 && has_responses {
-        return Refusal::bad_request("an array holds requests or responses, not both").into();
-    }
-    let accepts = Accepts::read(headers);
-    let stream = session.open_stream(accepts.events, requests, inner.limits());
-    if requests == 0 {
-        session.forget(stream.number);
-        for message in messages {
-            notify(inner, &session, message);
-        }
-        return answer::empty(StatusCode::ACCEPTED).into();
-    }
-    for message in messages {
-        if !is_request(&&message) {
-            notify(inner, &session, message);
-        } else if let Some(answer) = one(inner, &session, message, &|| Arc::clone(&stream)) {
-            stream.answer(&answer);
-        }
-    }
-    Posted::Waiting(Exchange {
-        session,
-        stream,
-        is_batch: true,
-        accepts,
-    })
-}
-
-fn request_id(message: &Message<'_>) -> Option<RequestId> {
-    message.id.to_request_id()
-}
-
-fn has_claim(message: &Message<'_>) -> bool {
-    let claim = crate::jsonrpc::MetaMember::ProtocolVersion;
-    message.params.meta(claim).is_some()
 }
 
 /// Waits until it is known how the response begins. Dropping this leaves the calls running.

@@ -8,6 +8,7 @@
 //! Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 
 mod answer;
+mod batch;
 mod body;
 mod events;
 mod guards;

@@ -22,7 +22,7 @@ use super::headers::{SESSION, VERSION, check_content, check_repeated};
 use super::legacy::{self, Posted};
 use super::options::HttpOptions;
 use super::sessions::Sessions;
-use super::{guards, incoming, modern, sse_2024};
+use super::{batch, guards, incoming, modern, sse_2024};
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
@@ -209,7 +209,7 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Begun {
     }
     match jsonrpc::parse(body, inner.limits()) {
         Ok(Incoming::Message(message)) => one(inner, headers, message),
-        Ok(Incoming::Batch(elements)) => legacy::post_batch(inner, headers, &elements).into(),
+        Ok(Incoming::Batch(elements)) => batch::post(inner, headers, &elements).into(),
         Err((id, error)) => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, error).with_id(id);
             Begun::Over(refusal.into_response())

@@ -311,6 +311,8 @@ impl HttpSession {
         let (calls, streams) = {
             let mut state = self.state();
             state.is_closed = true;
+            // Whatever the session keeps open ends; there is nobody to tell.
+            state.session.end(&mut Vec::new());
             (
                 std::mem::take(&mut state.calls),
                 std::mem::take(&mut state.streams),
