@@ -127,7 +127,7 @@ impl Expression {
                 return None;
             }
             let read = match variable.list {
-                Some(list) => self.array(value.split(separator), list)?,
+                Some(form) => self.array(value.split(separator), form)?,
                 None => self.value(value)?,
             };
             found.push((&variable.name, read));
