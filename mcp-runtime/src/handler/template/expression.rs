@@ -127,7 +127,7 @@ impl Expression {
                 return None;
             }
             let read = match variable.list {
-                Some(form) => self.array(value.split(separator), form)?,
+                Some(kind) => self.array(value.split(separator), kind)?,
                 None => self.value(value)?,
             };
             found.push((&variable.name, read));
