@@ -127,7 +127,7 @@ impl Expression {
                 return None;
             }
             let read = match variable.list {
-                Some(list) => self.array(value.split(separator), list)?,
+                Some(kind) => self.array(value.split(separator), kind)?,
                 None => self.value(value)?,
             };
             found.push((&variable.name, read));
