@@ -2,6 +2,7 @@
 
 mod builder;
 mod run;
+mod stderr;
 mod tracing_layer;
 
 pub use builder::{Cacheable, Server};
