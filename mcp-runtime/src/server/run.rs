@@ -12,6 +12,10 @@ impl Server {
     /// program has set up no `tracing` subscriber, warnings and errors are written to standard error too. The client need
     /// not read that: what does not fit is dropped, and panics are told only as far as they fit.
     ///
+    /// The process is the server's: a second signal ends it at once. So do handlers that block their threads longer than
+    /// [`Limits::drain`](crate::Limits::drain) once the server is to stop, with success: dropping a runtime would wait for
+    /// them. [`serve`](Self::serve) never ends the process.
+    ///
     /// # Errors
     ///
     /// Everything that is wrong with the definitions and settings, before anything is read; or that standard input or
@@ -20,15 +24,31 @@ impl Server {
         let lines = Lines::start(std::io::stderr())?;
         lines.log();
         lines.tell_panics();
-        let served = self.run_over_stdio().await;
+        let (served, is_stuck) = self.run_over_stdio().await;
+        if is_stuck {
+            tracing::warn!("handlers still block their threads; the process ends without them");
+        }
+        if let (true, Err(error)) = (is_stuck, &served) {
+            tracing::error!(%error, "the server failed");
+        }
         lines.flush();
+        if is_stuck {
+            std::process::exit(i32::from(served.is_err()));
+        }
         served
     }
 
-    async fn run_over_stdio(self) -> Result<(), Error> {
-        let (dispatcher, shared) = self.start()?;
-        let shutdown = shared.shutdown().clone();
-        transport::serve_until_signal(Stdio::open()?, dispatcher, shutdown).await
+    /// Says also whether handlers still block threads.
+    async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
+        let started = self
+            .start()
+            .and_then(|(dispatcher, shared)| Ok((dispatcher, shared, Stdio::open()?)));
+        let (dispatcher, shared, stdio) = match started {
+            Ok(started) => started,
+            Err(error) => return (Err(error), false),
+        };
+        let (shutdown, hung_up) = (shared.shutdown().clone(), stdio.hung_up());
+        transport::serve_process(stdio, dispatcher, shutdown, hung_up).await
     }
 
     /// Runs the server over `transport` until that has no more connections, or

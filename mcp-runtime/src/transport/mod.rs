@@ -20,7 +20,7 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use memory::{Memory, memory};
-pub(crate) use serve::{serve, serve_until_signal};
+pub(crate) use serve::{serve, serve_process};
 pub use stdio::Stdio;
 
 /// Where clients come from.

@@ -278,6 +278,7 @@ impl<P: Peer> Channel<P> {
     fn begin_drain(&self, state: &mut State<P>) {
         state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
         P::end(&mut state.session, state.out.buffer());
+        self.watchdog.end();
         self.attention.notify_one();
     }
 

@@ -49,6 +49,21 @@ impl Stdio {
     }
 }
 
+impl Stdio {
+    /// Tells whether the client has closed standard input, without reading from it.
+    pub(crate) fn hung_up(&self) -> Box<dyn Fn() -> bool + Send + Sync> {
+        #[cfg(unix)]
+        if let Some(input) = self
+            .0
+            .as_ref()
+            .and_then(|(input, _)| input.try_clone().ok())
+        {
+            return Box::new(move || unix::hung_up(&input));
+        }
+        Box::new(|| false)
+    }
+}
+
 impl Transport for Stdio {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         let streams = self.0.take()?;

@@ -16,7 +16,7 @@ use crate::transport::watchdog::Watchdog;
 
 /// A channel that nobody leads, and what keeps it.
 fn channel() -> (Arc<Channel<Fake>>, Watchdog, DuplexStream) {
-    let watchdog = Watchdog::start(Handle::current()).unwrap();
+    let watchdog = Watchdog::start(Handle::current(), None).unwrap();
     let (ours, theirs) = tokio::io::duplex(1_024);
     let channel = Channel::open(
         Fake::new(Limits::default()),
