@@ -41,9 +41,6 @@ use outgoing::Outgoing;
 
 /// How long the last bytes may take once all work was dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
-/// Calls that are under way may go on while the client does not read. How many of the largest results are kept then,
-/// beyond [`Limits::outgoing`](crate::Limits::outgoing).
-const UNREAD_RESULTS: usize = 4;
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -209,6 +206,11 @@ impl<P: Peer> Channel<P> {
 
     fn spawn_leader(self: &Arc<Self>, me: u64) {
         let channel = Arc::clone(self);
+        // Held until the task is noted: whoever ends the channel finds it, or comes first.
+        let mut state = self.lock();
+        if state.phase == Phase::Closed {
+            return;
+        }
         let task = self.runtime.spawn(async move {
             let leading = AssertUnwindSafe(lead::lead(&channel, me)).catch_unwind();
             if leading.await.is_err() {
@@ -218,7 +220,6 @@ impl<P: Peer> Channel<P> {
                 channel.attention.notify_one();
             }
         });
-        let mut state = self.lock();
         state.leaders.retain(|leader| !leader.is_finished());
         state.leaders.push(task.abort_handle());
     }
@@ -280,22 +281,6 @@ impl<P: Peer> Channel<P> {
         P::end(&mut state.session, state.out.buffer());
         self.watchdog.end();
         self.attention.notify_one();
-    }
-
-    /// Queues the answer of a call. One that nobody makes room for becomes an error.
-    fn deliver(&self, state: &mut State<P>, batch: Option<u64>, id: &RequestId, answer: &[u8]) {
-        let limits = self.peer.limits();
-        let results = limits.result.saturating_mul(UNREAD_RESULTS);
-        let most = limits.outgoing.saturating_add(results);
-        let unread = state.out.len().saturating_add(state.in_flight.held());
-        if unread.saturating_add(answer.len()) <= most {
-            return state.deliver(batch, answer);
-        }
-        let mut message = Vec::new();
-        let error = "the answer is lost, because too many others wait to be read";
-        self.peer
-            .error(&mut message, Some(id), &ErrorObject::internal(error));
-        state.deliver(batch, &message);
     }
 
     /// Answers everything that is under way with an error.
