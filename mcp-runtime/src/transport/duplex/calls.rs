@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::errors;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, State, abort};
+use crate::transport::duplex::{Channel, Phase, State, abort, shutting_down};
 use crate::transport::peer::{Parsed, Peer, Verdict};
 
 /// When a client that was refused may try again.
@@ -103,6 +103,10 @@ impl<P: Peer> Channel<P> {
         if let Some(id) = id {
             if let Some(batch) = batch {
                 state.in_flight.join(batch);
+            }
+            if state.phase != Phase::Open {
+                drop(guard);
+                return self.answer_error(Some(id), batch, &shutting_down());
             }
             if state.in_flight.holds(id) {
                 drop(guard);

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::current;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::ErrorObject;
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
@@ -83,7 +83,7 @@ struct State<P: Peer> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Nothing is read any more; work may go on until then, or as long as it takes.
+    /// Further requests are refused; work may go on until then, or as long as it takes.
     Draining(Option<Instant>),
     /// All work is done or dropped; bytes may leave until then.
     Flushing(Instant),
@@ -91,6 +91,7 @@ enum Phase {
 }
 
 /// Serves one channel until its input ends, the client stops reading, or `shutdown`; then finishes what is under way.
+/// Until that is done, cancels and answers of the client are read and its requests refused.
 ///
 /// Dropping the future drops all calls of the channel.
 ///
@@ -266,7 +267,7 @@ impl<P: Peer> Channel<P> {
         clocks
     }
 
-    /// Takes no more input; what is under way may finish.
+    /// Refuses further requests; what is under way may finish.
     fn drain(&self) {
         let mut state = self.lock();
         if state.phase == Phase::Open {
@@ -286,7 +287,7 @@ impl<P: Peer> Channel<P> {
     /// Answers everything that is under way with an error.
     fn refuse_all(&self, state: &mut State<P>) -> Vec<Removed> {
         let calls = state.in_flight.cancel_all();
-        let error = ErrorObject::internal("the server is shutting down");
+        let error = shutting_down();
         let mut message = Vec::new();
         for (id, removed) in &calls {
             message.clear();
@@ -377,6 +378,10 @@ impl<P: Peer> Watched for Channel<P> {
         };
         self.spawn_leader(me);
     }
+}
+
+fn shutting_down() -> ErrorObject {
+    ErrorObject::internal("the server is shutting down")
 }
 
 fn abort(removed: &Removed) {
