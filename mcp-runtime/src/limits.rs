@@ -40,6 +40,8 @@ pub struct Limits {
     pub tool_time: Duration,
     /// Most blocking tools running at once in the process. Default 64.
     pub blocking: usize,
+    /// Most blocking tools waiting for one of those places. Default 256. Further ones are refused.
+    pub blocking_queued: usize,
     /// Most bytes waiting to be written to one stream. Default 1 MiB. Then reading stops until the client reads.
     ///
     /// Calls under way go on: their answers, and those of unfinished arrays, may take four times [`result`](Self::result)
@@ -71,6 +73,40 @@ pub struct Limits {
     pub rounds: u16,
     /// How long work may go on after the end of input or a signal to stop. Default 5 s.
     pub drain: Duration,
+    /// Longest body of an HTTP request, in bytes. Default 4 MiB, counted while it comes. Beyond: 413.
+    pub body: usize,
+    /// Longest head of an HTTP request, in bytes. Default 64 KiB, and never less than 8 KiB. Beyond: 431.
+    pub head: usize,
+    /// Most header fields of an HTTP request. Default 100. Beyond: 431.
+    pub headers: usize,
+    /// How long the head of an HTTP request may take from its first byte, or from the start of the connection. Default
+    /// 15 s. Then the connection is closed.
+    pub head_time: Duration,
+    /// How long the body of an HTTP request may take. Default 30 s. Then: 408.
+    pub body_time: Duration,
+    /// How many bytes a second the body of an HTTP request must bring after its first five seconds. Default 1 KiB.
+    /// Slower: 408.
+    pub body_rate: u32,
+    /// How long an HTTP connection may be idle between requests. Default 60 s. Then it is closed.
+    pub idle_connection: Duration,
+    /// Most HTTP connections at once. Default 10,000. Beyond: the oldest idle one is closed, or else the new one.
+    pub connections: usize,
+    /// Most HTTP sessions at once. Default 10,000. Beyond: the longest idle one ends, or else the new one gets 503.
+    pub sessions: usize,
+    /// How long an HTTP session may be idle. Default 5 minutes. Then it ends; its client is answered 404 and starts over.
+    pub session_idle: Duration,
+    /// How long an HTTP session may be idle while its client keeps a stream open. Default 30 minutes.
+    pub session_idle_streaming: Duration,
+    /// How soon an HTTP session must be used after the handshake. Default 10 s. Then it ends.
+    pub session_start: Duration,
+    /// Most events kept per stream for clients that reconnect. Default 256. What is gone cannot be resumed: 400.
+    pub replay_events: usize,
+    /// Most bytes of events kept per stream for clients that reconnect. Default 1 MiB.
+    pub replay_bytes: usize,
+    /// How long a finished stream is kept for clients that reconnect. Default 60 s.
+    pub replay_time: Duration,
+    /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s.
+    pub keep_alive: Duration,
     /// How long a client may leave output unread before its stream is closed. Default 60 s.
     pub stalled: Duration,
     #[doc(hidden)]
@@ -92,6 +128,7 @@ impl Default for Limits {
             queued: 1_024,
             tool_time: Duration::from_mins(5),
             blocking: 64,
+            blocking_queued: 256,
             outgoing: 1 << 20,
             result: 8 << 20,
             subscriptions: 1_024,
@@ -101,11 +138,27 @@ impl Default for Limits {
             completions: 20,
             completion_input: 1 << 10,
             questions: 16,
-            question_time: Duration::from_secs(5 * 60),
+            question_time: Duration::from_mins(5),
             request_state: 16 << 10,
-            state_time: Duration::from_secs(10 * 60),
+            state_time: Duration::from_mins(10),
             rounds: 32,
             drain: Duration::from_secs(5),
+            body: 4 << 20,
+            head: 64 << 10,
+            headers: 100,
+            head_time: Duration::from_secs(15),
+            body_time: Duration::from_secs(30),
+            body_rate: 1 << 10,
+            idle_connection: Duration::from_mins(1),
+            connections: 10_000,
+            sessions: 10_000,
+            session_idle: Duration::from_mins(5),
+            session_idle_streaming: Duration::from_mins(30),
+            session_start: Duration::from_secs(10),
+            replay_events: 256,
+            replay_bytes: 1 << 20,
+            replay_time: Duration::from_mins(1),
+            keep_alive: Duration::from_secs(15),
             stalled: Duration::from_mins(1),
             _private: (),
         }
@@ -124,12 +177,57 @@ impl Limits {
             queued: 64,
             tool_time: Duration::from_secs(30),
             blocking: 8,
+            blocking_queued: 32,
             outgoing: 256 << 10,
             result: 1 << 20,
             subscriptions: 64,
             listens: 8,
             logs: 20,
+            body: 256 << 10,
+            head: 16 << 10,
+            headers: 50,
+            head_time: Duration::from_secs(5),
+            body_time: Duration::from_secs(10),
+            connections: 1_024,
+            sessions: 1_024,
+            replay_events: 64,
+            replay_bytes: 256 << 10,
             ..Self::default()
         }
+    }
+
+    /// The fields that would stop the server from doing anything.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
+        let fields = [
+            ("line", self.line == 0),
+            ("depth", self.depth == 0),
+            ("nodes", self.nodes == 0),
+            ("id", self.id == 0),
+            ("name", self.name == 0),
+            ("uri", self.uri == 0),
+            ("cursor", self.cursor == 0),
+            ("batch", self.batch == 0),
+            ("running", self.running == 0),
+            ("queued", self.queued == 0),
+            ("blocking", self.blocking == 0),
+            ("blocking_queued", self.blocking_queued == 0),
+            ("outgoing", self.outgoing == 0),
+            ("result", self.result == 0),
+            ("subscriptions", self.subscriptions == 0),
+            ("listens", self.listens == 0),
+            ("logs", self.logs == 0),
+            ("progress", self.progress == 0),
+            ("completions", self.completions == 0),
+            ("completion_input", self.completion_input == 0),
+            ("questions", self.questions == 0),
+            ("request_state", self.request_state == 0),
+            ("rounds", self.rounds == 0),
+            ("tool_time", self.tool_time.is_zero()),
+            ("question_time", self.question_time.is_zero()),
+            ("state_time", self.state_time.is_zero()),
+            ("stalled", self.stalled.is_zero()),
+        ];
+        let zero = fields.into_iter().filter(|(_, zero)| *zero);
+        zero.map(|(name, _)| format!("`Limits::{name}` is zero; the least is one"))
     }
 }

@@ -183,6 +183,9 @@ pub use mcp_macros::resource;
 /// Each variable of the template is a parameter of that name and the other way round; what is injected does not count.
 /// Templates are RFC 6570 up to level 3, with `*`; `{id:3}` is refused, because what was cut off cannot be restored.
 ///
+/// A list takes a variable with `*`: `{ids*}` reads `1,2`, `{/path*}` reads `/a/b`, `{?tags*}` reads `?tags=a&tags=b`. To
+/// text such a variable gives the whole.
+///
 /// The options are those of [`resource`](macro@resource) without `size`, and `list`: the path of a function that lists the resources of the
 /// family, for clients that ask what there is. It takes injected parameters only.
 ///
@@ -363,6 +366,10 @@ pub use mcp_macros::Elicit;
 /// }
 /// ```
 ///
+/// A field that the type does not know is refused, with a suggestion, as if the type carried
+/// `#[serde(deny_unknown_fields)]`: a model that misspells the name of an optional field would otherwise never learn of it.
+/// Types with a `#[serde(flatten)]` field are exempt.
+///
 /// It goes above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and schemars
 /// itself can derive as usual.
 ///
@@ -370,6 +377,7 @@ pub use mcp_macros::Elicit;
 /// |---|---|
 /// | `input` | only ever received: no `Serialize` |
 /// | `output` | only ever sent: no `Deserialize` |
+/// | `allow_unknown_fields` | fields it does not know are ignored, as when it is also read from files of others |
 /// | `crate = path` | where the runtime is, if not at `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;

@@ -1,7 +1,8 @@
 //! What most servers use: `use mcp_runtime::prelude::*;`.
+//!
+//! The derives of serde and schemars are not in it: they work only in a program that depends on these crates, which imports
+//! them itself. [`#[data]`](crate::data) works in any.
 
-pub use schemars::JsonSchema;
-pub use serde::{Deserialize, Serialize};
 pub use serde_json::json;
 
 pub use crate::macros::{completer, data, prompt, resource, resource_template, server, tool};

@@ -26,6 +26,59 @@ pub struct Failure {
     pub data: Value,
 }
 
+/// A question of the server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Its key in the modern era, its id in the legacy era.
+    pub key: String,
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// Its parameters, or null.
+    pub params: Value,
+}
+
+/// What is answered to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// This result.
+    Result(Value),
+    /// This error. Nothing at all in the modern era, which has no errors here.
+    Error(i64, String),
+    /// Nothing.
+    Silence,
+}
+
+impl Answer {
+    /// A form filled in like this.
+    #[must_use]
+    pub fn accept(content: Value) -> Self {
+        let mut accepted = json!({"action": "accept"});
+        accepted["content"] = content;
+        Self::Result(accepted)
+    }
+
+    /// No.
+    #[must_use]
+    pub fn decline() -> Self {
+        Self::Result(json!({"action": "decline"}))
+    }
+
+    /// Neither yes nor no.
+    #[must_use]
+    pub fn cancel() -> Self {
+        Self::Result(json!({"action": "cancel"}))
+    }
+
+    /// What a model says.
+    #[must_use]
+    pub fn said(text: &str) -> Self {
+        let content = json!({"type": "text", "text": text});
+        Self::Result(json!({"role": "assistant", "content": content, "model": "m"}))
+    }
+}
+
+type Answerer = Box<dyn FnMut(&Question) -> Answer + Send>;
+
 /// A client of one connection.
 pub struct Client {
     reader: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
@@ -44,6 +97,12 @@ pub struct Client {
     responses: Vec<Value>,
     /// What `initialize` came to.
     pub initialized: Value,
+    /// Says what is answered to the server's questions.
+    answerer: Option<Answerer>,
+    /// Every question that came, in both eras.
+    pub asked: Vec<Question>,
+    /// How many results so far asked for input.
+    pub rounds: usize,
 }
 
 impl std::fmt::Debug for Client {
@@ -72,6 +131,9 @@ impl Client {
             notifications: VecDeque::new(),
             responses: Vec::new(),
             initialized: Value::Null,
+            answerer: None,
+            asked: Vec::new(),
+            rounds: 0,
         }
     }
 
@@ -213,6 +275,66 @@ impl Client {
     pub async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.start(method, params).await;
         self.response(&id).await
+    }
+
+    /// From now on, this is answered to the server's questions.
+    pub fn answer(&mut self, answerer: impl FnMut(&Question) -> Answer + Send + 'static) {
+        self.answerer = Some(Box::new(answerer));
+    }
+
+    /// Calls a method, answers what is asked on the way, and awaits what it comes to.
+    ///
+    /// # Errors
+    ///
+    /// The error the server answered with.
+    pub async fn ask(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
+        let mut next = params.clone();
+        for _ in 0..100 {
+            let result = self.request(method, next).await?;
+            if result["resultType"] != "input_required" {
+                return Ok(result);
+            }
+            next = self.retry(&params, &result);
+        }
+        panic!("{method} asks for ever");
+    }
+
+    /// The parameters that go on with a call that asked for input.
+    pub fn retry(&mut self, params: &Value, result: &Value) -> Value {
+        self.rounds += 1;
+        let mut responses = Map::new();
+        for (key, request) in result["inputRequests"].as_object().into_iter().flatten() {
+            let question = Question {
+                key: key.clone(),
+                method: request["method"].as_str().unwrap_or_default().to_owned(),
+                params: request["params"].clone(),
+            };
+            if let Answer::Result(answer) = self.say(question) {
+                responses.insert(key.clone(), answer);
+            }
+        }
+        let mut next = params.clone();
+        next["inputResponses"] = Value::Object(responses);
+        if let Some(state) = result.get("requestState") {
+            next["requestState"] = state.clone();
+        }
+        next
+    }
+
+    fn say(&mut self, question: Question) -> Answer {
+        let answer = match &mut self.answerer {
+            Some(answerer) => answerer(&question),
+            None => Answer::Silence,
+        };
+        self.asked.push(question);
+        answer
+    }
+
+    /// Waits until the server has asked that many questions (legacy era), or the call is answered.
+    pub async fn until_asked(&mut self, questions: usize) {
+        while self.asked.len() < questions {
+            self.take().await;
+        }
     }
 
     /// Calls a method that must go well.
@@ -414,7 +536,9 @@ impl Client {
             message => vec![message],
         };
         for message in messages {
-            if message.get("method").is_some() {
+            if message.get("method").is_some() && message.get("id").is_some() {
+                self.asked_by_request(&message).await;
+            } else if message.get("method").is_some() {
                 self.notifications.push_back(message);
             } else {
                 self.responses.push(message);
@@ -422,9 +546,28 @@ impl Client {
         }
     }
 
+    async fn asked_by_request(&mut self, message: &Value) {
+        let question = Question {
+            key: message["id"].to_string(),
+            method: message["method"].as_str().unwrap_or_default().to_owned(),
+            params: message["params"].clone(),
+        };
+        let response = match self.say(question) {
+            Answer::Result(result) => {
+                json!({"jsonrpc": "2.0", "id": message["id"], "result": result})
+            }
+            Answer::Error(code, text) => {
+                json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": text}})
+            }
+            Answer::Silence => return,
+        };
+        self.line(&response.to_string()).await;
+    }
+
     fn judge(&mut self, message: &Value) {
         let request = message
             .get("id")
+            .filter(|_| message.get("method").is_none())
             .and_then(|id| self.pending.remove(&id.to_string()));
         let modern = message["params"]["_meta"]
             .get("io.modelcontextprotocol/subscriptionId")

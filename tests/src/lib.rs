@@ -8,10 +8,11 @@
 )]
 
 pub mod client;
+pub mod http;
 pub mod process;
 pub mod revision;
 pub mod schema;
 
-pub use client::{Client, Failure};
+pub use client::{Answer, Client, Failure, Question};
 pub use process::{Process, binary};
 pub use revision::Revision;

@@ -22,6 +22,9 @@ pub fn check(revision: Revision, message: &Value, method: Option<&str>) -> Resul
     let Some(members) = message.as_object() else {
         return Err(format!("not an object: {message}"));
     };
+    if members.contains_key("method") && members.contains_key("id") {
+        return request(revision, message);
+    }
     if members.contains_key("method") {
         return notification(revision, message);
     }
@@ -35,6 +38,9 @@ pub fn check(revision: Revision, message: &Value, method: Option<&str>) -> Resul
     let Some(method) = method else {
         return Err(format!("a result nobody asked for: {message}"));
     };
+    if result.get("resultType") == Some(&json!("input_required")) {
+        return input_required(revision, method, result);
+    }
     let definition = result_of(revision, method)
         .ok_or_else(|| format!("{method} has no result in {}", revision.date()))?;
     against(revision, definition, result)?;
@@ -50,10 +56,55 @@ pub fn check(revision: Revision, message: &Value, method: Option<&str>) -> Resul
     Ok(())
 }
 
-fn notification(revision: Revision, message: &Value) -> Result<(), String> {
-    if message.get("id").is_some() {
-        return Err(format!("the server sends no requests yet: {message}"));
+/// A request of the server, which only the legacy era has.
+fn request(revision: Revision, message: &Value) -> Result<(), String> {
+    if revision.is_modern() {
+        return Err(format!("no request of the server in 2026-07-28: {message}"));
     }
+    against(revision, "JSONRPCRequest", message)?;
+    against(revision, "ServerRequest", message)?;
+    let definition = match message["method"].as_str().unwrap_or_default() {
+        "elicitation/create" => "ElicitRequest",
+        "sampling/createMessage" => "CreateMessageRequest",
+        "roots/list" => "ListRootsRequest",
+        method => return Err(format!("a server does not call {method}: {message}")),
+    };
+    against(revision, definition, message)
+}
+
+/// A result that asks for input, which only three methods may have, and only in the modern era.
+fn input_required(revision: Revision, method: &str, result: &Value) -> Result<(), String> {
+    let may_ask = matches!(method, "tools/call" | "prompts/get" | "resources/read");
+    if !revision.is_modern() || !may_ask {
+        return Err(format!("{method} asks for input: {result}"));
+    }
+    against(revision, "InputRequiredResult", result)?;
+    let members = result.as_object().into_iter().flatten();
+    for (member, _) in members {
+        if !matches!(
+            member.as_str(),
+            "resultType" | "inputRequests" | "requestState" | "_meta"
+        ) {
+            return Err(format!("`{member}` beside questions: {result}"));
+        }
+    }
+    for request in result["inputRequests"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(_, request)| request)
+    {
+        against(revision, "InputRequest", request)?;
+        for member in ["jsonrpc", "id"] {
+            if request.get(member).is_some() {
+                return Err(format!("`{member}` in a question: {request}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn notification(revision: Revision, message: &Value) -> Result<(), String> {
     against(revision, "JSONRPCNotification", message)?;
     against(revision, "ServerNotification", message)?;
     let method = message["method"].as_str().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `#[data]`: the derives an argument or result needs, through the re-exports of the runtime.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 
 use crate::expand::handler::runtime;
@@ -15,11 +15,21 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok(options) => options,
         Err(error) => return with_error(item, &error),
     };
-    if options.input.is_present() && options.output.is_present() {
+    let Ok(ty) = syn::parse2::<syn::DeriveInput>(item.clone()) else {
         let error = syn::Error::new(
-            options.output.span(),
-            "`input` and `output` together are what `#[data]` means by itself; leave both out",
+            Span::call_site(),
+            "`#[data]` belongs on a struct or an enum",
         );
+        return with_error(item, &error);
+    };
+    if let Some(above) = helper_above(&ty) {
+        let error = syn::Error::new_spanned(
+            above.path(),
+            "`#[data]` goes above this attribute, which has no meaning before it",
+        );
+        return with_error(item, &error);
+    }
+    if let Err(error) = check(&options) {
         return with_error(item, &error);
     }
     let runtime = runtime(options.runtime.as_ref().map(|PathValue(path)| path));
@@ -27,12 +37,87 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     let deserialize = (!options.output.is_present()).then(|| quote!(#runtime::serde::Deserialize,));
     let serde = path_text(&quote!(#runtime::serde));
     let schemars = path_text(&quote!(#runtime::schemars));
+    let closed = is_closed(&options, &ty).then(|| quote!(, deny_unknown_fields));
     quote!(
         #[derive(#serialize #deserialize #runtime::schemars::JsonSchema)]
-        #[serde(crate = #serde)]
+        #[serde(crate = #serde #closed)]
         #[schemars(crate = #schemars)]
         #item
     )
+}
+
+fn check(options: &DataOptions) -> syn::Result<()> {
+    if !options.output.is_present() {
+        return Ok(());
+    }
+    if options.input.is_present() {
+        return Err(syn::Error::new(
+            options.output.span(),
+            "`input` and `output` together are what `#[data]` means by itself; leave both out",
+        ));
+    }
+    if options.allow_unknown_fields.is_present() {
+        return Err(syn::Error::new(
+            options.allow_unknown_fields.span(),
+            "what is only ever sent has no unknown fields; leave this out",
+        ));
+    }
+    Ok(())
+}
+
+/// An attribute of serde or schemars that stands above `#[data]`: Rust does not know it there, whatever is derived later.
+fn helper_above(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
+    // Outside of a compiler, as in unit tests, there are no places to compare.
+    if !proc_macro::is_available() {
+        return None;
+    }
+    let here = Span::call_site().unwrap();
+    let above = |attribute: &&syn::Attribute| {
+        let there = attribute.pound_token.span.unwrap();
+        there.file() == here.file() && (there.line(), there.column()) < (here.line(), here.column())
+    };
+    ty.attrs
+        .iter()
+        .filter(|attribute| {
+            attribute.path().is_ident("serde") || attribute.path().is_ident("schemars")
+        })
+        .find(above)
+}
+
+/// Whether unknown fields are refused, so that a misspelt one is not taken for one that was left out.
+///
+/// Not where serde cannot tell which are unknown, nor where the author has said so already.
+fn is_closed(options: &DataOptions, ty: &syn::DeriveInput) -> bool {
+    let said = |attributes: &[syn::Attribute]| {
+        attributes
+            .iter()
+            .any(|attribute| says(attribute.meta.to_token_stream(), false))
+    };
+    let flattens = |fields: &syn::Fields| fields.iter().any(|field| said(&field.attrs));
+    let inside = match &ty.data {
+        syn::Data::Struct(data) => flattens(&data.fields),
+        syn::Data::Enum(data) => data
+            .variants
+            .iter()
+            .any(|variant| said(&variant.attrs) || flattens(&variant.fields)),
+        syn::Data::Union(_) => false,
+    };
+    !options.output.is_present()
+        && !options.allow_unknown_fields.is_present()
+        && !said(&ty.attrs)
+        && !inside
+}
+
+/// Whether `serde(…)` among these tokens, also inside of `cfg_attr(…)`, settles what happens to unknown fields.
+fn says(tokens: TokenStream, mut within: bool) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(word) => {
+            within |= word == "serde";
+            within && (word == "flatten" || word == "deny_unknown_fields")
+        }
+        TokenTree::Group(group) => says(group.stream(), within),
+        _ => false,
+    })
 }
 
 /// A path as the text that serde and schemars want.

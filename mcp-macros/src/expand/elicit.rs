@@ -10,7 +10,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 use crate::expand::handler::runtime;
-use crate::expand::tokens::at;
+use crate::expand::tokens::{at, option};
 use crate::model::Errors;
 use crate::parse::argument::{Length, Number, NumberValue, Range};
 use crate::parse::doc_comment;
@@ -123,10 +123,8 @@ impl Field {
         let options = FieldOptions::from_attributes(&field.attrs).map_err(syn::Error::from);
         let options = errors.take(options)?;
         let ident = field.ident.clone()?;
-        let name = match &options.name {
-            Some(name) => name.value(),
-            None => ident.unraw().to_string(),
-        };
+        let name = options.name.as_ref().map(syn::LitStr::value);
+        let name = name.unwrap_or_else(|| ident.unraw().to_string());
         let mut made = Self {
             span: ident.span(),
             name,
@@ -246,10 +244,7 @@ fn bound(number: Option<&Number>, none: &TokenStream) -> TokenStream {
 }
 
 fn size(size: Option<u64>) -> TokenStream {
-    match size {
-        Some(size) => quote!(::core::option::Option::Some(#size)),
-        None => quote!(::core::option::Option::None),
-    }
+    option(size.map(|size| quote!(#size)))
 }
 
 fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> TokenStream {
@@ -270,18 +265,15 @@ fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> Toke
             continue;
         };
         let ident = &variant.ident;
-        let value = match options.name {
-            Some(name) => name.value(),
-            None => ident.unraw().to_string(),
-        };
-        let title = match options.title {
-            Some(Expression(title)) => Some(quote!(#title)),
-            None => doc_comment::from_attributes(&variant.attrs),
-        };
-        made.push(match title {
-            Some(title) => quote!(__mcp::Choice::from((#value, #title))),
-            None => quote!(__mcp::Choice::from(#value)),
-        });
+        let value = options
+            .name
+            .map_or_else(|| ident.unraw().to_string(), |name| name.value());
+        let title = options.title.map(|Expression(title)| quote!(#title));
+        let title = title.or_else(|| doc_comment::from_attributes(&variant.attrs));
+        made.push(title.map_or_else(
+            || quote!(__mcp::Choice::from(#value)),
+            |title| quote!(__mcp::Choice::from((#value, #title))),
+        ));
         read.push(quote!(#value => ::core::option::Option::Some(Self::#ident),));
     }
     quote!(

@@ -112,6 +112,14 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
         ));
     }
     checks.extend(parameters.iter().map(Expanded::checks));
+    for (index, parameter) in handler.parameters.iter().enumerate() {
+        if let Some(marker) = parameter.marker {
+            checks.extend(assert_verdict(
+                marker,
+                &quote!(__mcp::rules::is_argument(&#table[#index])),
+            ));
+        }
+    }
     match &handler.options {
         Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
         Options::Completer(completer) => {
@@ -141,7 +149,10 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     );
     let function = function_path(handler);
     let receiver = handler.self_type.as_ref().filter(|_| handler.has_receiver);
-    let receiver = option(receiver.map(|ty| quote!(::core::any::TypeId::of::<#ty>())));
+    let receiver = option(receiver.map(|ty| {
+        let name = quote!(#ty).to_string().replace(' ', "");
+        quote!(__mcp::Owner { id: ::core::any::TypeId::of::<#ty>(), name: #name })
+    }));
     let location = location(&handler.ident);
     let output = output(handler);
     let options = match &handler.options {

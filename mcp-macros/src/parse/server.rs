@@ -28,6 +28,8 @@ pub(crate) struct DataOptions {
     pub(crate) input: Flag,
     /// Only ever sent: no `Deserialize`.
     pub(crate) output: Flag,
+    /// Fields it does not know are ignored.
+    pub(crate) allow_unknown_fields: Flag,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

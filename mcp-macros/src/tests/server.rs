@@ -46,12 +46,21 @@ fn methods_are_called_on_a_shared_value() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::is_argument(
+                        &__MCP_PARAMETERS[0usize],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "delete",
                     description: "",
                     function: __mcp::type_id_of(&<Notes>::delete),
-                    receiver: ::core::option::Option::Some(::core::any::TypeId::of::<Notes>()),
+                    receiver: ::core::option::Option::Some(__mcp::Owner {
+                        id: ::core::any::TypeId::of::<Notes>(),
+                        name: "Notes",
+                    }),
                     location: __mcp::Location {
                         file: ::core::file!(),
                         line: ::core::line!(),
@@ -91,7 +100,10 @@ fn methods_are_called_on_a_shared_value() {
                     name: "show",
                     description: "",
                     function: __mcp::type_id_of(&<Notes>::show),
-                    receiver: ::core::option::Option::Some(::core::any::TypeId::of::<Notes>()),
+                    receiver: ::core::option::Option::Some(__mcp::Owner {
+                        id: ::core::any::TypeId::of::<Notes>(),
+                        name: "Notes",
+                    }),
                     location: __mcp::Location {
                         file: ::core::file!(),
                         line: ::core::line!(),

@@ -61,6 +61,9 @@ impl fmt::Debug for ServerHandle {
 /// Changes one list of a running server. Clients that follow the list are told by themselves, and only if it changed.
 ///
 /// Calls under way are not disturbed: they finish with the definition they started with.
+///
+/// Before the server starts, changes are only noted: whether they can be made, and whether they change anything, shows when
+/// it starts, and [`names`](Self::names) is empty until then.
 #[derive(Clone)]
 pub struct Editor<D> {
     control: Arc<dyn Control>,

@@ -210,7 +210,7 @@ impl Default for MemoryStore {
         Self {
             entries: Mutex::default(),
             most: 10_000,
-            keep: Duration::from_secs(6 * 60 * 60),
+            keep: Duration::from_hours(6),
         }
     }
 }

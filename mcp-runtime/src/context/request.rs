@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
+use tokio_util::sync::CancellationToken;
 
 use crate::context::{Asking, ServerHandle, States};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
@@ -33,6 +33,8 @@ pub(crate) trait Outbound: Send + Sync {
     fn progress(&self, progress: &Progress);
     /// Whether a message of this level would be sent; checked before one is rendered.
     fn logs(&self, level: LoggingLevel) -> bool;
+    /// Closes the connection that carries the call, where the client can come back for the answer.
+    fn close_stream(&self) {}
     /// `data` is JSON.
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str);
 }
@@ -113,6 +115,17 @@ impl Context {
         self.log(LoggingLevel::Error, data);
     }
 
+    /// Lets the client's connection go while the call goes on: the client comes back for the answer.
+    ///
+    /// For calls that take long, so that no connection is held open for them. Works over HTTP for sessions of
+    /// revision 2025-11-25, whose clients reconnect by themselves; everywhere else it does nothing, and the answer comes
+    /// as usual.
+    ///
+    /// Source: revision 2025-11-25, basic/transports, "Sending Messages to the Server".
+    pub fn close_stream(&self) {
+        self.0.outbound.close_stream();
+    }
+
     /// Whether the call is over before its time: cancelled, timed out, or its client gone.
     ///
     /// A handler need not ask: its future is dropped then. This is for threads and tasks it started.
@@ -122,7 +135,7 @@ impl Context {
     }
 
     /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
-    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
         self.0.cancelled.cancelled()
     }
 

@@ -1,7 +1,6 @@
 //! What one call may ask the client, and how: the two ways a question travels meet here.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 
@@ -40,7 +39,8 @@ pub(super) enum Way {
     Requests {
         pending: Arc<Pending>,
         sink: Arc<dyn Sink>,
-        waiting: AtomicUsize,
+        /// Those of this call that await an answer.
+        waiting: Mutex<Vec<u64>>,
     },
     /// With the end of a round.
     Rounds(Round),
@@ -88,7 +88,7 @@ impl Asks {
     /// Whether the client, rather than the server, is being waited for.
     pub(super) fn is_waiting(&self) -> bool {
         match &self.way {
-            Way::Requests { waiting, .. } => waiting.load(Ordering::Acquire) > 0,
+            Way::Requests { waiting, .. } => !lock(waiting).is_empty(),
             Way::None | Way::Rounds(_) => false,
         }
     }
@@ -103,13 +103,22 @@ impl Asks {
 
     /// The call is over: whoever still waits for an answer elsewhere is told.
     pub(super) fn close(&self) {
-        if let Way::Rounds(round) = &self.way {
-            round.close();
+        match &self.way {
+            Way::None => {}
+            Way::Rounds(round) => round.close(),
+            Way::Requests {
+                pending, waiting, ..
+            } => {
+                let waiting = std::mem::take(&mut *lock(waiting));
+                for id in waiting {
+                    pending.withdraw(id);
+                }
+            }
         }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.seen)
     }
 
     /// The key for what is known by `name`, numbered from the second time on.
@@ -159,10 +168,10 @@ impl Asks {
         task: &TaskContext<'_>,
         pending: &Pending,
         sink: &dyn Sink,
-        waiting: &AtomicUsize,
+        waiting: &Mutex<Vec<u64>>,
     ) -> Result<(), AskError> {
         let limits = self.dispatcher.limits();
-        if waiting.load(Ordering::Acquire) >= limits.questions {
+        if lock(waiting).len() >= limits.questions {
             return Err(self.too_many());
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
@@ -178,11 +187,11 @@ impl Asks {
             pending.forget(id);
             return Err(AskError::Gone);
         }
-        waiting.fetch_add(1, Ordering::AcqRel);
+        lock(waiting).push(id);
         // Far enough away, if the limit is too large for a clock.
         let now = Instant::now();
         let until = now.checked_add(limits.question_time);
-        let until = until.unwrap_or_else(|| now + std::time::Duration::from_secs(86_400 * 365));
+        let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
         question.progress = Asked::Sent(id, Box::pin(tokio::time::sleep_until(until)));
         self.caller.wake();
         Ok(())
@@ -194,7 +203,7 @@ impl Asks {
         question: &mut Question,
         task: &mut TaskContext<'_>,
         pending: &Pending,
-        waiting: &AtomicUsize,
+        waiting: &Mutex<Vec<u64>>,
     ) -> Poll<Result<Box<str>, AskError>> {
         let Asked::Sent(id, until) = &mut question.progress else {
             return Poll::Ready(Err(AskError::Gone));
@@ -214,16 +223,21 @@ impl Asks {
                 }
             },
         };
+        let id = *id;
         question.progress = Asked::Over;
-        self.no_longer(waiting);
+        self.no_longer(waiting, id);
         Poll::Ready(answer)
     }
 
     /// One question less is waited for, so the call's own time goes on.
-    fn no_longer(&self, waiting: &AtomicUsize) {
-        waiting.fetch_sub(1, Ordering::AcqRel);
+    fn no_longer(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
+        lock(waiting).retain(|other| *other != id);
         self.caller.wake();
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Asking for Asks {
@@ -310,7 +324,7 @@ impl Asking for Asks {
                 Asked::Sent(id, _),
             ) => {
                 pending.withdraw(*id);
-                self.no_longer(waiting);
+                self.no_longer(waiting, *id);
             }
             (Way::Rounds(round), Asked::Open) => round.withdraw(&question.place.key),
             _ => {}

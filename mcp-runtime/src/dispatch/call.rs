@@ -8,6 +8,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ pub(crate) struct RunningCall {
     /// What of the limit is left while no clock runs.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
+    /// Whether it has what it waits for before its time begins to count; none if that counts from the start.
+    placed: Option<Arc<AtomicBool>>,
 }
 
 /// What a call's context was made of, if one was made.
@@ -94,7 +97,14 @@ impl RunningCall {
             limit,
             left: limit,
             deadline: None,
+            placed: None,
         }
+    }
+
+    /// Counts its time only once `placed` is set.
+    pub(super) fn counting_from(mut self, placed: Arc<AtomicBool>) -> Self {
+        self.placed = Some(placed);
+        self
     }
 
     /// Ends the call: its future is dropped, and its stream closed, before anybody writes the answer.
@@ -147,6 +157,13 @@ impl Future for RunningCall {
                 }
                 return Poll::Pending;
             }
+        }
+        if this
+            .placed
+            .as_ref()
+            .is_some_and(|placed| !placed.load(Ordering::Relaxed))
+        {
+            return Poll::Pending;
         }
         let (limit, left) = (this.limit, this.left);
         let deadline = this

@@ -9,7 +9,7 @@ use crate::dispatch::prepared::Prepared;
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
-use crate::jsonrpc::{ErrorObject, Id, Member, Message, RequestId};
+use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, RequestId};
 use crate::protocol::{Claim, Era, Method, claim, encode, errors};
 
 /// What to do about a message.
@@ -85,6 +85,46 @@ impl Dispatcher {
         }
     }
 
+    /// Decides what a request whose claim was read asks for; the error is left to the caller, who has a status for it.
+    ///
+    /// `session` is that of this request alone. `None` means that the first message is in `out`.
+    #[cfg(feature = "http")]
+    pub(crate) fn decide_modern<'m>(
+        self: &Arc<Self>,
+        message: (&str, &RequestId, crate::jsonrpc::Params<'m>),
+        modern: crate::protocol::Modern<'m>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Prepared<'m>>, ErrorObject> {
+        let (name, id, params) = message;
+        Ok(
+            match self.claimed(name, id, params, modern, session, out)? {
+                Answer::Written => None,
+                Answer::Call(prepared) => Some(prepared),
+            },
+        )
+    }
+
+    fn claimed<'m>(
+        self: &Arc<Self>,
+        name: &str,
+        id: &RequestId,
+        params: crate::jsonrpc::Params<'m>,
+        modern: crate::protocol::Modern<'m>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Answer<'m>, ErrorObject> {
+        let method = self.method(name, Era::Modern)?;
+        let request = Request {
+            id: id.clone(),
+            method,
+            params,
+            version: modern.version,
+            caller: Caller::Modern(modern),
+        };
+        modern::answer(self, request, session, out)
+    }
+
     fn answer<'m>(
         self: &Arc<Self>,
         name: &str,
@@ -98,19 +138,7 @@ impl Dispatcher {
         }
         match claim(&params) {
             Claim::Malformed(error) | Claim::Unsupported(error) => Err(error),
-            Claim::Valid(modern) => {
-                let method = self.method(name, Era::Modern)?;
-                let version = modern.version;
-                let caller = Caller::Modern(modern);
-                let request = Request {
-                    id: id.clone(),
-                    method,
-                    params,
-                    version,
-                    caller,
-                };
-                modern::answer(self, request, session, out)
-            }
+            Claim::Valid(modern) => self.claimed(name, id, params, modern, session, out),
             Claim::None => {
                 if Method::from_wire(name, Era::Legacy) == Some(Method::Initialize) {
                     return legacy::initialize(self, id, &params, session, out);
@@ -123,7 +151,11 @@ impl Dispatcher {
                     return Err(errors::missing_claim());
                 }
                 let Some(legacy) = &session.legacy else {
-                    return Err(errors::not_initialized());
+                    // Half a claim was meant as one.
+                    return Err(match params.meta(MetaMember::ClientCapabilities) {
+                        Some(_) => errors::missing_claim(),
+                        None => errors::not_initialized(),
+                    });
                 };
                 let client = Arc::clone(&legacy.client);
                 let method = self.method(name, Era::Legacy)?;
@@ -160,7 +192,8 @@ fn notification<'m>(
             Some(id) => Decision::Cancel(id),
             None => Decision::Silent,
         },
-        "notifications/initialized" => {
+        // With a claim it is a modern message, which touches nothing that the legacy era keeps.
+        "notifications/initialized" if params.meta(MetaMember::ProtocolVersion).is_none() => {
             if let Some(legacy) = &mut session.legacy {
                 legacy.ready = true;
                 legacy.client.pending.set_ready();

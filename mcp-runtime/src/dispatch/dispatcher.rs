@@ -1,5 +1,6 @@
 //! What all channels of one server share.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Semaphore;
@@ -24,6 +25,8 @@ pub(crate) struct Dispatcher {
     pub(super) shared: Arc<Shared>,
     /// Places for tools that block a thread.
     pub(super) blocking: Arc<Semaphore>,
+    /// How many wait for such a place.
+    pub(super) blocked: Arc<AtomicUsize>,
 }
 
 /// What the author of the server decided.
@@ -65,6 +68,7 @@ impl Dispatcher {
             registry,
             shared,
             blocking,
+            blocked: Arc::default(),
         })
     }
 
@@ -87,6 +91,12 @@ impl Dispatcher {
 
     pub(super) fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+    }
+
+    /// The tool of this name, for whoever compares headers with its arguments.
+    #[cfg(feature = "http")]
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
+        self.registry.snapshot().tool(name).cloned()
     }
 
     /// What the server offers, from what is registered now.
@@ -138,10 +148,18 @@ impl Shared {
     }
 
     /// Attaches the registry; from here on changes are made at once.
-    pub(crate) fn attach(&self, registry: &Arc<Registry>) {
-        let _early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+    ///
+    /// # Errors
+    ///
+    /// If a change that was asked for while the registry was built cannot be made.
+    pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        for edit in early.drain(..) {
+            registry.edit(edit)?;
+        }
         // A server starts once, because starting consumes it.
         let _ = self.registry.set(Arc::clone(registry));
+        Ok(())
     }
 }
 

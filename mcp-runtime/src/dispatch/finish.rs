@@ -67,20 +67,24 @@ impl Finish {
 }
 
 impl Finished {
-    /// Appends the answer, one message.
-    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+    /// Appends the answer, one message. Gives the code if it is an error, for transports that say it twice.
+    pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<i32> {
         let start = out.len();
+        let mut code = None;
         let Self { finish, outcome } = self;
         if let Err(error) = finish.write(outcome, out) {
             out.truncate(start);
             encode::error(out, Some(&finish.id), &error);
+            code = Some(error.code);
         }
         let size = out.len().saturating_sub(start);
         let limit = finish.dispatcher.limits().result;
         if size > limit {
             out.truncate(start);
             finish.write_too_large(size, limit, out);
+            code = None;
         }
+        code
     }
 }
 
@@ -105,7 +109,7 @@ impl Finish {
                 tracing::error!(reference, called = self.name(), panic, "a handler panicked");
                 Err(internal(&reference))
             }
-            Outcome::Input(end) => self.write_input(end, out),
+            Outcome::Input(end) => self.write_input(&end, out),
             Outcome::TimedOut(limit) => {
                 tracing::warn!(
                     called = self.name(),
@@ -121,7 +125,7 @@ impl Finish {
     }
 
     /// Asks the client for what is open. What the call remembers goes with it, sealed.
-    fn write_input(&self, end: RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
         if end.journal.round > limits.rounds {
             let most = limits.rounds;

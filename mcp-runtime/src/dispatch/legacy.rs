@@ -23,13 +23,10 @@ pub(super) fn initialize<'m>(
     if session.legacy.is_some() {
         return Err(errors::already_initialized());
     }
-    let InitializeParams {
-        version,
-        capabilities,
-        client_info,
-    } = InitializeParams::read(params)?;
-    session.begin(version, capabilities, client_info);
+    let params = InitializeParams::read(params)?;
+    let version = params.version;
     let offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
+    session.begin(params, &offered);
     let reply = Reply {
         id,
         version,

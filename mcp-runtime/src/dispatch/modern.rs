@@ -1,5 +1,6 @@
 //! What only the modern era has: discovery, and listening for changes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -67,14 +68,22 @@ fn listen<'m>(
         .filter(|text| text.starts_with('{'));
     let wanted =
         wanted.ok_or_else(|| ErrorObject::invalid_params("`notifications` must be an object"))?;
-    let wanted: Wanted = serde_json::from_str(wanted).map_err(|error| {
-        ErrorObject::invalid_params(format!("`notifications` is not valid: {error}"))
-    })?;
-    let uris = &wanted.resource_subscriptions;
-    if uris.len() > limits.subscriptions {
+    let wanted: Wanted =
+        serde_json::from_str(wanted).map_err(|error| errors::invalid("notifications", &error))?;
+    let uris: BTreeSet<&str> = wanted
+        .resource_subscriptions
+        .iter()
+        .map(String::as_str)
+        .collect();
+    let followed: usize = session
+        .listens
+        .iter()
+        .map(|listen| listen.mailbox.followed())
+        .sum();
+    if followed.saturating_add(uris.len()) > limits.subscriptions {
         let most = limits.subscriptions;
         return Err(ErrorObject::invalid_params(format!(
-            "one request can follow at most {most} resources"
+            "a connection can follow at most {most} resources"
         )));
     }
     if uris.iter().any(|uri| uri.len() > limits.uri) {
@@ -94,7 +103,7 @@ fn listen<'m>(
         prompts: wanted.prompts_list_changed && offered.prompts.is_some(),
         resources: wanted.resources_list_changed && offered.resources.is_some(),
         uris: match offered.resources {
-            Some(_) => uris.iter().map(|uri| uri.as_str().into()).collect(),
+            Some(_) => uris.iter().map(|uri| (*uri).into()).collect(),
             None => Vec::new(),
         },
     };

@@ -121,6 +121,11 @@ impl Mailbox {
         true
     }
 
+    /// How many resources it follows.
+    pub(super) fn followed(&self) -> usize {
+        self.state().filter.uris.len()
+    }
+
     /// Follows a resource no longer.
     pub(super) fn unfollow(&self, uri: &str) {
         let State { filter, pending } = &mut *self.state();

@@ -122,13 +122,15 @@ impl Pending {
     /// Nobody waits for the answer any more: the client is told, unless it has answered.
     pub(super) fn withdraw(&self, id: u64) {
         let mut table = self.table();
-        let Some(Slot::Waiting(_)) = table.open.remove(&id) else {
+        let Some(Slot::Waiting(waker)) = table.open.remove(&id) else {
             return;
         };
         if table.withdrawn.len() < MOST_WITHDRAWN {
             table.withdrawn.push(id);
         }
         drop(table);
+        // Whoever polls it after all learns that there will be no answer.
+        waker.wake();
         (self.wake)();
     }
 

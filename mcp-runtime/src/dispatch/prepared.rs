@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::dispatch::journal::{Journal, Responses};
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::rounds::Round;
 use crate::dispatch::seal::{self, Refused};
-use crate::dispatch::session::Session;
+use crate::dispatch::session::{CompletionBudget, Session};
 use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
 use crate::handler::call::{Blocking, Refusal, Running, Success};
 use crate::handler::definition::ClientFeature;
@@ -58,6 +58,8 @@ enum Work<'m> {
         completer: Completing,
         partial: String,
         earlier: Option<String>,
+        /// Charged when the call starts: a request that waited is decided on more than once.
+        budget: Arc<CompletionBudget>,
     },
     List(Listing),
 }
@@ -87,7 +89,7 @@ impl Dispatcher {
                 let name = request.string(Member::Name, self.limits().name)?;
                 let entry = snapshot
                     .tool(&name)
-                    .ok_or_else(|| errors::unknown_tool(&name))?;
+                    .ok_or_else(|| errors::unknown_tool(&name, snapshot.tool_like(&name)))?;
                 let arguments = request.arguments()?;
                 if let Some(refusal) = lacking(&request, &entry.requires)? {
                     return refusal.answer(self, &request, out);
@@ -101,7 +103,7 @@ impl Dispatcher {
                 let name = request.string(Member::Name, self.limits().name)?;
                 let entry = snapshot
                     .prompt(&name)
-                    .ok_or_else(|| errors::unknown_prompt(&name))?;
+                    .ok_or_else(|| errors::unknown_prompt(&name, snapshot.prompt_like(&name)))?;
                 Work::Prompt {
                     entry: Arc::clone(entry),
                     arguments: request.arguments()?,
@@ -187,9 +189,6 @@ impl Dispatcher {
         snapshot: &Snapshot,
         session: &Session,
     ) -> Result<Work<'m>, ErrorObject> {
-        if !session.may_complete() {
-            return Err(errors::too_many("completions", Duration::from_millis(100)));
-        }
         let reference = member::<CompletionReference>(request, Member::Ref)?;
         let argument = member::<Argument>(request, Member::Argument)?;
         if argument.value.len() > self.limits().completion_input {
@@ -209,6 +208,7 @@ impl Dispatcher {
             completer,
             partial: argument.value,
             earlier,
+            budget: Arc::clone(&session.completions),
         })
     }
 }
@@ -272,8 +272,7 @@ fn member<T: serde::de::DeserializeOwned>(
         .get(member)
         .filter(|json| json.starts_with('{'));
     let json = json.ok_or_else(|| errors::invalid_member(name, "an object"))?;
-    serde_json::from_str(json)
-        .map_err(|error| ErrorObject::invalid_params(format!("`{name}` is not valid: {error}")))
+    serde_json::from_str(json).map_err(|error| errors::invalid(name, &error))
 }
 
 impl Prepared<'_> {
@@ -341,10 +340,13 @@ impl Prepared<'_> {
             Ok(Ok(registry::Started::Running(future))) => {
                 return Started::Running(RunningCall::new(future, finish, scope, limit));
             }
-            Ok(Ok(registry::Started::Blocking(work))) => {
-                let future = on_a_thread(&dispatcher, work);
-                return Started::Running(RunningCall::new(future, finish, scope, limit));
-            }
+            Ok(Ok(registry::Started::Blocking(work))) => match on_a_thread(&dispatcher, work) {
+                Ok((future, placed)) => {
+                    let call = RunningCall::new(future, finish, scope, limit);
+                    return Started::Running(call.counting_from(placed));
+                }
+                Err(error) => Outcome::Refused(error.into()),
+            },
             Ok(Ok(registry::Started::Done(output))) => Outcome::Output(output),
             Ok(Err(refusal)) => Outcome::Refused(refusal),
             Err(panic) => Outcome::Panicked(panic),
@@ -398,7 +400,14 @@ impl<'m> Work<'m> {
                 completer,
                 partial,
                 earlier,
-            } => completer.start(&partial, earlier.as_deref(), context),
+                budget,
+            } => {
+                if !budget.take() {
+                    let error = errors::too_many("completions", Duration::from_millis(100));
+                    return Err(ToolError::protocol(error).into());
+                }
+                completer.start(&partial, earlier.as_deref(), context)
+            }
             Self::List(listing) => {
                 let members = listing.start(context());
                 Ok(registry::Started::Running(Box::pin(async move {
@@ -477,7 +486,7 @@ fn make_context(
         (Some(_), Caller::Legacy(client)) => Way::Requests {
             pending: Arc::clone(&client.pending),
             sink: Arc::clone(&sink),
-            waiting: AtomicUsize::new(0),
+            waiting: Mutex::default(),
         },
         (Some((arguments, (journal, responses))), Caller::Modern(_)) => {
             Way::Rounds(Round::new(journal, responses, arguments))
@@ -518,12 +527,20 @@ fn make_context(
     }
 }
 
-/// Runs work that blocks on a thread made for that, when there is a place. A thread cannot be cancelled: work that was
-/// given up runs to its end and keeps its place until then.
-fn on_a_thread(dispatcher: &Dispatcher, work: Blocking) -> Running {
+/// Runs work that blocks on a thread made for that, when there is a place; also says when it got one. A thread cannot be
+/// cancelled: work that was given up runs to its end and keeps its place until then.
+fn on_a_thread(
+    dispatcher: &Dispatcher,
+    work: Blocking,
+) -> Result<(Running, Arc<AtomicBool>), ToolError> {
+    let waiting = Waiting::enter(&dispatcher.blocked, dispatcher.limits().blocking_queued)?;
+    let started = Arc::new(AtomicBool::new(false));
+    let begin = Arc::clone(&started);
     let places = Arc::clone(&dispatcher.blocking);
-    Box::pin(async move {
+    let future = Box::pin(async move {
         let place = places.acquire_owned().await.map_err(ToolError::from)?;
+        drop(waiting);
+        begin.store(true, Ordering::Relaxed);
         let work = move || {
             let output = work();
             drop(place);
@@ -537,5 +554,26 @@ fn on_a_thread(dispatcher: &Dispatcher, work: Blocking) -> Running {
                 Err(error) => Err(ToolError::from(error)),
             },
         }
-    })
+    });
+    Ok((future, started))
+}
+
+/// One that waits for a place among the threads that may block.
+struct Waiting(Arc<AtomicUsize>);
+
+impl Waiting {
+    fn enter(waiting: &Arc<AtomicUsize>, most: usize) -> Result<Self, ToolError> {
+        let entered = Self(Arc::clone(waiting));
+        if waiting.fetch_add(1, Ordering::Relaxed) >= most.max(1) {
+            let error = errors::too_many("calls that block a thread", Duration::from_secs(1));
+            return Err(ToolError::protocol(error));
+        }
+        Ok(entered)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }

@@ -97,6 +97,10 @@ impl Round {
         let waker = task.waker().clone();
         let mut open = state.open.iter_mut();
         if let Some(open) = open.find(|open| open.asked.place.key == place.key) {
+            if open.asked.place.digest != place.digest {
+                let text = format!("two questions have the key `{}`", place.key);
+                return Poll::Ready(Ok(Err(AskError::Misused(text))));
+            }
             open.waker = waker;
         } else if state.open.len() >= most {
             return Poll::Ready(Err(TooMany));

@@ -12,9 +12,9 @@ use crate::dispatch::pending::Pending;
 use crate::dispatch::rate::Bucket;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
-use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, Filter, Reply};
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::protocol::{InitializeParams, ProtocolVersion};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities};
 
 /// The state of one multiplexed channel.
 pub(crate) struct Session {
@@ -23,7 +23,7 @@ pub(crate) struct Session {
     pub(super) legacy: Option<Legacy>,
     pub(super) listens: Vec<Listen>,
     pub(super) logs: Arc<LogBudget>,
-    pub(super) completions: Mutex<Bucket>,
+    pub(super) completions: Arc<CompletionBudget>,
 }
 
 /// What a handshake agreed on.
@@ -45,6 +45,21 @@ pub(super) struct LegacyClient {
     pub(super) pending: Arc<Pending>,
 }
 
+/// How many completions a session may still ask for.
+pub(super) struct CompletionBudget(Mutex<Bucket>);
+
+impl CompletionBudget {
+    fn new(rate: u32) -> Self {
+        Self(Mutex::new(Bucket::new(rate, rate.saturating_mul(2))))
+    }
+
+    /// Takes one, if there is one.
+    pub(super) fn take(&self) -> bool {
+        let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.take(Instant::now())
+    }
+}
+
 /// An open `subscriptions/listen` request.
 pub(super) struct Listen {
     pub(super) id: RequestId,
@@ -61,11 +76,14 @@ impl Session {
             legacy: None,
             listens: Vec::new(),
             logs: Arc::new(LogBudget::new(limits.logs)),
-            completions: Mutex::new(Bucket::new(
-                limits.completions,
-                limits.completions.saturating_mul(2),
-            )),
+            completions: Arc::new(CompletionBudget::new(limits.completions)),
         }
+    }
+
+    /// What the handshake agreed on, if there was one.
+    #[cfg(feature = "http")]
+    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
+        self.legacy.as_ref().map(|legacy| legacy.client.version)
     }
 
     /// Whether an array of messages is welcome: only where 2025-03-26 was agreed on.
@@ -93,6 +111,20 @@ impl Session {
         self.listens.len() < before
     }
 
+    /// Ends all listen requests with their answers alone, a line each: for streams that end with them.
+    #[cfg(feature = "http")]
+    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
+        for listen in self.listens.drain(..) {
+            let reply = Reply {
+                id: &listen.id,
+                version: ProtocolVersion::LATEST,
+                identity: self.dispatcher.identity(),
+            };
+            encode::listen_result(out, reply);
+            out.push(b'\n');
+        }
+    }
+
     /// Ends all listen requests, with an answer, a line each; and our own requests, because nobody will answer them.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {
@@ -114,29 +146,23 @@ impl Session {
         }
     }
 
-    pub(super) fn may_complete(&self) -> bool {
-        self.completions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(Instant::now())
-    }
-
-    pub(super) fn begin(
-        &mut self,
-        version: ProtocolVersion,
-        capabilities: ClientCapabilities,
-        info: Implementation,
-    ) {
-        let everything = Filter {
-            tools: true,
-            prompts: true,
-            resources: true,
+    /// Remembers what a handshake agreed on. The client hears of what it was offered, and of nothing else.
+    pub(super) fn begin(&mut self, params: InitializeParams, offered: &ServerCapabilities) {
+        let InitializeParams {
+            version,
+            capabilities,
+            client_info: info,
+        } = params;
+        let offered = Filter {
+            tools: offered.tools.is_some(),
+            prompts: offered.prompts.is_some(),
+            resources: offered.resources.is_some(),
             uris: Vec::new(),
         };
         let mailbox = self
             .dispatcher
             .notices()
-            .listen(everything, Arc::clone(&self.wake));
+            .listen(offered, Arc::clone(&self.wake));
         let client = LegacyClient {
             version,
             capabilities: Arc::new(capabilities),

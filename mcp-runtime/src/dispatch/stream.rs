@@ -13,6 +13,9 @@ use crate::types::LoggingLevel;
 pub(crate) trait Sink: Send + Sync {
     /// Queues a message; `false` if it was not taken, because the request is over or the queue is full.
     fn send(&self, message: &[u8]) -> bool;
+
+    /// Asks for the connection to be closed after what was sent so far, if the client can come back for the rest.
+    fn close_connection(&self) {}
 }
 
 /// The notifications of one call.
@@ -64,6 +67,12 @@ impl LogBudget {
         *dropped = dropped.saturating_add(1);
         None
     }
+
+    /// Counts a message that could not be sent.
+    fn lost(&self) {
+        let (_, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *dropped = dropped.saturating_add(1);
+    }
 }
 
 impl CallStream {
@@ -76,8 +85,11 @@ impl CallStream {
         reports.over = true;
     }
 
-    fn send_progress(&self, progress: &Progress) {
-        let Some(token) = &self.token else { return };
+    /// Whether the message was taken.
+    fn send_progress(&self, progress: &Progress) -> bool {
+        let Some(token) = &self.token else {
+            return false;
+        };
         let mut message = Vec::with_capacity(128);
         let text = progress.message.as_deref();
         encode::progress(
@@ -88,7 +100,7 @@ impl CallStream {
             progress.total,
             text,
         );
-        self.sink.send(&message);
+        self.sink.send(&message)
     }
 
     fn reports(&self) -> std::sync::MutexGuard<'_, Reports> {
@@ -107,16 +119,18 @@ impl Outbound for CallStream {
             return;
         }
         reports.last = Some(progress.progress);
-        if reports.bucket.take(Instant::now()) {
-            reports.held = None;
-            self.send_progress(progress);
-        } else {
-            reports.held = Some(progress.clone());
-        }
+        let sent = reports.bucket.take(Instant::now()) && self.send_progress(progress);
+        reports.held = (!sent).then(|| progress.clone());
     }
 
     fn logs(&self, level: LoggingLevel) -> bool {
         self.level.admits(level)
+    }
+
+    fn close_stream(&self) {
+        if !self.reports().over {
+            self.sink.close_connection();
+        }
     }
 
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
@@ -134,6 +148,8 @@ impl Outbound for CallStream {
             message.clear();
         }
         encode::log(&mut message, level, logger, data);
-        self.sink.send(&message);
+        if !self.sink.send(&message) {
+            self.logs.lost();
+        }
     }
 }

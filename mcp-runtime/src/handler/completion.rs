@@ -75,18 +75,21 @@ impl IntoCompletion for Candidates {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Into<String>> IntoCompletion for Vec<S> {
     fn into_completion(self) -> Result<Candidates, ToolError> {
         Ok(Candidates::new(self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Into<String>, const N: usize> IntoCompletion for [S; N] {
     fn into_completion(self) -> Result<Candidates, ToolError> {
         Ok(Candidates::new(self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: AsRef<str>> IntoCompletion for &[S] {
     fn into_completion(self) -> Result<Candidates, ToolError> {
         Ok(Candidates::new(self.iter().map(AsRef::as_ref)))

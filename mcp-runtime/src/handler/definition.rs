@@ -38,8 +38,8 @@ pub struct Definition {
     pub description: &'static str,
     /// The type of the function item, by which it is selected.
     pub function: TypeId,
-    /// The type of `self`, for a method.
-    pub receiver: Option<TypeId>,
+    /// What `self` is, for a method.
+    pub receiver: Option<Owner>,
     /// Where the function stands.
     pub location: Location,
     /// Its parameters without the receiver. For a completer, the first one takes the partial text, under the name `""`.
@@ -48,6 +48,15 @@ pub struct Definition {
     pub options: Options,
     /// Calls it.
     pub run: Run,
+}
+
+/// The type whose method a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owner {
+    /// The type.
+    pub id: TypeId,
+    /// As the `impl` block names it, for messages.
+    pub name: &'static str,
 }
 
 /// A place in the source, as `file!()`, `line!()` and `column!()` give it.
@@ -186,10 +195,35 @@ pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
 /// A function chosen by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt) and the like, for [`Server::only`](crate::Server::only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selected {
+    /// What the selecting function takes it for.
+    pub(crate) kind: Kind,
     /// The type of the function item.
     pub(crate) function: TypeId,
     /// Its path, for messages.
     pub(crate) path: &'static str,
+}
+
+/// One function is a choice as well: `only(tool(add))`.
+impl IntoIterator for Selected {
+    type Item = Self;
+    type IntoIter = std::iter::Once<Self>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::once(self)
+    }
+}
+
+impl Kind {
+    /// The name of the attribute, and of the function that selects what carries it.
+    pub(crate) fn attribute(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::Resource => "resource",
+            Self::ResourceTemplate => "resource_template",
+            Self::Completer => "completer",
+        }
+    }
 }
 
 /// Whether these parameters hold an argument of that name.
@@ -206,8 +240,9 @@ pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bo
 }
 
 /// Chooses a function item.
-fn selected<F: 'static>(_: F) -> Selected {
+fn selected<F: 'static>(kind: Kind, _: F) -> Selected {
     Selected {
+        kind,
         function: TypeId::of::<F>(),
         path: std::any::type_name::<F>(),
     }
@@ -215,11 +250,11 @@ fn selected<F: 'static>(_: F) -> Selected {
 
 /// Makes a function that shares its name with an attribute: one is a value, the other a macro, so both come with one import.
 macro_rules! selectors {
-    ($($(#[$doc:meta])* $name:ident)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $kind:ident)*) => {$(
         $(#[$doc])*
         #[must_use]
         pub fn $name<F: 'static>(function: F) -> Selected {
-            selected(function)
+            selected(Kind::$kind, function)
         }
     )*};
 }
@@ -229,15 +264,15 @@ selectors! {
     ///
     /// Imports and renames make no difference, for it goes by the function itself. That the function carries `#[tool]` is
     /// checked when the server starts.
-    tool
+    tool Tool
     /// Chooses a prompt by its function, as [`tool`](fn@tool) does.
-    prompt
+    prompt Prompt
     /// Chooses a resource by its function, as [`tool`](fn@tool) does.
-    resource
+    resource Resource
     /// Chooses a resource template by its function, as [`tool`](fn@tool) does.
-    resource_template
+    resource_template ResourceTemplate
     /// Chooses a completer by its function, as [`tool`](fn@tool) does.
-    completer
+    completer Completer
 }
 
 /// What `schema = …` takes: a [`Schema`], a JSON value, or JSON text.

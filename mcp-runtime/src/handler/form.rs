@@ -67,6 +67,10 @@ impl<T> FieldMeta<T> {
 }
 
 /// The format of this name.
+///
+/// # Panics
+///
+/// If there is none: while the author's crate is compiled.
 #[must_use]
 pub const fn format(name: &str) -> Format {
     match name.as_bytes() {
@@ -79,6 +83,10 @@ pub const fn format(name: &str) -> Format {
 }
 
 /// Whether the kind of field has a range.
+///
+/// # Panics
+///
+/// If not: while the author's crate is compiled.
 pub const fn check_range(kind: FieldKind) {
     assert!(
         matches!(kind, FieldKind::Number),
@@ -87,6 +95,10 @@ pub const fn check_range(kind: FieldKind) {
 }
 
 /// Whether the kind of field has a length.
+///
+/// # Panics
+///
+/// If not: while the author's crate is compiled.
 pub const fn check_length(kind: FieldKind) {
     assert!(
         matches!(kind, FieldKind::Text | FieldKind::Many),
@@ -95,11 +107,19 @@ pub const fn check_length(kind: FieldKind) {
 }
 
 /// Whether the kind of field has a format.
+///
+/// # Panics
+///
+/// If not: while the author's crate is compiled.
 pub const fn check_format(kind: FieldKind) {
     assert!(matches!(kind, FieldKind::Text), "`format` applies to text");
 }
 
 /// Whether the default can be one of this kind of field.
+///
+/// # Panics
+///
+/// If not: while the author's crate is compiled.
 pub const fn check_default(kind: FieldKind, literal: Literal) {
     match kind {
         FieldKind::Text => assert!(

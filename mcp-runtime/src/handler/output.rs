@@ -34,7 +34,8 @@ pub struct Json<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
-    note = "return text, a number, `bool`, `()`, content blocks, `Option` or `Result` of these, or `Json<T>` where `T: Serialize + JsonSchema`"
+    note = "return text, a number, `bool`, `()`, content blocks, `Option` or `Result` of these, or `Json<T>`",
+    note = "for `Json<T>`, put `#[data]` on the type `T` (or derive `serde::Serialize` and `schemars::JsonSchema`)"
 )]
 pub trait IntoToolResult {
     /// Whether every result that is no failure has `structuredContent`.
@@ -114,6 +115,7 @@ macro_rules! blocks {
 
 blocks!(ContentBlock TextContent ImageContent AudioContent ResourceLink EmbeddedResource ResourceContents);
 
+#[diagnostic::do_not_recommend]
 impl<T: Into<ContentBlock>> IntoToolResult for Vec<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         let blocks: Vec<ContentBlock> = self.into_iter().map(Into::into).collect();
@@ -121,6 +123,7 @@ impl<T: Into<ContentBlock>> IntoToolResult for Vec<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Into<ContentBlock>, const N: usize> IntoToolResult for [T; N] {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         let blocks: Vec<ContentBlock> = self.into_iter().map(Into::into).collect();
@@ -130,6 +133,7 @@ impl<T: Into<ContentBlock>, const N: usize> IntoToolResult for [T; N] {
 
 macro_rules! tuples {
     ($($($part:ident)+;)+) => {$(
+        #[diagnostic::do_not_recommend]
         impl<$($part: Into<ContentBlock>),+> IntoToolResult for ($($part,)+) {
             fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
                 #[allow(non_snake_case, reason = "each part is named after its type parameter")]
@@ -174,6 +178,7 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     const STRUCTURED: bool = true;
 

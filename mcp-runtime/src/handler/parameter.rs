@@ -31,7 +31,8 @@ pub enum Injected {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
-    note = "argument: derive `serde::Deserialize` and `schemars::JsonSchema` on the type; shared state: take `State<…>`; anything else: implement `FromContext`"
+    note = "argument: put `#[data]` on the type (or derive `serde::Deserialize` and `schemars::JsonSchema`)",
+    note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {
     /// Whether it comes from the context.
@@ -121,6 +122,8 @@ pub struct ParameterMeta {
     pub check: fn(&States) -> Result<(), String>,
     /// Whether this JSON text decodes.
     pub accepts: fn(&str) -> bool,
+    /// Why this JSON text does not decode.
+    pub refuses: fn(&str) -> Option<serde_json::Error>,
     /// Reads an argument into its slot, an `Option<T>`; says how many bytes it took.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
     /// Puts an injected value into its slot, an `Option<T>`.
@@ -159,6 +162,7 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
         schema: |generator| T::parameter_schema(generator),
         check: |states| T::check_parameter(states),
         accepts: |text| T::read_argument(text).is_ok(),
+        refuses: |text| T::read_argument(text).err(),
         read: |slot, text| {
             let (value, length) = T::read_argument(text)?;
             if let Some(slot) = slot.downcast_mut::<Option<T>>() {

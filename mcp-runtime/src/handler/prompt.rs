@@ -65,6 +65,7 @@ impl IntoPrompt for Box<str> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Into<PromptMessage>> IntoPrompt for Vec<T> {
     fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
         let messages: Vec<PromptMessage> = self.into_iter().map(Into::into).collect();
@@ -72,6 +73,7 @@ impl<T: Into<PromptMessage>> IntoPrompt for Vec<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Into<PromptMessage>, const N: usize> IntoPrompt for [T; N] {
     fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
         let messages: Vec<PromptMessage> = self.into_iter().map(Into::into).collect();
@@ -81,6 +83,7 @@ impl<T: Into<PromptMessage>, const N: usize> IntoPrompt for [T; N] {
 
 macro_rules! tuples {
     ($($($part:ident)+;)+) => {$(
+        #[diagnostic::do_not_recommend]
         impl<$($part: Into<PromptMessage>),+> IntoPrompt for ($($part,)+) {
             fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
                 #[allow(non_snake_case, reason = "each part is named after its type parameter")]

@@ -15,7 +15,7 @@ use crate::types::{ReadResourceResult, ResourceContents};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a resource",
     label = "not resource contents",
-    note = "return text, bytes (`Vec<u8>`), `Json<T>`, `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
+    note = "return text, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoResource {
     /// The neutral result. Contents without an address or a media type receive those of the request and the definition.
@@ -82,6 +82,7 @@ macro_rules! blob {
 blob!(Vec<u8> &[u8] Box<[u8]> Bytes);
 
 /// Its media type is `application/json`, unless the definition says another.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoResource for Json<T> {
     fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
         let text = serde_json::to_string(&self.0).map_err(ToolError::opaque)?;

@@ -19,6 +19,8 @@ pub type Result<T, E = ToolError> = std::result::Result<T, E>;
 /// | `?` on any other error | "internal error" and an id; the cause is in the log under the same id |
 /// | [`ToolError::protocol`] | that JSON-RPC error |
 ///
+/// So what a handler returns as `anyhow::Result` is hidden from the model, and `.shown()?` and `bail!` of this crate are shown.
+///
 /// It is not itself a [`std::error::Error`]: that is what lets `?` convert every error type into it.
 pub struct ToolError(pub(crate) Repr);
 
@@ -121,13 +123,13 @@ pub trait ResultExt<T> {
     ///
     /// # Errors
     ///
-    /// The error of `self`, as its `Display` text.
+    /// The error of `self`, as its `Display` text in the alternate form: that of `anyhow::Error` includes the causes.
     fn shown(self) -> Result<T>;
 }
 
 impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
     fn shown(self) -> Result<T> {
-        self.map_err(ToolError::shown)
+        self.map_err(|error| ToolError::shown(format_args!("{error:#}")))
     }
 }
 
@@ -147,4 +149,20 @@ macro_rules! bail {
     ($($message:tt)+) => {
         return ::core::result::Result::Err($crate::ToolError::shown(::core::format_args!($($message)+)))
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::{Repr, ResultExt as _};
+
+    #[test]
+    fn what_is_shown_of_an_error_with_causes_includes_them() {
+        let error = Err::<(), _>(std::io::Error::other("disk full"))
+            .context("cannot save")
+            .shown()
+            .unwrap_err();
+        assert!(matches!(error.0, Repr::Shown(text) if text == "cannot save: disk full"));
+    }
 }

@@ -2,19 +2,40 @@
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use crate::jsonrpc::{unquote, write_string};
 
 /// The id of a request: an integer of 64 bits, or a string.
 ///
 /// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Written back byte for byte as it came.
-#[derive(Clone, Debug)]
-pub(crate) struct RequestId(Box<str>);
+#[derive(Clone)]
+pub(crate) struct RequestId(Repr);
+
+/// Most clients count, which needs no allocation.
+#[derive(Clone)]
+enum Repr {
+    Short {
+        text: [u8; SHORT],
+        length: u8,
+    },
+    /// Behind a thin pointer, so that an id is no larger than two words.
+    Long(Arc<String>),
+}
+
+/// What fits into two words. Clients that count from the time in milliseconds need 13.
+const SHORT: usize = 14;
 
 impl RequestId {
     /// The id as it is on the wire, quotes and escapes included.
     pub(crate) fn as_json(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Repr::Short { text, length } => text
+                .get(..usize::from(*length))
+                .and_then(|text| std::str::from_utf8(text).ok())
+                .unwrap_or_default(),
+            Repr::Long(text) => text,
+        }
     }
 
     /// From any JSON value; `None` if it cannot be an id.
@@ -25,14 +46,21 @@ impl RequestId {
 
     /// From JSON text that is known to be a valid id.
     pub(crate) fn from_valid(json: &str) -> Self {
-        Self(json.into())
+        let mut text = [0; SHORT];
+        match (text.get_mut(..json.len()), u8::try_from(json.len())) {
+            (Some(start), Ok(length)) => {
+                start.copy_from_slice(json.as_bytes());
+                Self(Repr::Short { text, length })
+            }
+            _ => Self(Repr::Long(Arc::new(json.to_owned()))),
+        }
     }
 
     /// The one spelling that stands for all spellings of this id.
     fn canonical(&self) -> Cow<'_, str> {
         let json = self.as_json();
-        if json == "-0" {
-            return Cow::Borrowed("0");
+        if !json.starts_with('"') {
+            return Cow::Borrowed(if json == "-0" { "0" } else { json });
         }
         if memchr::memchr(b'\\', json.as_bytes()).is_some()
             && let Ok(text) = unquote(json)
@@ -44,6 +72,12 @@ impl RequestId {
             }
         }
         Cow::Borrowed(json)
+    }
+}
+
+impl std::fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("RequestId").field(&self.as_json()).finish()
     }
 }
 
@@ -76,6 +110,13 @@ mod tests {
             (r#""\n""#, r#""\u000a""#, true),
             (r#""a""#, r#""A""#, false),
             (r#""""#, "0", false),
+            ("-9223372036854775808", "9223372036854775807", false),
+            (
+                r#""a longer id than most""#,
+                r#""\u0061 longer id than most""#,
+                true,
+            ),
+            (r#""eleven üöä""#, r#""eleven üöä""#, true),
         ] {
             let (one, other) = (RequestId::from_valid(a), RequestId::from_valid(b));
             assert_eq!(one == other, equal, "{a} {b}");

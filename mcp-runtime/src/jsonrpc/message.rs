@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Quoted, Scan, rescue_id};
+use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Quoted, Scan, Span, rescue_id};
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::limits::Limits;
 
@@ -149,45 +149,48 @@ impl MetaMember {
     }
 
     fn named(name: &str) -> Option<Self> {
-        [
-            Self::ProtocolVersion,
-            Self::ClientCapabilities,
-            Self::ClientInfo,
-            Self::LogLevel,
-            Self::ProgressToken,
-        ]
-        .into_iter()
-        .find(|member| member.key() == name)
+        let Some(name) = name.strip_prefix("io.modelcontextprotocol/") else {
+            return (name == "progressToken").then_some(Self::ProgressToken);
+        };
+        Some(match name {
+            "protocolVersion" => Self::ProtocolVersion,
+            "clientCapabilities" => Self::ClientCapabilities,
+            "clientInfo" => Self::ClientInfo,
+            "logLevel" => Self::LogLevel,
+            _ => return None,
+        })
     }
 }
 
 /// `params`, raw, with the members the protocol uses already found.
 #[derive(Clone, Debug)]
 pub(crate) struct Params<'a> {
-    raw: Option<&'a str>,
-    members: [Option<&'a str>; 16],
-    meta: [Option<&'a str>; 5],
+    /// The message. Places in it are half as large as slices, and this is moved around a lot.
+    text: &'a str,
+    raw: Span,
+    members: [Span; 16],
+    meta: [Span; 5],
 }
 
 impl<'a> Params<'a> {
     /// The raw JSON of `params`, if there is any.
     pub(crate) fn raw(&self) -> Option<&'a str> {
-        self.raw
+        self.raw.of(self.text)
     }
 
     /// Whether `params` is absent or an object.
     pub(crate) fn is_object(&self) -> bool {
-        self.raw.is_none_or(|raw| raw.starts_with('{'))
+        self.raw().is_none_or(|raw| raw.starts_with('{'))
     }
 
     /// The raw JSON of a member.
     pub(crate) fn get(&self, member: Member) -> Option<&'a str> {
-        self.members.get(member as usize).copied().flatten()
+        self.members.get(member as usize)?.of(self.text)
     }
 
     /// The raw JSON of a member of `_meta`.
     pub(crate) fn meta(&self, member: MetaMember) -> Option<&'a str> {
-        self.meta.get(member as usize).copied().flatten()
+        self.meta.get(member as usize)?.of(self.text)
     }
 
     /// A member that must be a string, unescaped; `Err` if it is there and is none.
@@ -227,6 +230,10 @@ pub(crate) fn parse<'a>(
         let message = format!("not UTF-8 at byte {}", error.valid_up_to());
         (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
     })?;
+    if u32::try_from(text.len()).is_err() {
+        let message = "a message is shorter than 4 GiB";
+        return Err((None, ErrorObject::invalid_request(message)));
+    }
     let mut scan = Scan::new(text, limits);
     let read = match scan.peek() {
         Some(b'{') => read_message(&mut scan, limits),
@@ -236,7 +243,10 @@ pub(crate) fn parse<'a>(
             .and_then(|_| scan.end())
             .map(|()| Err((None, ErrorObject::invalid_request("a message is an object")))),
     };
-    read.unwrap_or_else(|fail| Err(failed(text, fail, limits)))
+    match read {
+        Some(read) => read,
+        None => Err(failed(text, scan.failure(), limits)),
+    }
 }
 
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
@@ -270,7 +280,7 @@ fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorO
     }
 }
 
-fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fail> {
+fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     let mut elements = Vec::new();
     let mut count = 0_usize;
     scan.array(0, |element| {
@@ -280,7 +290,7 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fail
         }
     })?;
     scan.end()?;
-    Ok(if count == 0 {
+    Some(if count == 0 {
         Err((None, ErrorObject::invalid_request("the batch is empty")))
     } else if count > limits.batch {
         let message = format!("more than {} messages in one batch", limits.batch);
@@ -290,14 +300,15 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fail
     })
 }
 
-fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fail> {
+fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     let (mut version, mut id, mut method) = (None, None, None);
     let (mut result, mut error) = (None, None);
     let mut has_params = false;
     let mut params = Params {
-        raw: None,
-        members: [None; 16],
-        meta: [None; 5],
+        text: scan.text(),
+        raw: Span::default(),
+        members: [Span::default(); 16],
+        meta: [Span::default(); 5],
     };
     let mut repeated = false;
     let mut ids = 0_usize;
@@ -320,7 +331,7 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fa
         };
         repeated |= slot.is_some();
         *slot = Some(scan.value(1)?);
-        Ok(())
+        Some(())
     })?;
     scan.end()?;
 
@@ -342,7 +353,7 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fa
     } else if method.is_none() && !is_response {
         "`method` is missing"
     } else {
-        return Ok(Ok(Incoming::Message(Message {
+        return Some(Ok(Incoming::Message(Message {
             id,
             method: name.unwrap_or_default(),
             params,
@@ -351,18 +362,20 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Result<Read<'a>, Fa
         })));
     };
     let id = id.to_request_id().filter(|_| !is_response && ids == 1);
-    Ok(Err((id, ErrorObject::invalid_request(problem))))
+    Some(Err((id, ErrorObject::invalid_request(problem))))
 }
 
 fn read_params<'a>(
     scan: &mut Scan<'a>,
     params: &mut Params<'a>,
     repeated: &mut bool,
-) -> Result<(), Fail> {
+) -> Option<()> {
     let start = scan.mark();
     if scan.peek() != Some(b'{') {
-        params.raw = Some(scan.value(1)?).filter(|raw| *raw != "null");
-        return Ok(());
+        if scan.value(1)? != "null" {
+            params.raw = scan.span(start);
+        }
+        return Some(());
     }
     let Params { members, meta, .. } = params;
     scan.object(1, |scan, key| {
@@ -373,22 +386,25 @@ fn read_params<'a>(
         if member == Member::Meta && scan.peek() == Some(b'{') {
             scan.object(2, |scan, key| {
                 let member = MetaMember::named(&name_of(key));
-                let value = scan.value(3)?;
+                let start = scan.mark();
+                scan.value(3)?;
                 if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
-                    *repeated |= slot.replace(value).is_some();
+                    *repeated |= !slot.is_empty();
+                    *slot = scan.span(start);
                 }
-                Ok(())
+                Some(())
             })?;
         } else {
             scan.value(2)?;
         }
         if let Some(slot) = members.get_mut(member as usize) {
-            *repeated |= slot.replace(scan.since(start)).is_some();
+            *repeated |= !slot.is_empty();
+            *slot = scan.span(start);
         }
-        Ok(())
+        Some(())
     })?;
-    params.raw = Some(scan.since(start));
-    Ok(())
+    params.raw = scan.span(start);
+    Some(())
 }
 
 fn is_2_0(json: &str) -> bool {

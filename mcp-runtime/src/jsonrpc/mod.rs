@@ -10,7 +10,7 @@ mod text;
 pub use error::ErrorObject;
 pub(crate) use id::RequestId;
 pub(crate) use message::{Id, Incoming, Member, Message, MetaMember, NotAString, Params, parse};
-pub(crate) use text::{unquote, write_string};
+pub(crate) use text::{plain as plain_bytes, unquote, write_string};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -20,6 +20,24 @@ pub(super) enum Fail {
     Long,
 }
 
+/// A place in a text; empty for what is not there, because no JSON value is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    pub(super) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    pub(super) fn of(self, text: &str) -> Option<&str> {
+        let range = self.start as usize..self.end as usize;
+        text.get(range).filter(|found| !found.is_empty())
+    }
+}
+
 /// A string as it is in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quoted<'a> {
@@ -35,6 +53,10 @@ pub(super) struct Scan<'a> {
     at: usize,
     nodes: usize,
     depth: usize,
+    /// Why reading stopped, once it did. Kept here, what is read comes back in registers.
+    fail: Fail,
+    /// Whether the last string held a backslash.
+    escaped: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -44,7 +66,14 @@ impl<'a> Scan<'a> {
             at: 0,
             nodes: limits.nodes,
             depth: limits.depth.min(MOST_DEPTH),
+            fail: Fail::Syntax(0),
+            escaped: false,
         }
+    }
+
+    /// The whole text.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
     }
 
     /// The next byte that is no white space, which stays unread.
@@ -71,23 +100,28 @@ impl<'a> Scan<'a> {
     }
 
     /// Nothing but white space is left.
-    pub(super) fn end(&mut self) -> Result<(), Fail> {
+    pub(super) fn end(&mut self) -> Option<()> {
         match self.peek() {
-            None => Ok(()),
-            Some(_) => Err(self.syntax()),
+            None => Some(()),
+            Some(_) => self.syntax(),
         }
+    }
+
+    /// Why something could not be read.
+    pub(super) fn failure(&self) -> Fail {
+        self.fail
     }
 
     /// Reads an object, inside `depth` others. `each` is called with every key and must read the value.
     pub(super) fn object(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, Quoted<'a>) -> Result<(), Fail>,
-    ) -> Result<(), Fail> {
+        mut each: impl FnMut(&mut Self, Quoted<'a>) -> Option<()>,
+    ) -> Option<()> {
         self.node()?;
         self.open(depth, b'{')?;
         if self.take(b'}') {
-            return Ok(());
+            return Some(());
         }
         loop {
             let key = self.key()?;
@@ -100,15 +134,11 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads an array, inside `depth` others. `each` is called with every item.
-    pub(super) fn array(
-        &mut self,
-        depth: usize,
-        mut each: impl FnMut(&'a str),
-    ) -> Result<(), Fail> {
+    pub(super) fn array(&mut self, depth: usize, mut each: impl FnMut(&'a str)) -> Option<()> {
         self.node()?;
         self.open(depth, b'[')?;
         if self.take(b']') {
-            return Ok(());
+            return Some(());
         }
         loop {
             each(self.value(depth.saturating_add(1))?);
@@ -120,15 +150,20 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads any value, inside `depth` open brackets, and gives its text without white space around it.
-    pub(super) fn value(&mut self, depth: usize) -> Result<&'a str, Fail> {
+    #[inline]
+    pub(super) fn value(&mut self, depth: usize) -> Option<&'a str> {
         // Most values are strings: these need no stack.
         if self.peek() == Some(b'"') {
             self.node()?;
-            return self.string().map(|quoted| quoted.json);
+            return self.string();
         }
+        self.other_value(depth)
+    }
+
+    fn other_value(&mut self, depth: usize) -> Option<&'a str> {
         let start = self.at;
         self.skip(depth)?;
-        Ok(self.since(start))
+        Some(self.since(start))
     }
 
     /// Where the next value starts.
@@ -137,12 +172,21 @@ impl<'a> Scan<'a> {
         self.at
     }
 
+    /// The place of the text from `start` up to here.
+    pub(super) fn span(&self, start: usize) -> Span {
+        // A message that is too long for this has been refused.
+        Span {
+            start: u32::try_from(start).unwrap_or_default(),
+            end: u32::try_from(self.at).unwrap_or_default(),
+        }
+    }
+
     /// The text from `start` up to here.
     pub(super) fn since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    fn skip(&mut self, outside: usize) -> Result<(), Fail> {
+    fn skip(&mut self, outside: usize) -> Option<()> {
         // One bit per open bracket, the innermost lowest: set for an object.
         let mut brackets: u128 = 0;
         let mut open = 0_usize;
@@ -168,14 +212,14 @@ impl<'a> Scan<'a> {
                 Some(b't') => self.word("true").map(|()| true)?,
                 Some(b'f') => self.word("false").map(|()| true)?,
                 Some(b'n') => self.word("null").map(|()| true)?,
-                _ => return Err(self.syntax()),
+                _ => return self.syntax(),
             };
             if !complete {
                 continue;
             }
             loop {
                 if open == 0 {
-                    return Ok(());
+                    return Some(());
                 }
                 let object = brackets & 1 == 1;
                 if self.take(b',') {
@@ -191,64 +235,79 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn open(&mut self, outside: usize, bracket: u8) -> Result<(), Fail> {
+    fn open(&mut self, outside: usize, bracket: u8) -> Option<()> {
         self.expect(bracket)?;
         if outside >= self.depth {
-            return Err(Fail::Deep);
+            self.fail = Fail::Deep;
+            return None;
         }
-        Ok(())
+        Some(())
     }
 
     #[inline]
-    fn node(&mut self) -> Result<(), Fail> {
-        self.nodes = self.nodes.checked_sub(1).ok_or(Fail::Long)?;
-        Ok(())
+    fn node(&mut self) -> Option<()> {
+        let Some(left) = self.nodes.checked_sub(1) else {
+            self.fail = Fail::Long;
+            return None;
+        };
+        self.nodes = left;
+        Some(())
     }
 
-    fn key(&mut self) -> Result<Quoted<'a>, Fail> {
+    #[inline]
+    fn key(&mut self) -> Option<Quoted<'a>> {
         self.node()?;
         self.peek();
-        let key = self.string()?;
+        let json = self.string()?;
+        let escaped = self.escaped;
         self.expect(b':')?;
-        Ok(key)
+        Some(Quoted { json, escaped })
     }
 
     /// A string that starts exactly here.
-    fn string(&mut self) -> Result<Quoted<'a>, Fail> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        if bytes.get(start) != Some(&b'"') {
-            return Err(self.syntax());
+    #[inline]
+    fn string(&mut self) -> Option<&'a str> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let Some((b'"', inside)) = rest.split_first() else {
+            return self.syntax();
+        };
+        let length = plain(inside);
+        if inside.get(length) != Some(&b'"') {
+            return self.escaped_string(length);
         }
+        let start = self.at;
+        self.at += length + 2;
+        self.escaped = false;
+        self.text.get(start..self.at)
+    }
+
+    /// A string that starts exactly here, of which `length` bytes need no second look.
+    #[cold]
+    fn escaped_string(&mut self, mut length: usize) -> Option<&'a str> {
+        let start = self.at;
+        self.escaped = true;
         self.at += 1;
-        let mut escaped = false;
         loop {
-            let rest = bytes.get(self.at..).unwrap_or_default();
-            let plain = plain(rest);
-            self.at += plain;
-            match rest.get(plain) {
+            self.at += length;
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            match rest.first() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Quoted {
-                        json: self.since(start),
-                        escaped,
-                    });
+                    return Some(self.since(start));
                 }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
-                }
-                _ => return Err(self.syntax()),
+                Some(b'\\') => self.escape()?,
+                _ => return self.syntax(),
             }
+            length = plain(self.text.as_bytes().get(self.at..).unwrap_or_default());
         }
     }
 
-    fn escape(&mut self) -> Result<(), Fail> {
+    fn escape(&mut self) -> Option<()> {
         let bytes = self.text.as_bytes();
         match bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.at += 2;
-                Ok(())
+                Some(())
             }
             Some(b'u') => {
                 let rest = bytes.get(self.at..).unwrap_or_default();
@@ -257,26 +316,31 @@ impl<'a> Scan<'a> {
                         let pair = rest.get(6..8) == Some(b"\\u")
                             && matches!(hex4(rest, 8), Some(0xDC00..=0xDFFF));
                         if !pair {
-                            return Err(self.syntax());
+                            return self.syntax();
                         }
                         self.at += 12;
-                        Ok(())
+                        Some(())
                     }
-                    None | Some(0xDC00..=0xDFFF) => Err(self.syntax()),
+                    None | Some(0xDC00..=0xDFFF) => self.syntax(),
                     Some(_) => {
                         self.at += 6;
-                        Ok(())
+                        Some(())
                     }
                 }
             }
-            _ => Err(self.syntax()),
+            _ => self.syntax(),
         }
     }
 
-    fn number(&mut self) -> Result<(), Fail> {
+    fn number(&mut self) -> Option<()> {
         self.follows(b"-");
         if !self.follows(b"0") {
             self.digits()?;
+        }
+        // Most numbers are whole.
+        let next = self.text.as_bytes().get(self.at);
+        if !matches!(next, Some(b'.' | b'e' | b'E')) {
+            return Some(());
         }
         if self.follows(b".") {
             self.digits()?;
@@ -285,19 +349,19 @@ impl<'a> Scan<'a> {
             self.follows(b"+-");
             self.digits()?;
         }
-        Ok(())
+        Some(())
     }
 
-    fn digits(&mut self) -> Result<(), Fail> {
+    fn digits(&mut self) -> Option<()> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
         if self.at == start {
-            return Err(self.syntax());
+            return self.syntax();
         }
-        Ok(())
+        Some(())
     }
 
     fn follows(&mut self, any: &[u8]) -> bool {
@@ -310,13 +374,13 @@ impl<'a> Scan<'a> {
         follows
     }
 
-    fn word(&mut self, word: &str) -> Result<(), Fail> {
+    fn word(&mut self, word: &str) -> Option<()> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         if !rest.starts_with(word.as_bytes()) {
-            return Err(self.syntax());
+            return self.syntax();
         }
         self.at += word.len();
-        Ok(())
+        Some(())
     }
 
     #[inline]
@@ -327,16 +391,18 @@ impl<'a> Scan<'a> {
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Result<(), Fail> {
+    fn expect(&mut self, byte: u8) -> Option<()> {
         if self.take(byte) {
-            Ok(())
+            Some(())
         } else {
-            Err(self.syntax())
+            self.syntax()
         }
     }
 
-    fn syntax(&self) -> Fail {
-        Fail::Syntax(self.at)
+    #[cold]
+    fn syntax<T>(&mut self) -> Option<T> {
+        self.fail = Fail::Syntax(self.at);
+        None
     }
 }
 
@@ -383,6 +449,8 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
         at: 0,
         nodes: 1,
         depth: 0,
+        fail: Fail::Syntax(0),
+        escaped: false,
     };
-    scan.value(0).ok()
+    scan.value(0)
 }

@@ -9,7 +9,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How many bytes come before the first quote, backslash or control character.
 #[inline]
-pub(super) fn plain(bytes: &[u8]) -> usize {
+pub(crate) fn plain(bytes: &[u8]) -> usize {
     let mut at = 0_usize;
     let mut rest = bytes;
     while let Some((chunk, after)) = rest.split_first_chunk::<8>() {

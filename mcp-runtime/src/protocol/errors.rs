@@ -27,12 +27,24 @@ pub(crate) fn method_not_found(name: &str) -> ErrorObject {
     )
 }
 
-pub(crate) fn unknown_tool(name: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("no tool `{}`", clip(name)))
+/// `like` is a name that may have been meant.
+pub(crate) fn unknown_tool(name: &str, like: Option<&str>) -> ErrorObject {
+    unknown("tool", name, like)
 }
 
-pub(crate) fn unknown_prompt(name: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("no prompt `{}`", clip(name)))
+/// `like` is a name that may have been meant.
+pub(crate) fn unknown_prompt(name: &str, like: Option<&str>) -> ErrorObject {
+    unknown("prompt", name, like)
+}
+
+fn unknown(what: &str, name: &str, like: Option<&str>) -> ErrorObject {
+    let mut message = format!("no {what} `{}`", clip(name));
+    if let Some(like) = like {
+        message.push_str("; did you mean `");
+        message.push_str(like);
+        message.push_str("`?");
+    }
+    ErrorObject::invalid_params(message)
 }
 
 /// `data.uri` is the address that was asked for.
@@ -105,6 +117,12 @@ pub(crate) fn already_initialized() -> ErrorObject {
 /// A member of `params` is missing or of the wrong type.
 pub(crate) fn invalid_member(name: &str, expected: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("`{name}` must be {expected}"))
+}
+
+/// A member of `params` cannot be read.
+pub(crate) fn invalid(name: &str, error: &serde_json::Error) -> ErrorObject {
+    let problem = error.to_string();
+    ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
 }
 
 pub(crate) fn invalid_cursor() -> ErrorObject {

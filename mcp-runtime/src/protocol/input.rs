@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::{Era, ProtocolVersion};
 use crate::types::{
-    ClientFeature, Field, Form, Input, InputRequest, Role, Sample, SamplingContent, SamplingMessage,
+    Choice, ClientFeature, Field, Form, Format, Input, InputRequest, Role, Sample, SamplingContent,
+    SamplingMessage,
 };
 
 /// The method of a question.
@@ -200,7 +201,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
             let mut text = json!({"type": "string"});
             optional(&mut text, "minLength", *min);
             optional(&mut text, "maxLength", *max);
-            optional(&mut text, "format", format.map(|format| format.as_str()));
+            optional(&mut text, "format", format.map(Format::as_str));
             text
         }
         Input::Number { integer, min, max } => {
@@ -217,7 +218,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
                 let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
                 let mut one = json!({"type": "string", "enum": values});
                 if is_titled {
-                    let titles = choices.iter().map(crate::types::Choice::title_or_value);
+                    let titles = choices.iter().map(Choice::title_or_value);
                     set(&mut one, "enumNames", titles.collect::<Vec<_>>());
                 }
                 one
@@ -254,7 +255,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
     property
 }
 
-fn titled(choices: &[crate::types::Choice]) -> Vec<Value> {
+fn titled(choices: &[Choice]) -> Vec<Value> {
     let titled = choices.iter();
     titled
         .map(|choice| json!({"const": choice.value, "title": choice.title_or_value()}))
@@ -286,7 +287,6 @@ fn optional(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::Format;
     use ProtocolVersion as V;
 
     fn form() -> Form {

@@ -10,8 +10,8 @@ use crate::handler::check::Validator;
 use crate::handler::decode::{ArgumentInfo, Decoder, Style};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
-use crate::handler::schema::output_schema;
-use crate::handler::template::UriTemplate;
+use crate::handler::schema::{allows, hard_for_models, output_schema};
+use crate::handler::template::{List, UriTemplate};
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::handler::Handler;
@@ -42,10 +42,24 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
     {
         problems.push(format!("input schema: {error}"));
     }
+    let generated = raw_schema.is_none();
     let style = Style::Tool {
         strict: options.strict,
     };
     let decoder = decoder(definition, style, raw_schema, &mut problems);
+    let hard = decoder.as_ref().filter(|_| generated);
+    for (place, what) in hard
+        .map(|decoder| hard_for_models(decoder.schema()))
+        .into_iter()
+        .flatten()
+    {
+        tracing::warn!(
+            tool = definition.name,
+            at = %definition.location,
+            argument = place,
+            "several model APIs refuse the schema of {what}; a struct or a tagged enum is understood by all"
+        );
+    }
     let input_schema = decoder
         .as_ref()
         .and_then(|decoder| raw(decoder.schema(), &mut problems));
@@ -163,6 +177,12 @@ pub(super) fn template(
     let pattern = UriTemplate::parse(options.uri).map_err(|error| problems.push(error));
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
+    let pattern = pattern.map(|mut pattern| {
+        for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
+            problems.extend(fit(&mut pattern, argument).err());
+        }
+        pattern
+    });
     let (Ok(pattern), Some(decoder), true) = (pattern, decoder, problems.is_empty()) else {
         return Err(problems);
     };
@@ -185,6 +205,39 @@ pub(super) fn template(
         lister: options.list.map(|list| Arc::from(list())),
         completions,
     })
+}
+
+/// Lets a variable that stands for a list give one, or says what an address cannot hold.
+fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String> {
+    let ArgumentInfo { name, schema, .. } = argument;
+    let takes = |kind| allows(schema, kind);
+    if ["string", "integer", "number", "boolean"]
+        .into_iter()
+        .any(takes)
+    {
+        return Ok(());
+    }
+    if !takes("array") {
+        return Err(format!(
+            "parameter `{name}` takes an object, which no address holds; take text, a number or a list, or several variables"
+        ));
+    }
+    if !pattern.explodes(name) {
+        return Err(format!(
+            "parameter `{name}` takes a list, but the variable `{{{name}}}` gives one value; write `{{{name}*}}`"
+        ));
+    }
+    let of_text = schema
+        .get("items")
+        .is_none_or(|items| allows(items, "string"));
+    pattern.keep_apart(
+        name,
+        List {
+            of_text,
+            required: argument.required,
+        },
+    );
+    Ok(())
 }
 
 pub(super) fn completer(definition: &Definition, receiver: Held) -> Made<CompleterEntry> {

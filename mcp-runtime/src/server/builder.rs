@@ -54,6 +54,8 @@ pub struct Server {
     /// What is wrong with the settings so far.
     faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
+    #[cfg(feature = "http")]
+    pub(super) http: crate::transport::HttpOptions,
     shared: Arc<Shared>,
 }
 
@@ -112,6 +114,8 @@ impl Server {
             state_keys: Vec::new(),
             faults: Vec::new(),
             once_store: None,
+            #[cfg(feature = "http")]
+            http: crate::transport::HttpOptions::new(),
             shared: Arc::default(),
         }
     }
@@ -159,7 +163,8 @@ impl Server {
         self
     }
 
-    /// Serves the methods of `value`: those of its `#[server]` blocks.
+    /// Serves the methods of `value`: those of its `#[server]` blocks. Unless [`only`](Self::only) or
+    /// [`group`](Self::group) choose what is served, methods without a value are an error at start-up.
     pub fn handlers<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.receivers.push(Receiver::new(Arc::new(value)));
         self
@@ -167,7 +172,14 @@ impl Server {
 
     /// Serves these functions, rather than all that are linked in. Together with [`group`](Self::group), both.
     ///
-    /// A function that is not annotated is an error at start-up.
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # #[tool] fn add() {}
+    /// # #[prompt] fn greet() -> &'static str { "" }
+    /// let server = new_server!().only([tool(add), prompt(greet)]);
+    /// ```
+    ///
+    /// A function that is not annotated, or not as what it is chosen for, is an error at start-up.
     pub fn only(mut self, functions: impl IntoIterator<Item = Selected>) -> Self {
         self.selected.get_or_insert_default().extend(functions);
         self
@@ -287,10 +299,18 @@ impl Server {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
+    /// Who the server says it is.
+    #[cfg(feature = "cli")]
+    pub(super) fn identity(&self) -> &Implementation {
+        &self.identity
+    }
+
     /// Checks everything and makes the server ready for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<Shared>), Error> {
-        if !self.faults.is_empty() {
-            return Err(Error::new(ErrorKind::Configuration, self.faults.join("\n")));
+        let mut faults = self.faults;
+        faults.extend(self.limits.faults());
+        if !faults.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         let states = Arc::new(self.states);
         let registry = Arc::new(Registry::build(Sources {
@@ -302,7 +322,7 @@ impl Server {
             offered: self.offered,
             page_size: self.page_size,
         })?);
-        self.shared.attach(&registry);
+        self.shared.attach(&registry)?;
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);
         #[cfg(not(feature = "sealing"))]

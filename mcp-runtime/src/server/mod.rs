@@ -1,6 +1,10 @@
 //! The server: built from definitions and settings, then run.
 
 mod builder;
+#[cfg(feature = "cli")]
+mod command_line;
+#[cfg(feature = "http")]
+mod http;
 mod run;
 mod stderr;
 mod tracing_layer;

@@ -6,7 +6,19 @@ use crate::server::stderr::Lines;
 use crate::transport::{self, Stdio, Transport};
 
 impl Server {
-    /// Runs the server over standard input and output until the client closes them or a signal asks it to stop.
+    /// Runs the server as the command line of the process says: without arguments over standard input and output, until
+    /// the client closes them or a signal asks it to stop.
+    ///
+    /// | Argument | Meaning |
+    /// |---|---|
+    /// | `--http [ADDRESS]` | serve HTTP instead, on 127.0.0.1:8000 or this address; the URL is printed on standard error |
+    /// | `--allow-host HOST` | let in requests to this host name too ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)) |
+    /// | `--allow-origin ORIGIN` | let in web pages of this origin too ([`HttpOptions::allow_origin`](crate::transport::HttpOptions::allow_origin)) |
+    /// | `--help` | say so |
+    ///
+    /// The arguments are read with feature `cli`, and HTTP is there with feature `http`; both are on by default. A program
+    /// with arguments of its own calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
+    /// [`serve_http`](Self::serve_http).
     ///
     /// Standard output belongs to the protocol from here on: what handlers print goes to standard error instead. If the
     /// program has set up no `tracing` subscriber, warnings and errors are written to standard error too. The client need
@@ -21,9 +33,26 @@ impl Server {
     /// Everything that is wrong with the definitions and settings, before anything is read; or that standard input or
     /// output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
+        #[cfg(feature = "cli")]
+        let wishes = super::command_line::read(self.identity());
         let lines = Lines::start(std::io::stderr())?;
         lines.log();
         lines.tell_panics();
+        #[cfg(all(feature = "cli", feature = "http"))]
+        if let Some(address) = wishes.http {
+            let mut server = self;
+            for host in wishes.hosts {
+                server.http = server.http.allow_host(host);
+            }
+            for origin in wishes.origins {
+                server.http = server.http.allow_origin(origin);
+            }
+            let served = server.run_http(&address).await;
+            lines.flush();
+            return served;
+        }
+        #[cfg(all(feature = "cli", not(feature = "http")))]
+        let _ = wishes;
         let (served, is_stuck) = self.run_over_stdio().await;
         if is_stuck {
             tracing::warn!("handlers still block their threads; the process ends without them");

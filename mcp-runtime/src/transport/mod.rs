@@ -5,6 +5,8 @@
 
 mod dispatched;
 mod duplex;
+#[cfg(feature = "http")]
+pub(crate) mod http;
 mod listeners;
 mod memory;
 mod peer;
@@ -19,8 +21,12 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+#[cfg(feature = "http")]
+pub use http::{HttpBody, HttpOptions, HttpService};
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
+#[cfg(feature = "http")]
+pub(crate) use signals::listen as until_signal;
 pub use stdio::Stdio;
 
 /// Where clients come from.

@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Error;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Last, Watchdog};
-use crate::transport::{Connection, Transport, duplex, signals};
+use crate::transport::{Transport, duplex, signals};
 
 /// How long to wait when the process is out of descriptors or memory.
-const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
+pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// How much longer than [`Limits::drain`](crate::Limits::drain) a process may take to end. More than the last bytes may.
 const OVERTIME: Duration = Duration::from_secs(2);
@@ -136,7 +136,7 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
 }
 
 /// Whether the next client may be luckier.
-fn is_passing(error: &io::Error) -> bool {
+pub(super) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };
@@ -154,6 +154,7 @@ fn is_passing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::transport::Connection;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};

@@ -50,7 +50,7 @@ impl Listening {
                     tokio::select! {
                         () = until.cancelled() => {}
                         () = shut_down => {}
-                        error = listen(signals, &shutdown) => {
+                        error = heed(signals, &shutdown) => {
                             tracing::error!(%error, "signals cannot be listened to any more");
                         }
                     }
@@ -60,8 +60,19 @@ impl Listening {
     }
 }
 
+/// Cancels `shutdown` at the first signal to stop, and ends the process at the second. Returns only if it cannot listen.
+///
+/// It is not polled while handlers block all workers of its runtime; [`Listening`] is.
+#[cfg(feature = "http")]
+pub(crate) async fn listen(shutdown: CancellationToken) -> io::Error {
+    match Signals::new() {
+        Ok(signals) => heed(signals, &shutdown).await,
+        Err(error) => error,
+    }
+}
+
 /// Returns only if it cannot listen any more.
-async fn listen(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
+async fn heed(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
     match signals.next().await {
         Ok(_) => shutdown.cancel(),
         Err(error) => return error,

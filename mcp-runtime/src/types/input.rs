@@ -145,11 +145,12 @@ impl Sample {
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
-        input_schema: Value,
+        input_schema: impl Into<Value>,
     ) -> Self {
         let (name, description): (String, String) = (name.into(), description.into());
+        let schema: Value = input_schema.into();
         self.tools
-            .push(json!({"name": name, "description": description, "inputSchema": input_schema}));
+            .push(json!({"name": name, "description": description, "inputSchema": schema}));
         self
     }
 

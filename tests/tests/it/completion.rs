@@ -78,3 +78,19 @@ async fn what_cannot_be_completed_is_empty_or_invalid_params() {
         }
     }
 }
+
+// Covers: COMP-05
+#[tokio::test]
+async fn a_completion_in_an_array_is_charged_once() {
+    let mut client = crate::support::client(Revision::B).await;
+    let complete = |id: u32| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "completion/complete", "params": {
+            "ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "framework", "value": ""}}})
+    };
+    let batch: Vec<_> = (100..130).map(complete).collect();
+    client
+        .line(&serde_json::Value::Array(batch).to_string())
+        .await;
+    let line = client.read_line().await.unwrap();
+    assert!(!line.contains("429"), "{line}");
+}

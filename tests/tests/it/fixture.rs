@@ -111,6 +111,18 @@ fn arguments(
     format!("{name} {limit} {colour:?} {tags:?}")
 }
 
+#[data(input)]
+pub(crate) struct Due {
+    day: u8,
+    hour: Option<u8>,
+}
+
+/// Takes an object inside of the arguments.
+#[tool(group = "fixture")]
+fn due(due: Due) -> String {
+    format!("{} {:?}", due.day, due.hour)
+}
+
 /// Answers with every kind of content.
 #[tool(group = "fixture")]
 fn contents() -> Vec<ContentBlock> {
@@ -184,7 +196,7 @@ async fn panic_later() -> String {
 
 /// Waits until it is told to go on, or cancelled.
 #[tool(group = "fixture")]
-async fn wait(shared: State<Shared>) -> &'static str {
+pub(crate) async fn wait(shared: State<Shared>) -> &'static str {
     struct Guard(State<Shared>, bool);
     impl Drop for Guard {
         fn drop(&mut self) {
@@ -366,6 +378,12 @@ fn item_ids(_partial: &str) -> Vec<String> {
 #[resource_template("tree:///{+path}", group = "fixture")]
 fn tree(path: SafePath) -> String {
     path.as_path().display().to_string()
+}
+
+/// A sum, with tags.
+#[resource_template("sum:///{numbers*}{?tags*}", group = "fixture")]
+fn sum(numbers: Vec<u32>, tags: &[String]) -> String {
+    format!("{} {tags:?}", numbers.iter().sum::<u32>())
 }
 
 /// Says hello.

@@ -317,3 +317,40 @@ async fn a_handler_sees_who_asks() {
         assert_eq!(client(revision).await.text("who", json!({})).await, "tests");
     }
 }
+
+// Covers: LIFE-07, TOOL-01
+#[tokio::test]
+async fn a_session_hears_only_of_what_it_was_offered() {
+    for revision in Revision::LEGACY {
+        let server =
+            mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(fixture::lonely)]);
+        let handle = server.handle();
+        let mut client = connect(server, revision).await;
+        let tool = mcp_runtime::DynamicTool::new("late", json!({"type": "object"}), |_, _| async {
+            "late"
+        });
+        handle.tools().insert(tool).unwrap();
+        handle.notify().prompts_changed();
+        client
+            .notification("notifications/prompts/list_changed")
+            .await;
+        assert_eq!(client.drain().await, Vec::<Value>::new());
+    }
+}
+
+// Covers: META-01
+#[tokio::test]
+async fn half_a_claim_was_meant_as_one() {
+    let mut client = raw(fixture::server(), Revision::E);
+    let key = "io.modelcontextprotocol/clientCapabilities";
+    let request =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {key: {}}}});
+    client.send(&request).await;
+    let failure = client.response(&json!(1)).await.unwrap_err();
+    assert_eq!(failure.code, -32602);
+    assert!(
+        failure.message.contains("protocolVersion"),
+        "{}",
+        failure.message
+    );
+}

@@ -502,3 +502,52 @@ fn strict_limits_are_nowhere_looser() {
     }
     assert!(strict.tool_time < usual.tool_time && strict.logs < usual.logs);
 }
+
+#[tokio::test]
+async fn a_limit_of_zero_is_refused_at_the_start() {
+    let limits = Limits {
+        running: 0,
+        outgoing: 0,
+        ..Limits::default()
+    };
+    let server = fixture::server().limits(limits);
+    let error = server.serve(memory().0).await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("running") && text.contains("outgoing"),
+        "{text}"
+    );
+}
+
+// Covers: SEC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
+    let limits = Limits {
+        blocking: 1,
+        blocking_queued: 2,
+        tool_time: Duration::from_millis(120),
+        ..Limits::default()
+    };
+    let (mut client, _) = tight(Revision::E, limits).await;
+    // Each takes 50 ms, one after another: the third waits for longer than a tool may take.
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(client.start("tools/call", json!({"name": "hold"})).await);
+    }
+    for id in ids {
+        let result = client.response(&id).await.unwrap();
+        assert_eq!(result.get("isError"), None, "{result}");
+    }
+    let mut refused = 0;
+    let mut ids = Vec::new();
+    for _ in 0..8 {
+        ids.push(client.start("tools/call", json!({"name": "hold"})).await);
+    }
+    for id in ids {
+        if let Err(failure) = client.response(&id).await {
+            assert_eq!(failure.code, 429);
+            refused += 1;
+        }
+    }
+    assert!(refused >= 1, "{refused}");
+}

@@ -10,6 +10,7 @@
     reason = "a test that goes wrong may panic, and handlers under test come in every shape"
 )]
 
+mod asking;
 mod bad_input;
 mod batches;
 mod cancellation;
@@ -18,6 +19,12 @@ mod coverage;
 mod down_conversion;
 mod examples;
 mod fixture;
+mod http_guards;
+mod http_legacy;
+mod http_limits;
+mod http_modern;
+mod http_sse_2024;
+mod http_support;
 mod lifecycle;
 mod limits;
 mod listen;

@@ -36,7 +36,25 @@ async fn lists_name_resources_templates_and_what_templates_list() {
             .iter()
             .filter_map(|template| template["uriTemplate"].as_str())
             .collect();
-        assert_eq!(templates, ["item:///{id}", "tree:///{+path}"]);
+        assert_eq!(
+            templates,
+            [
+                "item:///{id}",
+                "tree:///{+path}",
+                "sum:///{numbers*}{?tags*}"
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn lists_are_read_from_addresses() {
+    let mut client = client(Revision::D).await;
+    for (uri, text) in [
+        ("sum:///1,2,3", "6 []"),
+        ("sum:///5?tags=a&tags=b%26c", "5 [\"a\", \"b&c\"]"),
+    ] {
+        assert_eq!(read(&mut client, uri).await[0]["text"], text);
     }
 }
 

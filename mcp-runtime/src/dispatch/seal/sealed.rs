@@ -175,8 +175,8 @@ mod tests {
     use super::*;
     use crate::dispatch::seal::Binding;
 
-    const NOW: Duration = Duration::from_secs(1_800_000_000);
-    const LIFETIME: Duration = Duration::from_secs(600);
+    const NOW: Duration = Duration::from_hours(500_000);
+    const LIFETIME: Duration = Duration::from_mins(10);
 
     fn ring(keys: &[u8]) -> Seal {
         let keys: Vec<_> = keys
@@ -237,7 +237,9 @@ mod tests {
         for text in [
             STANDARD.encode(key.0),
             URL_SAFE_NO_PAD.encode(key.0),
-            key.0.iter().map(|byte| format!("{byte:02x}")).collect(),
+            key.0
+                .iter()
+                .fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
             format!(" {}\n", STANDARD.encode(key.0)),
         ] {
             assert_eq!(StateKey::parse(&text), Some(key.clone()), "{text}");

@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::plain;
 use crate::handler::check::{Fault, push_token};
+use crate::jsonrpc::plain_bytes;
 
 /// Why the argument object could not be taken apart.
 #[derive(Debug)]
@@ -76,24 +77,15 @@ pub(super) fn scan<'t>(
 /// Reads a name, borrowed unless it holds escapes; also how many bytes it took.
 pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let inner = text.get(1..).unwrap_or("");
-    match memchr::memchr2(b'"', b'\\', inner.as_bytes()) {
-        Some(end) if inner.as_bytes().get(end) == Some(&b'"') => {
-            let name = inner.get(..end).unwrap_or("");
-            if name.bytes().any(|byte| byte < 0x20) {
-                return Err(ScanError::Syntax(
-                    "a control character in a name".to_owned(),
-                ));
-            }
-            Ok((Cow::Borrowed(name), end + 2))
-        }
-        _ => {
-            let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
-            match values.next() {
-                Some(Ok(name)) => Ok((Cow::Owned(name), values.byte_offset())),
-                Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
-                None => Err(ScanError::Syntax("expected a name".to_owned())),
-            }
-        }
+    let end = plain_bytes(inner.as_bytes());
+    if inner.as_bytes().get(end) == Some(&b'"') {
+        return Ok((Cow::Borrowed(inner.get(..end).unwrap_or("")), end + 2));
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    match values.next() {
+        Some(Ok(name)) => Ok((Cow::Owned(name), values.byte_offset())),
+        Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
+        None => Err(ScanError::Syntax("expected a name".to_owned())),
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use constrain::constrain;
 use normalise::{Null, boolean, normalise};
-pub(crate) use query::{allows, candidates};
+pub(crate) use query::{allows, candidates, hard_for_models};
 
 /// The header keyword of tool arguments.
 pub(crate) const HEADER: &str = "x-mcp-header";

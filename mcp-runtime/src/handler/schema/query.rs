@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::handler::check::push_token;
+
 /// Whether some value of this type may fit the schema, as far as it says.
 pub(crate) fn allows(schema: &Value, kind: &str) -> bool {
     let Some(object) = schema.as_object() else {
@@ -98,6 +100,59 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
             .flatten()
         {
             collect_candidates(branch, depth + 1, values);
+        }
+    }
+}
+
+/// The places of an input schema that several model APIs refuse: what stands there in Rust, and the way to it through names and items.
+///
+/// Neither can be made plainer without changing what it allows.
+pub(crate) fn hard_for_models(schema: &Value) -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    find_hard(schema, &mut String::new(), 0, &mut found);
+    found
+}
+
+fn find_hard(
+    schema: &Value,
+    pointer: &mut String,
+    depth: u32,
+    found: &mut Vec<(String, &'static str)>,
+) {
+    let Some(object) = schema.as_object().filter(|_| depth < 64) else {
+        return;
+    };
+    if object.contains_key("prefixItems") {
+        found.push((pointer.clone(), "a tuple"));
+    }
+    if object.contains_key("anyOf") {
+        found.push((pointer.clone(), "an untagged choice"));
+    }
+    let mut inside = |name: &str, schema: &Value| {
+        let length = pointer.len();
+        push_token(pointer, name);
+        find_hard(schema, pointer, depth + 1, found);
+        pointer.truncate(length);
+    };
+    for keyword in ["properties", "$defs"] {
+        for (name, schema) in object
+            .get(keyword)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            inside(name, schema);
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(schema) = object.get(keyword) {
+            inside("*", schema);
+        }
+    }
+    for keyword in ["oneOf", "anyOf", "allOf", "prefixItems"] {
+        let branches = object.get(keyword).and_then(Value::as_array);
+        for (index, schema) in branches.into_iter().flatten().enumerate() {
+            inside(&index.to_string(), schema);
         }
     }
 }

@@ -279,3 +279,25 @@ fn enums_and_booleans_offer_their_values() {
     let choice = serde_json::json!({"anyOf": [{"oneOf": [{"const": "a"}, {"enum": ["b", 1, null]}]}, {"type": "boolean"}]});
     assert_eq!(candidates(&choice), ["a", "b", "1", "true", "false"]);
 }
+
+#[test]
+fn what_model_apis_refuse_is_found_wherever_it_stands() {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "plain": {"type": "string"},
+            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"anyOf": [{}, {}]}]},
+            "list": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+            "tagged": {"oneOf": [{"type": "object", "properties": {"a/b": {"anyOf": []}}}]},
+        },
+    });
+    assert_eq!(
+        hard_for_models(&schema),
+        [
+            ("/pair".to_owned(), "a tuple"),
+            ("/pair/1".to_owned(), "an untagged choice"),
+            ("/list/*".to_owned(), "an untagged choice"),
+            ("/tagged/0/a~1b".to_owned(), "an untagged choice"),
+        ]
+    );
+}

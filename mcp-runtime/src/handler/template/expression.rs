@@ -1,7 +1,10 @@
 //! One expression against an address: how far it goes, and which values it holds.
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
 use super::percent::{decode, encode};
-use super::{Expression, Operator, Part};
+use super::{Expression, List, Operator, Part};
 
 impl Expression {
     pub(super) fn is_greedy(&self) -> bool {
@@ -123,7 +126,11 @@ impl Expression {
             if value.is_empty() && self.operator == Operator::Simple && self.variables.len() == 1 {
                 return None;
             }
-            found.push((&variable.name, self.value(value)?));
+            let read = match variable.list {
+                Some(kind) => self.array(value.split(separator), kind)?,
+                None => self.value(value)?,
+            };
+            found.push((&variable.name, read));
         }
         // Something is left that no variable takes.
         rest.is_none_or(str::is_empty).then_some(())
@@ -135,20 +142,53 @@ impl Expression {
         separator: char,
         found: &mut Vec<(&'t str, String)>,
     ) -> Option<()> {
+        let mut several = Vec::new();
         for pair in body.split(separator).filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decode(name)?;
-            // Parameters nobody asked for are left alone, as servers do; of a repeated one the first counts.
+            // Parameters nobody asked for are left alone, as servers do; of a repeated one the first counts,
+            // unless it is a list.
             let Some(variable) = self.variables.iter().find(|variable| variable.name == name)
             else {
                 continue;
             };
-            if found.iter().any(|(name, _)| *name == variable.name) {
-                continue;
+            match variable.list {
+                Some(_) => several.push((variable, value)),
+                None if found.iter().any(|(name, _)| *name == variable.name) => {}
+                None => found.push((&variable.name, self.value(value)?)),
             }
-            found.push((&variable.name, self.value(value)?));
+        }
+        for variable in &self.variables {
+            let mut values = several
+                .iter()
+                .filter(|(other, _)| other.name == variable.name)
+                .map(|(_, value)| *value)
+                .peekable();
+            if let Some(list) = variable.list
+                && values.peek().is_some()
+            {
+                found.push((&variable.name, self.array(values, list)?));
+            }
         }
         Some(())
+    }
+
+    /// Several values as the text of a JSON array.
+    fn array<'v>(&self, values: impl Iterator<Item = &'v str>, list: List) -> Option<String> {
+        let mut out = String::from("[");
+        for value in values {
+            let value = self.value(value)?;
+            if out.len() > 1 {
+                out.push(',');
+            }
+            if !list.of_text && serde_json::from_str::<&RawValue>(&value).is_ok() {
+                out.push_str(&value);
+            } else {
+                out.push_str(&Value::from(value).to_string());
+            }
+        }
+        out.push(']');
+        Some(out)
     }
 
     fn value(&self, text: &str) -> Option<String> {

@@ -43,6 +43,17 @@ struct Expression {
 struct Variable {
     name: String,
     explode: bool,
+    /// Whether its values stay apart, because what they are for is a list.
+    list: Option<List>,
+}
+
+/// How the values of an exploded variable become a JSON array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    /// Whether an item is always text, rather than the JSON it holds.
+    pub(crate) of_text: bool,
+    /// Whether there is an empty list where the address has no value: RFC 6570 writes nothing for it.
+    pub(crate) required: bool,
 }
 
 /// How an expression writes its values.
@@ -125,6 +136,35 @@ impl UriTemplate {
         &self.variables
     }
 
+    /// Whether a variable takes any number of values: `{x*}`.
+    pub(crate) fn explodes(&self, name: &str) -> bool {
+        self.all_variables()
+            .any(|variable| variable.name == name && variable.explode)
+    }
+
+    /// From now on the values of an exploded variable are found as the text of a JSON array.
+    pub(crate) fn keep_apart(&mut self, name: &str, list: List) {
+        for part in &mut self.parts {
+            if let Part::Expression(expression) = part {
+                for variable in &mut expression.variables {
+                    if variable.explode && variable.name == name {
+                        variable.list = Some(list);
+                    }
+                }
+            }
+        }
+    }
+
+    fn all_variables(&self) -> impl Iterator<Item = &Variable> {
+        self.parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Literal(_) => None,
+                Part::Expression(expression) => Some(&expression.variables),
+            })
+            .flatten()
+    }
+
     /// How precise it is; greater comes first.
     pub(crate) fn specificity(&self) -> Specificity {
         let literal = self.parts.iter().map(|part| match part {
@@ -160,7 +200,17 @@ impl UriTemplate {
                 }
             }
         }
-        rest.is_empty().then_some(found)
+        if !rest.is_empty() {
+            return None;
+        }
+        for variable in self.all_variables() {
+            if variable.list.is_some_and(|list| list.required)
+                && !found.iter().any(|(name, _)| *name == variable.name)
+            {
+                found.push((&variable.name, "[]".to_owned()));
+            }
+        }
+        Some(found)
     }
 
     /// The address these values give. A variable without a value is left out; an exploded one takes its value apart at

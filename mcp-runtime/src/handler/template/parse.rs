@@ -38,10 +38,12 @@ fn expression(inner: &str) -> Expression {
         Some(name) => Variable {
             name: name.to_owned(),
             explode: true,
+            list: None,
         },
         None => Variable {
             name: text.to_owned(),
             explode: false,
+            list: None,
         },
     });
     Expression {

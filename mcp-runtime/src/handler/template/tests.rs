@@ -113,6 +113,40 @@ fn addresses_give_their_values() {
 }
 
 #[test]
+fn an_exploded_variable_can_give_a_list() {
+    let text = List {
+        of_text: true,
+        required: true,
+    };
+    let json = List {
+        of_text: false,
+        required: false,
+    };
+    for (template, list, uri, expected) in [
+        ("a:{x*}", text, "a:1,b%2Cc", Some(r#"["1","b,c"]"#)),
+        ("a:{/x*}", text, "a:/1/b%2Fc", Some(r#"["1","b/c"]"#)),
+        ("a:{/x*}", text, "a:/1/..", None),
+        ("a:{/x*}", text, "a:", Some("[]")),
+        ("a:{/x*}", json, "a:/1/b", Some(r#"[1,"b"]"#)),
+        ("a:{/x*}", json, "a:", Some("none")),
+        ("a:{.x*}", json, "a:.1.2", Some("[1,2]")),
+        ("a:b{?x*}", text, "a:b?x=1&y=2&x=3", Some(r#"["1","3"]"#)),
+        ("a:b{?x*}", text, "a:b", Some("[]")),
+        ("a:b{;x*}", json, "a:b;x=1;x=2", Some("[1,2]")),
+    ] {
+        let mut template = UriTemplate::parse(template).unwrap();
+        assert!(template.explodes("x"));
+        template.keep_apart("x", list);
+        let found = template.matches(uri).map(|found| {
+            found
+                .first()
+                .map_or("none".to_owned(), |(_, value)| value.clone())
+        });
+        assert_eq!(found.as_deref(), expected, "{uri}");
+    }
+}
+
+#[test]
 fn a_template_is_refused_with_the_words_of_the_rules() {
     for template in ["", "a:{}", "a:{x", "a:{x:3}", "a:{x}{x}", "a:b"] {
         let problem = UriTemplate::parse(template).unwrap_err();
@@ -180,7 +214,9 @@ proptest! {
             for name in read.variables() {
                 prop_assert!(rules::template_has_variable(&template, name), "{}", name);
             }
-            prop_assert_eq!(read.variables().len(), template.matches([',', '{']).count() - template.matches("{,").count());
+            let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+            let names: usize = expressions.map(|list| list.split(',').count()).sum();
+            prop_assert_eq!(read.variables().len(), names);
         }
     }
 }

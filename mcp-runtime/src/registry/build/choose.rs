@@ -1,10 +1,13 @@
 //! Which definitions of a program are served.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use super::Build;
-use crate::handler::definition::{Definition, Kind, Selected};
-use crate::registry::declared;
+use crate::handler::definition::{Definition, Kind, Owner, Selected};
+
+/// Most methods that are named in one message.
+const LISTED: usize = 5;
 
 /// The definitions to serve, each with its number in the program.
 pub(super) fn choose(
@@ -14,14 +17,26 @@ pub(super) fn choose(
     build: &mut Build,
 ) -> Vec<(u32, &'static Definition)> {
     for selected in only.unwrap_or_default() {
-        if !definitions
+        let found = definitions
             .iter()
-            .any(|definition| definition.function == selected.function)
-        {
-            build.problems.push(format!(
+            .find(|definition| definition.function == selected.function);
+        match found {
+            None => build.problems.push(format!(
                 "`{}` is not registered: is it annotated?",
                 selected.path
-            ));
+            )),
+            Some(first) if first.kind != selected.kind => {
+                let is = first.kind.attribute();
+                let name = selected.path.rsplit("::").next().unwrap_or(selected.path);
+                build.problems.push(format!(
+                    "{}: `{}` was chosen as a {}, but is a {}; write `{is}({name})`",
+                    first.location,
+                    selected.path,
+                    selected.kind.attribute().replace('_', " "),
+                    is.replace('_', " "),
+                ));
+            }
+            Some(_) => {}
         }
     }
     let known: BTreeSet<_> = definitions
@@ -43,6 +58,7 @@ pub(super) fn choose(
     }
     let everything = only.is_none() && groups.is_empty();
     let mut chosen = Vec::new();
+    let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
         let asked = only.is_some_and(|only| {
             only.iter()
@@ -55,36 +71,42 @@ pub(super) fn choose(
             continue;
         }
         match definition.receiver {
-            Some(receiver) if !build.receivers.contains_key(&receiver) => {
-                // Without a choice, methods nobody gave a value for are those of another server in the program.
-                if asked {
-                    build.problem(
-                        definition,
-                        "is a method, and no value to call it on was given; add `.handlers(…)`",
-                    );
+            Some(owner) if !build.receivers.contains_key(&owner.id) => {
+                match orphans.iter_mut().find(|(other, _)| other.id == owner.id) {
+                    Some((_, methods)) => methods.push(definition),
+                    None => orphans.push((owner, vec![definition])),
                 }
             }
             _ => chosen.push((rank, definition)),
         }
     }
+    for (owner, methods) in orphans {
+        build.problems.push(orphaned(owner.name, &methods));
+    }
     chosen
 }
 
-/// Why nothing is served.
-pub(super) fn nothing(definitions: &[&'static Definition]) -> String {
-    match definitions
-        .iter()
-        .find(|definition| definition.kind != Kind::Completer)
-    {
-        Some(method) => format!(
-            "nothing is served: every annotated function is a method, such as {} at {}, and no value to call them on was \
-             given; add `.handlers(…)`",
-            declared::describe(method),
-            method.location
-        ),
-        None => "nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or \
-                 `#[resource_template]`; if your functions are in a library crate, name it: `use your_lib as _;`; if \
-                 everything is inserted while the server runs, say `.only([])`"
-            .into(),
+/// How to say that methods have no value to be called on.
+fn orphaned(owner: &str, methods: &[&Definition]) -> String {
+    let mut text = match methods {
+        [_] => format!("1 method of `{owner}` has"),
+        several => format!("{} methods of `{owner}` have", several.len()),
+    };
+    text.push_str(" no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.group(…)`:");
+    for (index, method) in methods.iter().take(LISTED).enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let _ = write!(text, "{comma} `{}` at {}", method.name, method.location);
     }
+    if let Some(more) = methods.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        let _ = write!(text, ", and {more} more");
+    }
+    text
+}
+
+/// Why nothing is served.
+pub(super) fn nothing() -> String {
+    "nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if \
+     your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server \
+     runs, say `.only([])`"
+        .into()
 }

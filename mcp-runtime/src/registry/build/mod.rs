@@ -126,7 +126,7 @@ fn assemble(
         && !sources.early.iter().any(inserts)
         && build.problems.is_empty()
     {
-        build.problems.push(nothing(&definitions));
+        build.problems.push(nothing());
     }
     for (rank, definition) in chosen {
         build.declare(rank, definition);
@@ -196,10 +196,11 @@ impl Build {
 
     fn receive(&mut self, receivers: Vec<Receiver>, definitions: &[&'static Definition]) {
         for receiver in receivers {
-            if !definitions
-                .iter()
-                .any(|definition| definition.receiver == Some(receiver.kind))
-            {
+            if !definitions.iter().any(|definition| {
+                definition
+                    .receiver
+                    .is_some_and(|owner| owner.id == receiver.kind)
+            }) {
                 self.problems.push(format!(
                     "`.handlers(…)` was given a value of type `{}`, which has no annotated methods; put `#[server]` on its `impl` block",
                     receiver.name
@@ -291,7 +292,7 @@ impl Build {
     fn receiver(&self, definition: &Definition) -> Option<Arc<dyn Any + Send + Sync>> {
         definition
             .receiver
-            .and_then(|receiver| self.receivers.get(&receiver))
+            .and_then(|receiver| self.receivers.get(&receiver.id))
             .map(Arc::clone)
     }
 

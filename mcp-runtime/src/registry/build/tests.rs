@@ -6,7 +6,7 @@ use super::*;
 use crate::context::{Edit, List, State, Step};
 use crate::handler::call::{Run, Success};
 use crate::handler::completion::Candidates;
-use crate::handler::definition::{Completes, Options};
+use crate::handler::definition::{Completes, Options, Owner};
 use crate::handler::dynamic::ItemKind as _;
 use crate::handler::parameter::{ParameterMeta, parameter};
 use crate::handler::tool_error::ToolError;
@@ -95,6 +95,7 @@ fn fails(registry: Result<Registry, Error>, message: &Expect) {
 
 fn selected<const N: usize>() -> Selected {
     Selected {
+        kind: Kind::Tool,
         function: TypeId::of::<Function<N>>(),
         path: "app::chosen",
     }
@@ -164,11 +165,13 @@ fn choosing_what_is_not_there_is_said() {
 #[test]
 fn methods_are_served_when_there_is_a_value() {
     let method = || Definition {
-        receiver: Some(TypeId::of::<Notes>()),
+        receiver: Some(Owner {
+            id: TypeId::of::<Notes>(),
+            name: "Notes",
+        }),
         ..tool::<2>("delete")
     };
     let receivers = || vec![Receiver::new(Arc::new(Notes))];
-    assert_eq!(tools(all(vec![tool::<1>("a"), method()])), ["a"]);
     let sources = Sources {
         receivers: receivers(),
         ..Sources::default()
@@ -178,10 +181,10 @@ fn methods_are_served_when_there_is_a_value() {
         ["a", "delete"]
     );
     fails(
-        all(vec![method()]),
+        all(vec![tool::<1>("a"), method()]),
         &expect![[r"
         the server cannot start:
-          nothing is served: every annotated function is a method, such as tool `delete` at src/a.rs:2:1, and no value to call them on was given; add `.handlers(…)`"]],
+          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.group(…)`: `delete` at src/a.rs:2:1"]],
     );
     let sources = Sources {
         only: Some(vec![selected::<2>()]),
@@ -191,7 +194,7 @@ fn methods_are_served_when_there_is_a_value() {
         with(sources, vec![method()]),
         &expect![[r"
         the server cannot start:
-          src/a.rs:2:1: tool `delete` is a method, and no value to call it on was given; add `.handlers(…)`"]],
+          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.group(…)`: `delete` at src/a.rs:2:1"]],
     );
     let sources = Sources {
         receivers: [receivers(), receivers()].concat(),
@@ -204,6 +207,66 @@ fn methods_are_served_when_there_is_a_value() {
               `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
               `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
               `.handlers(…)` was given two values of type `mcp_runtime::registry::build::tests::Notes`; methods can be called on one"]],
+    );
+}
+
+#[test]
+fn methods_without_a_value_are_left_out_when_others_are_chosen() {
+    let method = Definition {
+        receiver: Some(Owner {
+            id: TypeId::of::<Notes>(),
+            name: "Notes",
+        }),
+        ..tool::<2>("delete")
+    };
+    let sources = Sources {
+        only: Some(selected::<1>().into_iter().collect()),
+        ..Sources::default()
+    };
+    assert_eq!(tools(with(sources, vec![tool::<1>("a"), method])), ["a"]);
+}
+
+#[test]
+fn choosing_a_function_as_what_it_is_not_is_said() {
+    let sources = Sources {
+        only: Some(vec![
+            Selected {
+                kind: Kind::ResourceTemplate,
+                ..selected::<1>()
+            },
+            selected::<2>(),
+        ]),
+        ..Sources::default()
+    };
+    fails(
+        with(sources, vec![tool::<1>("a"), review::<2>(Vec::new())]),
+        &expect![[r"
+            the server cannot start:
+              src/a.rs:1:1: `app::chosen` was chosen as a resource template, but is a tool; write `tool(chosen)`
+              src/a.rs:2:1: `app::chosen` was chosen as a tool, but is a prompt; write `prompt(chosen)`"]],
+    );
+}
+
+#[test]
+fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
+    let template = |uri: &'static str, parameter: ParameterMeta| {
+        let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
+        template.options.uri = uri;
+        template.parameters = Box::leak(Box::new([parameter]));
+        template
+    };
+    fails(
+        all(vec![
+            template("a:{ids}", parameter::<Vec<u8>, _>("ids", "")),
+            template("b:{ids*}", parameter::<Vec<u8>, _>("ids", "")),
+            template("c:{ids*}", parameter::<HashMap<String, u8>, _>("ids", "")),
+            template("d:{id}", parameter::<Option<u8>, _>("id", "")),
+            template("e:{ids*}", parameter::<String, _>("ids", "")),
+        ]),
+        &expect![[r"
+            the server cannot start:
+              src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` gives one value; write `{ids*}`
+              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which no address holds; take text, a number or a list, or several variables"]],
     );
 }
 
@@ -244,7 +307,7 @@ fn all_problems_come_together_with_their_places() {
             the server cannot start:
               src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
               src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `mcp_runtime::registry::build::tests::Notes`; add `.state(…)` with a `mcp_runtime::registry::build::tests::Notes` to the server
-              src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type
+              src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type: invalid type: string "x", expected i64
               src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`
               src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; write one, as in `notes:///all`
               src/a.rs:5:1: resource `no scheme`: parameter `id` would never be given: an address without variables has no arguments; use `#[resource_template]`, or take an injected value

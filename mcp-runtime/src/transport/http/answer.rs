@@ -1,0 +1,115 @@
+//! Answers that are known whole: a message, an error, or nothing but a status.
+
+use hyper::header::{self, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::body::HttpBody;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::{encode, errors};
+
+/// A request that is refused, and how.
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) id: Option<RequestId>,
+    pub(super) error: Box<ErrorObject>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, error: ErrorObject) -> Self {
+        Self {
+            status,
+            id: None,
+            error: Box::new(error),
+        }
+    }
+
+    pub(super) fn with_id(mut self, id: Option<RequestId>) -> Self {
+        self.id = id;
+        self
+    }
+
+    pub(super) fn forbidden(message: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, ErrorObject::invalid_request(message))
+    }
+
+    pub(super) fn bad_request(message: &str) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            ErrorObject::invalid_request(message),
+        )
+    }
+
+    /// No session of this id is open. Clients begin a new one.
+    pub(super) fn unknown_session() -> Self {
+        let error = ErrorObject::invalid_request("the session is unknown or has ended");
+        Self::new(StatusCode::NOT_FOUND, error)
+    }
+
+    /// The method is not one of `allow`.
+    pub(super) fn method(allow: &'static str) -> Response<HttpBody> {
+        let error = ErrorObject::invalid_request("this HTTP method is not served here");
+        let mut response = Self::new(StatusCode::METHOD_NOT_ALLOWED, error).into_response();
+        response
+            .headers_mut()
+            .insert(header::ALLOW, HeaderValue::from_static(allow));
+        response
+    }
+
+    pub(super) fn into_response(self) -> Response<HttpBody> {
+        let mut out = Vec::with_capacity(128);
+        encode::error(&mut out, self.id.as_ref(), &self.error);
+        json(self.status, out)
+    }
+}
+
+/// The status of an answer in the modern era, by the code of its error.
+///
+/// Errors of handlers keep 200: a client could take another status for a server that does not know the protocol.
+pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
+    match code {
+        Some(ErrorObject::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(
+            errors::HEADER_MISMATCH
+            | errors::MISSING_CAPABILITY
+            | errors::UNSUPPORTED_VERSION
+            | ErrorObject::PARSE_ERROR
+            | ErrorObject::INVALID_REQUEST,
+        ) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// One message, or an array of them.
+pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<HttpBody> {
+    let mut response = Response::new(HttpBody::whole(message));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    response
+}
+
+/// A status and nothing else.
+pub(super) fn empty(status: StatusCode) -> Response<HttpBody> {
+    let mut response = Response::new(HttpBody::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// A stream of events.
+pub(super) fn stream(body: HttpBody) -> Response<HttpBody> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("no-cache, no-transform"),
+    );
+    // Tells nginx not to hold events back.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,130 @@
+//! What is sent: a message that is known whole, or events as they come.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use super::events::KEEP_ALIVE;
+use super::io::Busy;
+
+/// Where the events of a response come from. Dropped when the client goes away.
+pub(super) trait Events: Send {
+    /// Appends events that are there; `false` says that there will be no more. Appends something if it is ready and
+    /// `true`.
+    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool>;
+}
+
+/// The body of a response.
+pub struct HttpBody {
+    inner: Inner,
+    /// Says that the connection is busy as long as the body is there.
+    busy: Option<Busy>,
+}
+
+enum Inner {
+    Whole(Option<Bytes>),
+    Events(Box<Stream>),
+}
+
+struct Stream {
+    /// None once it has ended.
+    events: Option<Box<dyn Events>>,
+    keep_alive: Duration,
+    silence: Pin<Box<Sleep>>,
+}
+
+impl HttpBody {
+    fn new(inner: Inner) -> Self {
+        Self { inner, busy: None }
+    }
+
+    pub(super) fn empty() -> Self {
+        Self::new(Inner::Whole(None))
+    }
+
+    pub(super) fn whole(bytes: Vec<u8>) -> Self {
+        Self::new(Inner::Whole(Some(bytes.into())))
+    }
+
+    /// Events, with a comment whenever there was none for `keep_alive`.
+    pub(super) fn events(events: impl Events + 'static, keep_alive: Duration) -> Self {
+        Self::new(Inner::Events(Box::new(Stream {
+            events: Some(Box::new(events)),
+            keep_alive,
+            silence: Box::pin(tokio::time::sleep(keep_alive)),
+        })))
+    }
+
+    /// Keeps the connection busy until the body is gone.
+    pub(super) fn hold(&mut self, busy: Busy) {
+        self.busy = Some(busy);
+    }
+}
+
+impl Body for HttpBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let stream = match &mut self.inner {
+            Inner::Whole(bytes) => {
+                return Poll::Ready(bytes.take().map(|all| Ok(Frame::data(all))));
+            }
+            Inner::Events(stream) => stream,
+        };
+        let Some(events) = &mut stream.events else {
+            return Poll::Ready(None);
+        };
+        let mut out = Vec::new();
+        match events.poll_events(cx, &mut out) {
+            Poll::Ready(more) => {
+                if !more {
+                    stream.events = None;
+                    if out.is_empty() {
+                        return Poll::Ready(None);
+                    }
+                }
+                let silence = Instant::now() + stream.keep_alive;
+                stream.silence.as_mut().reset(silence);
+                return Poll::Ready(Some(Ok(Frame::data(out.into()))));
+            }
+            Poll::Pending => {}
+        }
+        if stream.silence.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let silence = Instant::now() + stream.keep_alive;
+        stream.silence.as_mut().reset(silence);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(KEEP_ALIVE)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.inner {
+            Inner::Whole(bytes) => bytes.is_none(),
+            Inner::Events(stream) => stream.events.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.inner {
+            Inner::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Inner::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpBody").finish_non_exhaustive()
+    }
+}

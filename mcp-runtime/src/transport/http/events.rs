@@ -1,0 +1,77 @@
+//! Writes server-sent events.
+
+use std::io::Write as _;
+
+/// Appends one event. `id` is its stream and its place there, for clients that can resume.
+pub(super) fn write(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: &[u8]) {
+    if let Some(id) = id {
+        write_id(out, id);
+    }
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\ndata: ");
+    let start = out.len();
+    out.extend_from_slice(data);
+    // Between the tokens of JSON a line end is as good as a space; inside of strings there is none.
+    for byte in out.iter_mut().skip(start) {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Appends an event that holds nothing but where to resume from, and how soon.
+pub(super) fn write_priming(out: &mut Vec<u8>, id: (u64, u64)) {
+    write_id(out, id);
+    out.extend_from_slice(b"retry: 500\ndata:\n\n");
+}
+
+/// A comment that keeps whatever lies in between from closing a silent stream.
+pub(super) const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+
+fn write_id(out: &mut Vec<u8>, (stream, place): (u64, u64)) {
+    // Writing to memory does not fail.
+    let _ = writeln!(out, "id: {stream}:{place}");
+}
+
+/// Reads the id of an event.
+pub(super) fn read_id(id: &str) -> Option<(u64, u64)> {
+    let (stream, place) = id.split_once(':')?;
+    let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_plain(stream) && is_plain(place)).then_some(())?;
+    Some((stream.parse().ok()?, place.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_of_data_whatever_the_message_looks_like() {
+        let mut out = Vec::new();
+        write(&mut out, Some((3, 7)), "message", b"{\"a\":\r\n1}");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "id: 3:7\nevent: message\ndata: {\"a\":  1}\n\n"
+        );
+    }
+
+    #[test]
+    fn event_ids_are_read_as_they_were_written_and_nothing_else_is() {
+        assert_eq!(read_id("3:7"), Some((3, 7)));
+        for id in [
+            "",
+            "3",
+            ":",
+            "3:",
+            ":7",
+            "+3:7",
+            "3:7:1",
+            "3: 7",
+            "99999999999999999999:1",
+        ] {
+            assert_eq!(read_id(id), None, "{id}");
+        }
+    }
+}

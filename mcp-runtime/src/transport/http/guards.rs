@@ -1,0 +1,209 @@
+//! Who may reach the server from a browser: the host a request names, and the web page it comes from.
+//!
+//! A web page can make a browser send requests to this machine, under the page's own name (DNS rebinding) or as simple
+//! requests (CSRF). Both are refused before anything of the request is used. What is refused names the setting that would
+//! allow it.
+//!
+//! Specification: basic/transports, "Security Warning".
+
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, Uri};
+
+use super::answer::Refusal;
+use super::body::HttpBody;
+use super::options::HttpOptions;
+
+/// The names of this machine.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Header fields that web pages may send.
+const ALLOWED: &str = "content-type, accept, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, \
+                       last-event-id";
+
+/// Checks the host a request names. An absolute request target has one too, and both have to be allowed.
+pub(super) fn check_host(
+    options: &HttpOptions,
+    uri: &Uri,
+    host: Option<&HeaderValue>,
+) -> Result<(), Refusal> {
+    let named = host.map(|host| host.to_str().unwrap_or("?"));
+    let target = uri.authority().map(hyper::http::uri::Authority::as_str);
+    if named.is_none() && target.is_none() {
+        return Err(Refusal::bad_request("the `Host` header is missing"));
+    }
+    for host in [named, target].into_iter().flatten() {
+        if !is_allowed_host(options, host) {
+            return Err(Refusal::forbidden(
+                "this host is not served here; `allow_host` (`--allow-host`) would allow it",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the web page a request comes from, if it comes from one.
+pub(super) fn check_origin(
+    options: &HttpOptions,
+    origin: Option<&HeaderValue>,
+) -> Result<(), Refusal> {
+    let Some(origin) = origin else { return Ok(()) };
+    let allowed = origin
+        .to_str()
+        .is_ok_and(|origin| is_allowed_origin(options, origin));
+    if allowed {
+        return Ok(());
+    }
+    Err(Refusal::forbidden(
+        "web pages of this origin may not use the server; `allow_origin` (`--allow-origin`) would allow it",
+    ))
+}
+
+fn is_allowed_host(options: &HttpOptions, host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    let Some(name) = without_port(&host) else {
+        return false;
+    };
+    LOOPBACK.contains(&name)
+        || options
+            .hosts
+            .iter()
+            .any(|allowed| allowed == "*" || *allowed == host || allowed == name)
+}
+
+fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
+    let origin = origin.to_ascii_lowercase();
+    let is_local = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| origin.strip_prefix(scheme))
+        .and_then(without_port)
+        .is_some_and(|name| LOOPBACK.contains(&name));
+    is_local
+        || options
+            .origins
+            .iter()
+            .any(|allowed| allowed == "*" || *allowed == origin)
+}
+
+/// The host without its port; `None` if it is neither a name nor an address.
+fn without_port(host: &str) -> Option<&str> {
+    let end = match host.strip_prefix('[') {
+        Some(rest) => rest.find(']')?.checked_add(2)?,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, port) = host.split_at_checked(end)?;
+    let port = match port.strip_prefix(':') {
+        Some(port) => port,
+        None if port.is_empty() => "",
+        None => return None,
+    };
+    let is_name = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte));
+    (is_name && port.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+}
+
+/// Lets the browser show the answer to the web page that asked, if its origin was listed.
+pub(super) fn add_cors(
+    options: &HttpOptions,
+    origin: Option<&HeaderValue>,
+    response: &mut Response<HttpBody>,
+) {
+    let Some(origin) = origin.filter(|_| !options.origins.is_empty()) else {
+        return;
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("mcp-session-id, www-authenticate"),
+    );
+}
+
+/// Answers the question whether a web page may send a request, which its origin was checked for already.
+pub(super) fn preflight(headers: &HeaderMap, response: &mut Response<HttpBody>) {
+    let mut allowed = ALLOWED.to_owned();
+    let wanted = headers
+        .get(header::ACCESS_CONTROL_REQUEST_HEADERS)
+        .and_then(|wanted| wanted.to_str().ok())
+        .unwrap_or_default();
+    for name in wanted.split(',').map(str::trim) {
+        // Only names of the tools' own arguments are let in beyond the fixed ones.
+        let is_param = name
+            .get(..10)
+            .is_some_and(|start| start.eq_ignore_ascii_case("mcp-param-"));
+        if is_param && allowed.len() < 4_096 {
+            allowed.push_str(", ");
+            allowed.push_str(name);
+        }
+    }
+    let answer = response.headers_mut();
+    if let Ok(allowed) = HeaderValue::from_str(&allowed) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    }
+    answer.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, POST, DELETE"),
+    );
+    answer.insert(
+        header::ACCESS_CONTROL_MAX_AGE,
+        HeaderValue::from_static("600"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_hosts_and_those_that_were_listed_are_served() {
+        let options = HttpOptions::new()
+            .allow_host("mcp.example.com")
+            .allow_host("other.example.com:8443");
+        for (host, allowed) in [
+            ("localhost", true),
+            ("LOCALHOST:1", true),
+            ("127.0.0.1:8000", true),
+            ("[::1]:8000", true),
+            ("[::1]", true),
+            ("mcp.example.com", true),
+            ("mcp.example.com:9", true),
+            ("other.example.com:8443", true),
+            ("other.example.com", false),
+            ("evil.example.com", false),
+            ("localhost.evil.com", false),
+            ("localhost:80@evil.com", false),
+            ("localhost:x", false),
+            ("[::1", false),
+            ("[::1]x", false),
+            ("", false),
+            (":80", false),
+        ] {
+            assert_eq!(is_allowed_host(&options, host), allowed, "{host}");
+        }
+        assert!(is_allowed_host(
+            &HttpOptions::new().allow_host("*"),
+            "evil.example.com"
+        ));
+    }
+
+    #[test]
+    fn only_web_pages_of_this_machine_and_of_listed_origins_may_use_the_server() {
+        let options = HttpOptions::new().allow_origin("https://App.example.com/");
+        for (origin, allowed) in [
+            ("http://localhost:3000", true),
+            ("https://[::1]", true),
+            ("https://app.example.com", true),
+            ("http://app.example.com", false),
+            ("https://app.example.com:444", false),
+            ("null", false),
+            ("http://evil.example.com", false),
+            ("http://localhost.evil.com", false),
+            ("file://localhost", false),
+            ("", false),
+        ] {
+            assert_eq!(is_allowed_origin(&options, origin), allowed, "{origin}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Serves everybody who connects: one task per connection, a cap on them, and an orderly end.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tower_service::Service as _;
+
+use super::answer::Refusal;
+use super::body::HttpBody;
+use super::io::{Activity, Timed};
+use super::service::HttpService;
+use crate::error::Error;
+use crate::jsonrpc::ErrorObject;
+use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
+
+/// How often idle sessions are looked for.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// Where streams of 2024-11-05 are opened besides at the endpoint.
+const SSE_PATH: &str = "/sse";
+
+/// A connection under way.
+struct Open {
+    task: AbortHandle,
+    since: Instant,
+    activity: Arc<Activity>,
+}
+
+/// Serves everybody who connects, until `shutdown`; then what is under way may finish within the time for that.
+///
+/// Dropping the future drops all connections, their calls, and all sessions.
+pub(crate) async fn serve(listener: TcpListener, service: HttpService) -> Result<(), Error> {
+    let sessions = Ends(service.clone());
+    let limits = service.0.limits().clone();
+    let shutdown = service.0.shutdown.clone();
+    let mut tasks = JoinSet::new();
+    let mut open: HashMap<Id, Open> = HashMap::new();
+    let mut sweep = interval(SWEEP);
+    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => break,
+            Some(ended) = tasks.join_next_with_id() => {
+                let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+                open.remove(&id);
+            }
+            _ = sweep.tick() => service.0.sessions.sweep(&limits),
+            accepted = listener.accept() => match accepted {
+                Ok((socket, _)) => {
+                    if open.len() >= limits.connections.max(1) && !make_room(&mut open) {
+                        tracing::warn!("a connection was refused: there are too many");
+                        continue;
+                    }
+                    let activity = Arc::new(Activity::default());
+                    let serving = connection(socket, service.clone(), Arc::clone(&activity));
+                    let task = tasks.spawn(serving);
+                    open.insert(task.id(), Open { task, since: Instant::now(), activity });
+                }
+                Err(error) if is_passing(&error) => {
+                    tracing::warn!(%error, "a client could not be accepted");
+                    tokio::time::sleep(OUT_OF_RESOURCES).await;
+                }
+                Err(error) => return Err(error.into()),
+            },
+        }
+    }
+    drop(listener);
+    let finishing = async { while tasks.join_next().await.is_some() {} };
+    // What is not finished by then is dropped with its task.
+    let _ = timeout(limits.drain, finishing).await;
+    drop(sessions);
+    Ok(())
+}
+
+/// Ends all sessions when dropped.
+struct Ends(HttpService);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.0.sessions.close();
+    }
+}
+
+/// Closes the oldest connection that serves no request; `false` if there is none.
+fn make_room(open: &mut HashMap<Id, Open>) -> bool {
+    let idle = open.iter().filter(|(_, open)| !open.activity.is_busy());
+    let Some((id, _)) = idle.min_by_key(|(_, open)| open.since) else {
+        return false;
+    };
+    let id = *id;
+    if let Some(closed) = open.remove(&id) {
+        closed.task.abort();
+    }
+    true
+}
+
+/// Serves one connection to its end.
+async fn connection(socket: TcpStream, service: HttpService, activity: Arc<Activity>) {
+    let limits = service.0.limits().clone();
+    let shutdown = service.0.shutdown.clone();
+    // Answers are written whole; waiting for more would only delay them. Not essential.
+    let _ = socket.set_nodelay(true);
+    let socket = Timed::new(
+        socket,
+        Arc::clone(&activity),
+        limits.head_time,
+        limits.stalled,
+    );
+    let serve = service_fn(move |request| {
+        let busy = activity.begin();
+        let response = route(&service, request);
+        async move {
+            let mut response = response.await;
+            response.body_mut().hold(busy);
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // Runs from the last response, so it bounds how long a connection may be idle; heads have a clock of their own.
+        .header_read_timeout(limits.idle_connection)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.head.max(8 << 10))
+        .serve_connection(TokioIo::new(socket), serve);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = shutdown.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Serves a request at the path of the endpoint.
+fn route(
+    service: &HttpService,
+    mut request: Request<Incoming>,
+) -> impl Future<Output = Response<HttpBody>> + Send + use<> {
+    let options = &service.0.options;
+    let path = request.uri().path();
+    let is_stream = options.sse_2024 && path == SSE_PATH && *request.method() == Method::GET;
+    let is_there = is_stream || path == options.path;
+    if is_stream {
+        // Whatever the client says about sessions, there are none here.
+        request.headers_mut().remove(super::headers::SESSION);
+        request.headers_mut().remove(super::headers::VERSION);
+    }
+    let served = is_there.then(|| service.clone().call(request));
+    async move {
+        if let Some(served) = served {
+            return served.await.unwrap_or_else(|never| match never {});
+        }
+        let error = ErrorObject::invalid_request("there is nothing at this path");
+        Refusal::new(StatusCode::NOT_FOUND, error).into_response()
+    }
+}

@@ -1,0 +1,32 @@
+//! HTTP: the modern transport, the sessions of 2025, and the event stream of 2024, on one address.
+//!
+//! [`HttpService`] is one `tower::Service`. What comes in passes the guards, which look at the head only, then its body
+//! is read, and the body decides the era: `modern` has no state but the request's own, `legacy` has sessions. The listener
+//! that [`Server::serve_http`](crate::Server::serve_http) runs is `listener`; mounted elsewhere, its duties (timeouts for
+//! slow clients, a cap on connections) are the program's own.
+//!
+//! Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
+
+mod answer;
+mod batch;
+mod body;
+mod events;
+mod guards;
+mod headers;
+mod incoming;
+mod io;
+mod legacy;
+mod listener;
+mod modern;
+mod options;
+mod params;
+mod service;
+mod session;
+mod sessions;
+mod sse_2024;
+mod stream;
+
+pub use body::HttpBody;
+pub(crate) use listener::serve;
+pub use options::HttpOptions;
+pub use service::HttpService;

@@ -1,0 +1,350 @@
+//! Requests that carry all they need: no session, and nothing is kept once they are answered.
+//!
+//! A call is polled by whoever serves the connection. Nothing is sent before its answer or its first notification, so that
+//! the status can be right; a notification makes the answer a stream of events. The response owns the call: a client that
+//! goes away drops it.
+//!
+//! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures_util::task::AtomicWaker;
+use hyper::header::HeaderMap;
+use hyper::{Response, StatusCode};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::answer::{self, Refusal, modern_status};
+use super::body::{Events, HttpBody};
+use super::headers::{Accepts, VERSION, text};
+use super::service::Inner;
+use super::{events, params};
+use crate::dispatch::{Finished, RunningCall, Session, Sink, Started};
+use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
+use crate::protocol::{Claim, Modern, claim, errors};
+
+/// How many bytes of events are made at once.
+const ROOM: usize = 64 << 10;
+
+/// A request on its way to its answer.
+pub(super) enum Begun {
+    /// Answered.
+    Over(Response<HttpBody>),
+    /// User code has to run on.
+    Running(Call),
+}
+
+/// A call under way.
+pub(super) struct Call {
+    running: RunningCall,
+    queue: Arc<Queue>,
+}
+
+impl From<Refusal> for Begun {
+    fn from(refusal: Refusal) -> Self {
+        Self::Over(refusal.into_response())
+    }
+}
+
+/// Reads the claim, and compares it with the header: what is malformed comes first, then what disagrees, then what is not
+/// served.
+fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>, ErrorObject> {
+    let claim = claim(params);
+    if let Claim::Malformed(error) = claim {
+        return Err(error);
+    }
+    let claimed = params
+        .meta_string(MetaMember::ProtocolVersion)
+        .ok()
+        .flatten();
+    match text(headers, VERSION) {
+        None => {
+            return Err(errors::header_mismatch(
+                "MCP-Protocol-Version",
+                "is missing",
+            ));
+        }
+        Some(Ok(sent)) if claimed.is_some_and(|claimed| claimed == sent) => {}
+        Some(_) => {
+            let problem = "is not the revision of the body";
+            return Err(errors::header_mismatch("MCP-Protocol-Version", problem));
+        }
+    }
+    match claim {
+        Claim::Valid(modern) => Ok(modern),
+        Claim::Unsupported(error) | Claim::Malformed(error) => Err(error),
+        Claim::None => Err(errors::missing_claim()),
+    }
+}
+
+/// A notification: there is none that means anything here, but one that is malformed is refused.
+pub(super) fn notification(headers: &HeaderMap, params: &Params<'_>) -> Response<HttpBody> {
+    let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
+    match read_claim(headers, params) {
+        Err(error) if has_claim => Refusal::new(StatusCode::BAD_REQUEST, error).into_response(),
+        _ => answer::empty(StatusCode::ACCEPTED),
+    }
+}
+
+/// Decides a request, and starts its call if it is one.
+pub(super) fn begin(
+    inner: &Inner,
+    headers: &HeaderMap,
+    id: RequestId,
+    method: &str,
+    message: Message<'_>,
+) -> Begun {
+    let refuse =
+        |error: ErrorObject| Refusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()));
+    let modern = match read_claim(headers, &message.params) {
+        Ok(modern) => modern,
+        Err(error) => return refuse(error).into(),
+    };
+    let checked = params::check_names(headers, method, &message.params)
+        .and_then(|()| check_arguments(inner, headers, method, &message.params));
+    if let Err(error) = checked {
+        return refuse(error).into();
+    }
+    let accepts = Accepts::read(headers);
+    let is_listen = method == "subscriptions/listen";
+    if !accepts.events && (is_listen || !accepts.json) {
+        let error = ErrorObject::invalid_request(
+            "`Accept` must list `application/json` and `text/event-stream`",
+        );
+        let refusal = Refusal::new(StatusCode::NOT_ACCEPTABLE, error).with_id(Some(id));
+        return refusal.into();
+    }
+    let bell = Arc::new(AtomicWaker::new());
+    let wake = {
+        let bell = Arc::clone(&bell);
+        Arc::new(move || bell.wake())
+    };
+    let dispatcher = &inner.dispatcher;
+    let mut session = Session::new(dispatcher, wake);
+    let mut out = Vec::new();
+    let request = (method, &id, message.params);
+    let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
+        Ok(Some(prepared)) => prepared,
+        Ok(None) if is_listen => {
+            let listening = Listening {
+                session,
+                bell,
+                shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
+                acknowledgement: out,
+                is_over: false,
+            };
+            let body = HttpBody::events(listening, inner.limits().keep_alive);
+            return Begun::Over(answer::stream(body));
+        }
+        Ok(None) => return Begun::Over(answer::json(StatusCode::OK, out)),
+        Err(error) => {
+            let status = match error.code {
+                // Parameters that do not fit are the handler's business; here 200 would say that a call was made.
+                errors::TOO_MANY => StatusCode::TOO_MANY_REQUESTS,
+                code => modern_status(Some(code)),
+            };
+            return Refusal::new(status, error).with_id(Some(id)).into();
+        }
+    };
+    let queue = Arc::new(Queue::new(accepts.events, inner.limits().outgoing));
+    let sink = || Arc::clone(&queue) as Arc<dyn Sink>;
+    match prepared.start(&sink) {
+        Started::Done(finished) => Begun::Over(finish(finished, &queue)),
+        Started::Running(running) => Begun::Running(Call { running, queue }),
+    }
+}
+
+/// The fields that mirror arguments are compared once it is known that there is such a tool.
+fn check_arguments(
+    inner: &Inner,
+    headers: &HeaderMap,
+    method: &str,
+    params: &Params<'_>,
+) -> Result<(), ErrorObject> {
+    if method != "tools/call" {
+        return Ok(());
+    }
+    let Ok(Some(name)) = params.string(Member::Name) else {
+        return Ok(());
+    };
+    let Some(entry) = inner.dispatcher.tool(&name) else {
+        return Ok(());
+    };
+    let arguments = params.get(Member::Arguments).unwrap_or("{}");
+    if !arguments.starts_with('{') {
+        return Ok(());
+    }
+    params::check_arguments(headers, entry.handler.headers(), arguments)
+}
+
+/// Runs a call until it is known how the response begins.
+pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
+    let Call { mut running, queue } = call;
+    let finished = poll_fn(|cx| {
+        queue.watch(cx.waker());
+        if let Poll::Ready(finished) = Pin::new(&mut running).poll(cx) {
+            return Poll::Ready(Some(finished));
+        }
+        if queue.is_empty() {
+            Poll::Pending
+        } else {
+            Poll::Ready(None)
+        }
+    })
+    .await;
+    if let Some(finished) = finished {
+        return finish(finished, &queue);
+    }
+    let running = Some(running);
+    let body = HttpBody::events(Calling { running, queue }, inner.limits().keep_alive);
+    answer::stream(body)
+}
+
+/// The answer of a call that is over: with what was sent before it, if there was anything.
+fn finish(finished: Finished, queue: &Queue) -> Response<HttpBody> {
+    let mut message = Vec::with_capacity(256);
+    let code = finished.encode(&mut message);
+    let mut out = Vec::new();
+    queue.take(&mut out);
+    if out.is_empty() {
+        return answer::json(modern_status(code), message);
+    }
+    events::write(&mut out, None, "message", &message);
+    answer::stream(HttpBody::whole(out))
+}
+
+/// What a call sends before its answer.
+struct Queue {
+    /// Whether the client takes events; if not, nothing is sent before the answer.
+    open: bool,
+    most: usize,
+    state: Mutex<Queued>,
+}
+
+#[derive(Default)]
+struct Queued {
+    messages: VecDeque<Box<[u8]>>,
+    bytes: usize,
+    waker: Option<Waker>,
+}
+
+impl Queue {
+    fn new(open: bool, most: usize) -> Self {
+        Self {
+            open,
+            most,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Queued> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch(&self, waker: &Waker) {
+        let mut state = self.state();
+        if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            state.waker = Some(waker.clone());
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.state().messages.is_empty()
+    }
+
+    fn take(&self, out: &mut Vec<u8>) {
+        let mut state = self.state();
+        state.bytes = 0;
+        for message in state.messages.drain(..) {
+            events::write(out, None, "message", &message);
+        }
+    }
+}
+
+impl Sink for Queue {
+    fn send(&self, message: &[u8]) -> bool {
+        let mut state = self.state();
+        if !self.open || state.bytes >= self.most {
+            return false;
+        }
+        state.bytes = state.bytes.saturating_add(message.len());
+        state.messages.push_back(message.into());
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+        true
+    }
+}
+
+/// The events of a call: what it sends, then its answer.
+struct Calling {
+    running: Option<RunningCall>,
+    queue: Arc<Queue>,
+}
+
+impl Events for Calling {
+    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        let Some(running) = &mut self.running else {
+            return Poll::Ready(false);
+        };
+        self.queue.watch(cx.waker());
+        let polled = Pin::new(running).poll(cx);
+        self.queue.take(out);
+        if let Poll::Ready(finished) = polled {
+            self.running = None;
+            let mut message = Vec::with_capacity(256);
+            finished.encode(&mut message);
+            events::write(out, None, "message", &message);
+            return Poll::Ready(false);
+        }
+        if out.is_empty() {
+            Poll::Pending
+        } else {
+            Poll::Ready(true)
+        }
+    }
+}
+
+/// The events of `subscriptions/listen`: the acknowledgement, then changes, and at shutdown the answer.
+struct Listening {
+    session: Session,
+    bell: Arc<AtomicWaker>,
+    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+    acknowledgement: Vec<u8>,
+    is_over: bool,
+}
+
+impl Events for Listening {
+    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        if self.is_over {
+            return Poll::Ready(false);
+        }
+        if !self.acknowledgement.is_empty() {
+            let acknowledgement = std::mem::take(&mut self.acknowledgement);
+            events::write(out, None, "message", &acknowledgement);
+        }
+        // A change wakes us only if it is the first since the last reading, so the bell comes before the reading.
+        self.bell.register(cx.waker());
+        let mut lines = Vec::new();
+        self.session.drain(&mut lines, ROOM);
+        if self.shutdown.as_mut().poll(cx).is_ready() {
+            self.session.complete(&mut lines);
+            self.is_over = true;
+        }
+        for line in lines.split(|byte| *byte == b'\n') {
+            if !line.is_empty() {
+                events::write(out, None, "message", line);
+            }
+        }
+        if self.is_over {
+            Poll::Ready(false)
+        } else if out.is_empty() {
+            Poll::Pending
+        } else {
+            Poll::Ready(true)
+        }
+    }
+}

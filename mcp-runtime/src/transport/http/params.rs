@@ -1,0 +1,168 @@
+//! Whether header fields say the same as the body: method, name, and the arguments of a tool that headers mirror.
+//!
+//! Whoever stands between client and server routes and filters by the fields. A request whose body says something else is
+//! refused, always.
+//!
+//! Specification: 2026-07-28, basic/transports, "Standard Request Headers".
+
+use hyper::header::HeaderMap;
+use serde_json::Value;
+
+use super::headers::{METHOD, NAME, decoded, text};
+use crate::handler::decode::HeaderArgument;
+use crate::jsonrpc::{ErrorObject, Member, Params};
+use crate::protocol::errors::header_mismatch;
+
+/// Integers beyond this are not the same to every reader.
+const SAFE: f64 = 9_007_199_254_740_991.0;
+
+/// Compares `Mcp-Method` and `Mcp-Name`.
+pub(super) fn check_names(
+    headers: &HeaderMap,
+    method: &str,
+    params: &Params<'_>,
+) -> Result<(), ErrorObject> {
+    match text(headers, METHOD) {
+        None => return Err(header_mismatch("Mcp-Method", "is missing")),
+        Some(Ok(sent)) if sent == method => {}
+        Some(_) => {
+            return Err(header_mismatch(
+                "Mcp-Method",
+                "is not the method of the body",
+            ));
+        }
+    }
+    let source = match method {
+        "tools/call" | "prompts/get" => Member::Name,
+        "resources/read" => Member::Uri,
+        _ => return Ok(()),
+    };
+    let body = params.string(source).ok().flatten();
+    match (headers.get(NAME), body) {
+        // What the body lacks is reported as that.
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),
+        (Some(sent), body) => match decoded(sent) {
+            Ok(sent) if body.is_some_and(|body| body == sent) => Ok(()),
+            Ok(_) => Err(header_mismatch("Mcp-Name", "is not the name in the body")),
+            Err(_) => Err(header_mismatch("Mcp-Name", "is not valid")),
+        },
+    }
+}
+
+/// Compares the `Mcp-Param-*` fields of a tool with its arguments.
+pub(super) fn check_arguments(
+    headers: &HeaderMap,
+    mirrored: &[HeaderArgument],
+    arguments: &str,
+) -> Result<(), ErrorObject> {
+    if mirrored.is_empty() {
+        return Ok(());
+    }
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    for HeaderArgument { path, header } in mirrored {
+        let name = format!("Mcp-Param-{header}");
+        let mut value = Some(&arguments);
+        for step in path {
+            value = value.and_then(|value| value.get(step));
+        }
+        let value = value.filter(|value| !value.is_null());
+        match (headers.get(&name), value) {
+            (None, None) => {}
+            (None, Some(_)) => return Err(header_mismatch(&name, "is missing")),
+            (Some(_), None) => {
+                return Err(header_mismatch(
+                    &name,
+                    "mirrors an argument that is not there",
+                ));
+            }
+            (Some(sent), Some(value)) => match decoded(sent) {
+                Ok(sent) if is_same(&sent, value) => {}
+                Ok(_) => return Err(header_mismatch(&name, "is not the argument in the body")),
+                Err(_) => return Err(header_mismatch(&name, "is not valid")),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Whether a field says what an argument says. Numbers are compared as such: `42` is `42.0`.
+fn is_same(sent: &str, value: &Value) -> bool {
+    match value {
+        Value::String(text) => sent == text,
+        Value::Bool(truth) => sent == if *truth { "true" } else { "false" },
+        Value::Number(number) => {
+            let Ok(sent) = serde_json::from_str::<serde_json::Number>(sent) else {
+                return false;
+            };
+            if let (Some(sent), Some(number)) = (sent.as_i64(), number.as_i64()) {
+                return sent == number;
+            }
+            match (sent.as_f64(), number.as_f64()) {
+                (Some(sent), Some(number)) => {
+                    sent.abs() <= SAFE && (sent - number).abs() < f64::EPSILON
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_field_says_what_the_argument_says() {
+        for (sent, value, same) in [
+            ("a", json!("a"), true),
+            ("A", json!("a"), false),
+            ("true", json!(true), true),
+            ("True", json!(true), false),
+            ("42", json!(42), true),
+            ("42.0", json!(42), true),
+            ("42", json!(42.0), true),
+            ("4.2e1", json!(42), true),
+            ("43", json!(42), false),
+            (" 42", json!("42"), false),
+            ("0x2a", json!(42), false),
+            ("", json!(0), false),
+            ("9007199254740993", json!(9_007_199_254_740_993_i64), true),
+            (
+                "9007199254740993.0",
+                json!(9_007_199_254_740_993_i64),
+                false,
+            ),
+            ("[]", json!([]), false),
+        ] {
+            assert_eq!(is_same(sent, &value), same, "{sent} {value}");
+        }
+    }
+
+    #[test]
+    fn a_mirrored_argument_needs_its_field_and_a_field_its_argument() {
+        let mirrored = [HeaderArgument {
+            path: vec!["where".into(), "region".into()],
+            header: "Region".into(),
+        }];
+        let mut headers = HeaderMap::new();
+        let check = |headers: &HeaderMap, arguments: &str| {
+            check_arguments(headers, &mirrored, arguments).map_err(|error| error.code)
+        };
+        let there = r#"{"where":{"region":"eu"}}"#;
+        assert_eq!(check(&headers, "{}"), Ok(()));
+        assert_eq!(check(&headers, r#"{"where":{"region":null}}"#), Ok(()));
+        assert_eq!(check(&headers, there), Err(-32020));
+        headers.insert(
+            HeaderName::from_static("mcp-param-region"),
+            HeaderValue::from_static("eu"),
+        );
+        assert_eq!(check(&headers, there), Ok(()));
+        assert_eq!(check(&headers, "{}"), Err(-32020));
+        assert_eq!(check(&headers, r#"{"where":{"region":"us"}}"#), Err(-32020));
+    }
+}

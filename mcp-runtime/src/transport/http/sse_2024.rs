@@ -1,0 +1,158 @@
+//! The transport of 2024: one stream of events for everything the server says, and a POST for each message of the client.
+//!
+//! The stream is the session: it ends with it, and nothing can be resumed.
+//!
+//! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper::header::HeaderMap;
+use hyper::{Response, StatusCode, Uri};
+use serde_json::json;
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::answer::{self, Refusal};
+use super::body::{Events, HttpBody};
+use super::headers::Accepts;
+use super::service::Inner;
+use super::session::HttpSession;
+use super::stream::{Reader, Stream};
+use super::{events, legacy};
+use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
+use crate::protocol::{ProtocolVersion, encode, errors};
+
+/// How many bytes of change notices are taken at once.
+const ROOM: usize = 64 << 10;
+
+/// What the query of a message's address begins with; the id of the connection follows.
+const CONNECTION: &str = "connection=";
+
+/// Opens a stream. Its first event says where messages go.
+pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap) -> Response<HttpBody> {
+    if !Accepts::read(headers).events {
+        let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
+        return Refusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
+    }
+    let opened = HttpSession::new(&inner.dispatcher, true).and_then(|session| {
+        let session = Arc::new(session);
+        let stream = session.standalone(inner.limits());
+        let reader = stream.reader(1, false)?.plain();
+        let is_in = inner.sessions.insert(Arc::clone(&session), inner.limits());
+        is_in.then_some((session, reader))
+    });
+    let Some((session, reader)) = opened else {
+        let error = ErrorObject::internal("there are too many sessions");
+        return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error).into_response();
+    };
+    session.reader_came();
+    let connection = Connection {
+        endpoint: Some(format!("{}?{CONNECTION}{}", inner.options.path, session.id)),
+        inner: Arc::clone(inner),
+        session,
+        reader,
+        shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
+    };
+    answer::stream(HttpBody::events(connection, inner.limits().keep_alive))
+}
+
+/// The connection a message is for, by its address.
+pub(super) fn connection(uri: &Uri) -> Option<&str> {
+    let mut pairs = uri.query()?.split('&');
+    pairs.find_map(|pair| pair.strip_prefix(CONNECTION))
+}
+
+/// Takes a message; what it comes to is said on the stream.
+pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<HttpBody> {
+    let Some(session) = inner.sessions.get(connection, true, inner.limits()) else {
+        return Refusal::unknown_session().into_response();
+    };
+    let stream = session.standalone(inner.limits());
+    if stream.is_full() {
+        let error = ErrorObject::invalid_request("the stream is not read");
+        return Refusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
+    }
+    match jsonrpc::parse(body, inner.limits()) {
+        Ok(Incoming::Message(message)) => take(inner, &session, &stream, message),
+        Ok(Incoming::Batch(elements)) if session.allows_batch() => {
+            for element in elements {
+                match jsonrpc::parse(element.as_bytes(), inner.limits()) {
+                    Ok(Incoming::Message(message)) => take(inner, &session, &stream, message),
+                    Ok(Incoming::Batch(_)) | Err(_) => {
+                        let error = ErrorObject::invalid_request("an element is no message");
+                        let mut out = Vec::new();
+                        encode::error(&mut out, None, &error);
+                        stream.answer(&out);
+                    }
+                }
+            }
+        }
+        Ok(Incoming::Batch(_)) => {
+            return Refusal::bad_request("arrays of messages are for sessions of 2025-03-26")
+                .into_response();
+        }
+        Err((id, error)) => {
+            return Refusal::new(StatusCode::BAD_REQUEST, error)
+                .with_id(id)
+                .into_response();
+        }
+    }
+    answer::empty(StatusCode::ACCEPTED)
+}
+
+fn take(inner: &Inner, session: &Arc<HttpSession>, stream: &Arc<Stream>, message: Message<'_>) {
+    let id = message.id.to_request_id();
+    if message.method.is_none() || id.is_none() {
+        legacy::notify(inner, session, message);
+        return;
+    }
+    if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
+        // The modern era has no binding to this transport.
+        let legacy: Vec<_> = ProtocolVersion::supported()
+            .into_iter()
+            .filter(|date| *date != ProtocolVersion::LATEST.as_str())
+            .collect();
+        let error = errors::unsupported_version(&claimed)
+            .with_data(json!({ "supported": legacy, "requested": claimed }));
+        let mut out = Vec::new();
+        encode::error(&mut out, id.as_ref(), &error);
+        stream.answer(&out);
+        return;
+    }
+    if let Some(answer) = legacy::one(inner, session, message, &|| Arc::clone(stream)) {
+        stream.answer(&answer);
+    }
+}
+
+/// The connection that carries the stream.
+struct Connection {
+    /// What is said first.
+    endpoint: Option<String>,
+    inner: Arc<Inner>,
+    session: Arc<HttpSession>,
+    reader: Reader,
+    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl Events for Connection {
+    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        if let Some(endpoint) = self.endpoint.take() {
+            events::write(out, None, "endpoint", endpoint.as_bytes());
+        }
+        self.session.bell.register(cx.waker());
+        self.session.pump(&self.reader.stream, ROOM);
+        let polled = self.reader.poll(cx, out);
+        let is_idle = polled.is_pending() && self.session.idle_since().is_some();
+        if is_idle && self.shutdown.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(false);
+        }
+        polled
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.inner.sessions.remove(&self.session.id);
+    }
+}

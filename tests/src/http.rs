@@ -1,0 +1,427 @@
+//! A raw HTTP client: bytes out, bytes in, every message judged by the schema of its revision.
+//!
+//! Knows as little of HTTP as it takes to read what a server sends: heads, lengths, chunks, events.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::client::PATIENCE;
+use crate::{Revision, schema};
+
+const META: &str = "io.modelcontextprotocol";
+
+/// A request, before it is sent.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The HTTP method.
+    pub verb: &'static str,
+    /// Path and query.
+    pub path: String,
+    /// Header fields, as they are sent.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The method of the message, for judging its answer.
+    method: Option<String>,
+    revision: Revision,
+}
+
+impl Request {
+    /// A request without a body.
+    #[must_use]
+    pub fn new(verb: &'static str, revision: Revision) -> Self {
+        let accept = if verb == "GET" {
+            "text/event-stream"
+        } else {
+            "application/json, text/event-stream"
+        };
+        Self {
+            verb,
+            path: "/mcp".into(),
+            headers: vec![("Accept".into(), accept.into())],
+            body: Vec::new(),
+            method: None,
+            revision,
+        }
+    }
+
+    /// A POST of this message, with no more header fields than every POST has.
+    #[must_use]
+    pub fn bare(message: &Value, revision: Revision) -> Self {
+        let mut request = Self::new("POST", revision).header("Content-Type", "application/json");
+        request.body = message.to_string().into_bytes();
+        request.method = message["method"].as_str().map(str::to_owned);
+        request
+    }
+
+    /// A modern request, with all header fields it should have.
+    #[must_use]
+    pub fn modern(id: impl Into<Value>, method: &str, mut params: Value) -> Self {
+        params["_meta"][format!("{META}/protocolVersion")] = json!("2026-07-28");
+        if params["_meta"][format!("{META}/clientCapabilities")].is_null() {
+            params["_meta"][format!("{META}/clientCapabilities")] = json!({});
+        }
+        let name = params["name"].as_str().or(params["uri"].as_str());
+        let name = name.map(str::to_owned);
+        let message =
+            json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params});
+        let mut request = Self::bare(&message, Revision::E)
+            .header("MCP-Protocol-Version", "2026-07-28")
+            .header("Mcp-Method", method);
+        if let Some(name) = name {
+            request = request.header("Mcp-Name", &name);
+        }
+        request
+    }
+
+    /// A modern call of a tool.
+    #[must_use]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments are written where they are used"
+    )]
+    pub fn tool(name: &str, arguments: Value) -> Self {
+        Self::modern(
+            1,
+            "tools/call",
+            json!({"name": name, "arguments": arguments}),
+        )
+    }
+
+    /// A request of a session.
+    #[must_use]
+    pub fn legacy(session: &str, message: &Value, revision: Revision) -> Self {
+        Self::bare(message, revision)
+            .header("Mcp-Session-Id", session)
+            .header("MCP-Protocol-Version", revision.date())
+    }
+
+    /// Adds a header field, even if it is there.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Takes a header field away.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers
+            .retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self
+    }
+
+    /// Puts a header field in the place of another.
+    #[must_use]
+    pub fn with(self, name: &str, value: &str) -> Self {
+        self.without(name).header(name, value)
+    }
+
+    /// What comes answers a request of this method.
+    #[must_use]
+    pub fn answering(mut self, method: &str) -> Self {
+        self.method = Some(method.into());
+        self
+    }
+
+    /// To another path.
+    #[must_use]
+    pub fn to(mut self, path: &str) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// The bytes of the head.
+    #[must_use]
+    pub fn head(&self) -> Vec<u8> {
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.verb, self.path);
+        let has = |name: &str| {
+            self.headers
+                .iter()
+                .any(|(other, _)| other.eq_ignore_ascii_case(name))
+        };
+        if !has("Host") {
+            head += "Host: localhost\r\n";
+        }
+        if !has("Content-Length") && !self.body.is_empty() {
+            let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
+        }
+        for (name, value) in &self.headers {
+            let _ = write!(head, "{name}: {value}\r\n");
+        }
+        head += "\r\n";
+        head.into_bytes()
+    }
+}
+
+/// An event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its id.
+    pub id: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its data.
+    pub data: String,
+    /// When to come back.
+    pub retry: Option<String>,
+}
+
+/// How much of a body is still to come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Left {
+    Bytes(usize),
+    Chunks,
+    Nothing,
+}
+
+/// A response, as far as it has come.
+#[derive(Debug)]
+pub struct Response {
+    /// The status.
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    stream: BufReader<TcpStream>,
+    left: Left,
+    buffer: Vec<u8>,
+    ready: VecDeque<Event>,
+    method: Option<String>,
+    revision: Revision,
+}
+
+/// Connects.
+///
+/// # Panics
+///
+/// If nobody listens there.
+pub async fn connect(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).await.expect("somebody listens")
+}
+
+/// Sends a request over a connection of its own, and reads the head of the response.
+pub async fn send(address: SocketAddr, request: &Request) -> Response {
+    let mut stream = connect(address).await;
+    write(&mut stream, request).await;
+    response(stream, request).await.expect("the server answers")
+}
+
+/// Sends a request.
+pub async fn write(stream: &mut TcpStream, request: &Request) {
+    // A server that refuses the head may close before the body came.
+    let bytes = [request.head(), request.body.clone()].concat();
+    let _ = stream.write_all(&bytes).await;
+}
+
+/// Reads the head of a response; `None` if the connection ends instead.
+pub async fn response(stream: TcpStream, request: &Request) -> Option<Response> {
+    response_on(BufReader::new(stream), request).await
+}
+
+/// Reads the head of a response on a connection that carried others.
+///
+/// # Panics
+///
+/// If it does not come in time.
+pub async fn response_on(mut stream: BufReader<TcpStream>, request: &Request) -> Option<Response> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        let read = timeout(PATIENCE, stream.read_line(&mut line)).await;
+        match read.expect("the head comes in time") {
+            Ok(0) | Err(_) => return None,
+            Ok(_) if line.trim_end().is_empty() => break,
+            Ok(_) => lines.push(line.trim_end().to_owned()),
+        }
+    }
+    let status = lines.first()?.split(' ').nth(1)?.parse().ok()?;
+    let headers: Vec<(String, String)> = lines
+        .iter()
+        .skip(1)
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let find = |wanted: &str| {
+        let found = headers.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.as_str())
+    };
+    let left = if find("transfer-encoding").is_some() {
+        Left::Chunks
+    } else {
+        match find("content-length").and_then(|length| length.parse().ok()) {
+            Some(length) if length > 0 => Left::Bytes(length),
+            _ => Left::Nothing,
+        }
+    };
+    Some(Response {
+        status,
+        headers,
+        stream,
+        left,
+        buffer: Vec::new(),
+        ready: VecDeque::new(),
+        method: request.method.clone(),
+        revision: request.revision,
+    })
+}
+
+impl Response {
+    /// A header field.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the body is events.
+    #[must_use]
+    pub fn is_events(&self) -> bool {
+        self.header("content-type") == Some("text/event-stream")
+    }
+
+    /// Reads some of the body; `false` at its end.
+    async fn more(&mut self) -> bool {
+        let read = async {
+            match self.left {
+                Left::Nothing => false,
+                Left::Bytes(length) => {
+                    let mut bytes = vec![0; length];
+                    let all = self.stream.read_exact(&mut bytes).await.is_ok();
+                    self.buffer.extend(bytes);
+                    self.left = Left::Nothing;
+                    all
+                }
+                Left::Chunks => {
+                    let mut line = String::new();
+                    if self.stream.read_line(&mut line).await.is_err() {
+                        return false;
+                    }
+                    let length = usize::from_str_radix(line.trim(), 16).unwrap_or(0);
+                    let mut bytes = vec![0; length + 2];
+                    if self.stream.read_exact(&mut bytes).await.is_err() || length == 0 {
+                        self.left = Left::Nothing;
+                        return false;
+                    }
+                    bytes.truncate(length);
+                    self.buffer.extend(bytes);
+                    true
+                }
+            }
+        };
+        timeout(PATIENCE, read)
+            .await
+            .expect("the body comes in time")
+    }
+
+    /// The whole body.
+    pub async fn text(&mut self) -> String {
+        while self.more().await {}
+        String::from_utf8(std::mem::take(&mut self.buffer)).expect("a body is UTF-8")
+    }
+
+    /// The whole body, one message that is judged, and the connection for the next request.
+    ///
+    /// # Panics
+    ///
+    /// If it is no message.
+    pub async fn message(&mut self) -> Value {
+        let text = self.text().await;
+        let message = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{}: not JSON ({error}): {text}", self.status));
+        self.judge(&message);
+        message
+    }
+
+    /// The connection, for the next request.
+    #[must_use]
+    pub fn into_stream(self) -> BufReader<TcpStream> {
+        self.stream
+    }
+
+    /// The next event; `None` at the end.
+    pub async fn event(&mut self) -> Option<Event> {
+        loop {
+            self.cut();
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if !self.more().await {
+                self.cut();
+                return self.ready.pop_front();
+            }
+        }
+    }
+
+    /// The next message among the events, judged.
+    ///
+    /// # Panics
+    ///
+    /// If it is no message.
+    pub async fn next(&mut self) -> Option<Value> {
+        loop {
+            let event = self.event().await?;
+            if event.data.is_empty() {
+                continue;
+            }
+            let message = serde_json::from_str(&event.data).expect("an event holds a message");
+            self.judge(&message);
+            return Some(message);
+        }
+    }
+
+    /// All messages until the end.
+    pub async fn all(&mut self) -> Vec<Value> {
+        let mut all = Vec::new();
+        while let Some(message) = self.next().await {
+            all.push(message);
+        }
+        all
+    }
+
+    fn cut(&mut self) {
+        while let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
+            let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
+            let block = String::from_utf8(block).expect("events are UTF-8");
+            let mut event = Event::default();
+            let mut is_comment = true;
+            for line in block.lines().filter(|line| !line.is_empty()) {
+                let (name, value) = line.split_once(':').unwrap_or((line, ""));
+                let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
+                is_comment &= name.is_empty();
+                match name {
+                    "id" => event.id = Some(value),
+                    "event" => event.name = value,
+                    "data" => event.data += &value,
+                    "retry" => event.retry = Some(value),
+                    _ => {}
+                }
+            }
+            if !is_comment {
+                self.ready.push_back(event);
+            }
+        }
+    }
+
+    fn judge(&self, message: &Value) {
+        let messages = message
+            .as_array()
+            .map_or_else(|| std::slice::from_ref(message), Vec::as_slice);
+        for message in messages {
+            // What is refused before the body is read, or answers a notification, has no id.
+            if self.status >= 400 && message.get("id").is_none() {
+                assert!(
+                    message["error"]["code"].is_i64() && message["error"]["message"].is_string()
+                );
+                continue;
+            }
+            if let Err(faults) = schema::check(self.revision, message, self.method.as_deref()) {
+                panic!("{faults}");
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Servers on free ports, and clients that shake hands with them.
+
+use std::net::SocketAddr;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::{Limits, ServerHandle};
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::{Request, Response, send};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::fixture::{self, Shared};
+
+/// Lets the client's connection go, and answers a little later.
+#[tool(group = "http")]
+async fn let_go(ctx: &Context, shared: State<Shared>) -> &'static str {
+    let go_on = shared.0.0.go_on.notified();
+    ctx.close_stream();
+    go_on.await;
+    "came back"
+}
+
+/// Takes what headers mirror.
+#[tool(group = "http")]
+fn mirror(
+    #[arg(header = "Region")] region: Option<String>,
+    #[arg(header = "Count")] count: Option<i64>,
+    #[arg(header = "Urgent")] urgent: Option<bool>,
+) -> String {
+    format!("{region:?} {count:?} {urgent:?}")
+}
+
+/// Reports once, then waits until it is told to go on, or cancelled.
+#[tool(group = "http")]
+async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
+    ctx.progress(1);
+    crate::fixture::wait(shared).await
+}
+
+/// A server on a port of its own. It ends when this is dropped.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    pub(crate) shared: Shared,
+    pub(crate) handle: ServerHandle,
+    pub(crate) task: JoinHandle<Result<(), mcp_runtime::Error>>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Serves the fixture.
+pub(crate) async fn serve() -> Served {
+    serve_with(HttpOptions::new(), Limits::default()).await
+}
+
+/// Serves the fixture, as these say.
+pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
+    let shared = Shared::default();
+    let server = fixture::server()
+        .group("http")
+        .state(shared.clone())
+        .limits(limits)
+        .http(options);
+    let handle = server.handle();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let task = tokio::spawn(server.serve_http_listener(listener));
+    Served {
+        address,
+        shared,
+        handle,
+        task,
+    }
+}
+
+impl Served {
+    pub(crate) async fn send(&self, request: &Request) -> Response {
+        send(self.address, request).await
+    }
+
+    /// Sends a request whose answer is one message.
+    pub(crate) async fn message(&self, request: &Request) -> (u16, Value) {
+        let mut response = self.send(request).await;
+        (response.status, response.message().await)
+    }
+
+    /// Sends a request that must fail with this status and code.
+    pub(crate) async fn refused(&self, request: &Request, status: u16, code: i64) {
+        let (got, message) = self.message(request).await;
+        assert_eq!(
+            (got, &message["error"]["code"]),
+            (status, &json!(code)),
+            "{message}"
+        );
+    }
+
+    /// Shakes hands; gives the id of the session.
+    pub(crate) async fn session(&self, revision: Revision) -> String {
+        let mut response = self.send(&initialize(revision)).await;
+        assert_eq!(response.status, 200);
+        let session = response.header("mcp-session-id").unwrap().to_owned();
+        let result = response.message().await;
+        assert_eq!(result["result"]["protocolVersion"], revision.date());
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let mut response = self
+            .send(&Request::legacy(&session, &ready, revision))
+            .await;
+        assert_eq!((response.status, &*response.text().await), (202, ""));
+        session
+    }
+}
+
+pub(crate) fn initialize(revision: Revision) -> Request {
+    let params = json!({
+        "protocolVersion": revision.date(),
+        "capabilities": {},
+        "clientInfo": {"name": "tests", "version": "1"},
+    });
+    Request::bare(
+        &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
+        revision,
+    )
+}
+
+/// A call of a tool in a session.
+pub(crate) fn call(
+    session: &str,
+    id: i64,
+    name: &str,
+    arguments: Value,
+    revision: Revision,
+) -> Request {
+    let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
+    let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    Request::legacy(session, &message, revision)
+}
+
+/// The text of a tool's answer.
+pub(crate) fn text(message: &Value) -> &str {
+    message["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text in {message}"))
+}
+
+impl Served {
+    /// Waits until nobody listens any more.
+    pub(crate) async fn refused_connection(mut self) {
+        let ended = tokio::time::timeout(tests::client::PATIENCE, &mut self.task).await;
+        ended.expect("the server ends in time").unwrap().unwrap();
+        tokio::net::TcpStream::connect(self.address)
+            .await
+            .expect_err("nobody listens");
+    }
+}

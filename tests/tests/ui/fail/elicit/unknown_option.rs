@@ -1,0 +1,11 @@
+use mcp_runtime::prelude::*;
+
+#[derive(Elicit)]
+struct Order {
+    #[elicit(titel = "Item")]
+    item: String,
+    #[elicit(default = Vec::new())]
+    count: u32,
+}
+
+fn main() {}
