@@ -25,7 +25,6 @@ fn run_server() {
         };
         let server = Server::new("s", "1").only([]).limits(limits);
         let block = |_: Arguments, _: Context| async {
-            eprintln!("blocks");
             std::thread::sleep(Duration::from_secs(20));
             String::new()
         };

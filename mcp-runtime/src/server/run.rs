@@ -47,9 +47,9 @@ impl Server {
             for origin in wishes.origins {
                 server.http = server.http.allow_origin(origin);
             }
-            let served = server.run_http(&address).await;
+            let outcome = server.run_http(&address).await;
             lines.flush();
-            return served;
+            return outcome;
         }
         #[cfg(all(feature = "cli", not(feature = "http")))]
         let _ = wishes;

@@ -41,7 +41,7 @@ impl Listening {
         thread::Builder::new()
             .name("mcp-signals".into())
             .spawn(move || {
-                let shut_down = async {
+                let telling = async {
                     shutdown.cancelled().await;
                     waking.end();
                     std::future::pending::<()>().await;
@@ -49,7 +49,7 @@ impl Listening {
                 runtime.block_on(async {
                     tokio::select! {
                         () = until.cancelled() => {}
-                        () = shut_down => {}
+                        () = telling => {}
                         error = heed(signals, &shutdown) => {
                             tracing::error!(%error, "signals cannot be listened to any more");
                         }
