@@ -54,17 +54,15 @@ pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
         syn::Meta::List(_) => None,
     };
     let key = item.path().span();
-    match value {
-        Some(value) => Ok(Some(Keyed { key, value })),
-        None => {
-            let name = name(item);
-            let error = Error::custom(format!("write `{name}`, or `{name} = false`"));
-            Err(match item {
-                syn::Meta::NameValue(pair) => error.with_span(&pair.value),
-                _ => error.with_span(item.path()),
-            })
-        }
+    if let Some(value) = value {
+        return Ok(Some(Keyed { key, value }));
     }
+    let name = name(item);
+    let error = Error::custom(format!("write `{name}`, or `{name} = false`"));
+    Err(match item {
+        syn::Meta::NameValue(pair) => error.with_span(&pair.value),
+        _ => error.with_span(item.path()),
+    })
 }
 
 /// A literal, also in the invisible group that `macro_rules!` makes of it.

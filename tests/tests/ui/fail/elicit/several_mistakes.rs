@@ -6,8 +6,6 @@ struct Order {
     item: String,
     #[elicit(length(..=3))]
     count: u32,
-    #[elicit(format = "phone")]
-    phone: String,
     #[elicit(format = "date")]
     sure: bool,
     #[elicit(default = "two")]

@@ -6,6 +6,8 @@ struct Order {
     item: String,
     #[elicit(default = Vec::new())]
     count: u32,
+    #[elicit(format = "phone")]
+    phone: String,
 }
 
 fn main() {}
