@@ -1,4 +1,6 @@
-//! How a process ends that runs a server over stdio. Each test starts itself again as the server.
+//! How a process ends that runs a server over stdio. Each test starts this program again, and is the server there.
+//!
+//! Without arguments, because a server reads them: all tests run in that process, and the others do nothing.
 #![cfg(unix)]
 
 use std::io::Write;
@@ -39,8 +41,7 @@ fn run_server() {
 /// Starts the server and has it block that many workers.
 fn start(test: &str, calls: usize) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(SERVER, "1")
+        .env(SERVER, test)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -82,55 +83,55 @@ fn signal(child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-fn is_server() -> bool {
-    std::env::var_os(SERVER).is_some()
+/// Whether this process is a server; runs it if it is the one of this test.
+fn is_server(test: &str) -> bool {
+    let server = std::env::var(SERVER).ok();
+    if server.as_deref() == Some(test) {
+        run_server();
+    }
+    server.is_some()
 }
 
 #[test]
 fn a_blocked_handler_does_not_keep_the_process_after_the_end_of_input() {
-    if is_server() {
-        return run_server();
+    let test = "a_blocked_handler_does_not_keep_the_process_after_the_end_of_input";
+    if is_server(test) {
+        return;
     }
-    let mut child = start(
-        "a_blocked_handler_does_not_keep_the_process_after_the_end_of_input",
-        1,
-    );
+    let mut child = start(test, 1);
     drop(child.stdin.take());
     assert!(ended(child).success());
 }
 
 #[test]
 fn blocked_workers_do_not_keep_the_process_after_the_end_of_input() {
-    if is_server() {
-        return run_server();
+    let test = "blocked_workers_do_not_keep_the_process_after_the_end_of_input";
+    if is_server(test) {
+        return;
     }
-    let mut child = start(
-        "blocked_workers_do_not_keep_the_process_after_the_end_of_input",
-        2,
-    );
+    let mut child = start(test, 2);
     drop(child.stdin.take());
     assert!(ended(child).success());
 }
 
 #[test]
 fn blocked_workers_do_not_keep_the_process_after_a_signal() {
-    if is_server() {
-        return run_server();
+    let test = "blocked_workers_do_not_keep_the_process_after_a_signal";
+    if is_server(test) {
+        return;
     }
-    let child = start("blocked_workers_do_not_keep_the_process_after_a_signal", 2);
+    let child = start(test, 2);
     signal(&child);
     assert!(ended(child).success());
 }
 
 #[test]
 fn a_second_signal_ends_the_process_at_once_though_workers_are_blocked() {
-    if is_server() {
-        return run_server();
+    let test = "a_second_signal_ends_the_process_at_once_though_workers_are_blocked";
+    if is_server(test) {
+        return;
     }
-    let child = start(
-        "a_second_signal_ends_the_process_at_once_though_workers_are_blocked",
-        2,
-    );
+    let child = start(test, 2);
     signal(&child);
     std::thread::sleep(Duration::from_millis(200));
     signal(&child);
