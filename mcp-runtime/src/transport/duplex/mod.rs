@@ -31,7 +31,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::current;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::ErrorObject;
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
@@ -41,9 +41,6 @@ use outgoing::Outgoing;
 
 /// How long the last bytes may take once all work was dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
-/// Calls that are under way may go on while the client does not read. How many of the largest results are kept then,
-/// beyond [`Limits::outgoing`](crate::Limits::outgoing).
-const UNREAD_RESULTS: usize = 4;
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -86,7 +83,7 @@ struct State<P: Peer> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Nothing is read any more; work may go on until then, or as long as it takes.
+    /// Further requests are refused; work may go on until then, or as long as it takes.
     Draining(Option<Instant>),
     /// All work is done or dropped; bytes may leave until then.
     Flushing(Instant),
@@ -94,6 +91,7 @@ enum Phase {
 }
 
 /// Serves one channel until its input ends, the client stops reading, or `shutdown`; then finishes what is under way.
+/// Until that is done, cancels and answers of the client are read and its requests refused.
 ///
 /// Dropping the future drops all calls of the channel.
 ///
@@ -209,6 +207,11 @@ impl<P: Peer> Channel<P> {
 
     fn spawn_leader(self: &Arc<Self>, me: u64) {
         let channel = Arc::clone(self);
+        // Held until the task is noted: whoever ends the channel finds it, or comes first.
+        let mut state = self.lock();
+        if state.phase == Phase::Closed {
+            return;
+        }
         let task = self.runtime.spawn(async move {
             let leading = AssertUnwindSafe(lead::lead(&channel, me)).catch_unwind();
             if leading.await.is_err() {
@@ -218,7 +221,6 @@ impl<P: Peer> Channel<P> {
                 channel.attention.notify_one();
             }
         });
-        let mut state = self.lock();
         state.leaders.retain(|leader| !leader.is_finished());
         state.leaders.push(task.abort_handle());
     }
@@ -265,7 +267,7 @@ impl<P: Peer> Channel<P> {
         clocks
     }
 
-    /// Takes no more input; what is under way may finish.
+    /// Refuses further requests; what is under way may finish.
     fn drain(&self) {
         let mut state = self.lock();
         if state.phase == Phase::Open {
@@ -278,29 +280,14 @@ impl<P: Peer> Channel<P> {
     fn begin_drain(&self, state: &mut State<P>) {
         state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
         P::end(&mut state.session, state.out.buffer());
+        self.watchdog.end();
         self.attention.notify_one();
-    }
-
-    /// Queues the answer of a call. One that nobody makes room for becomes an error.
-    fn deliver(&self, state: &mut State<P>, batch: Option<u64>, id: &RequestId, answer: &[u8]) {
-        let limits = self.peer.limits();
-        let results = limits.result.saturating_mul(UNREAD_RESULTS);
-        let most = limits.outgoing.saturating_add(results);
-        let unread = state.out.len().saturating_add(state.in_flight.held());
-        if unread.saturating_add(answer.len()) <= most {
-            return state.deliver(batch, answer);
-        }
-        let mut message = Vec::new();
-        let error = "the answer is lost, because too many others wait to be read";
-        self.peer
-            .error(&mut message, Some(id), &ErrorObject::internal(error));
-        state.deliver(batch, &message);
     }
 
     /// Answers everything that is under way with an error.
     fn refuse_all(&self, state: &mut State<P>) -> Vec<Removed> {
         let calls = state.in_flight.cancel_all();
-        let error = ErrorObject::internal("the server is shutting down");
+        let error = shutting_down();
         let mut message = Vec::new();
         for (id, removed) in &calls {
             message.clear();
@@ -391,6 +378,10 @@ impl<P: Peer> Watched for Channel<P> {
         };
         self.spawn_leader(me);
     }
+}
+
+fn shutting_down() -> ErrorObject {
+    ErrorObject::internal("the server is shutting down")
 }
 
 fn abort(removed: &Removed) {

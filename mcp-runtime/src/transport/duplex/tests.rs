@@ -221,6 +221,25 @@ async fn shutting_down_finishes_what_is_under_way() {
     client.ended().await.unwrap();
 }
 
+#[tokio::test]
+async fn while_shutting_down_requests_are_refused_and_cancels_heard() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "pending")).await;
+    client.send(&call(2, "echo")).await;
+    assert_eq!(client.receive().await["id"], 2);
+    client.shut_down();
+    assert_eq!(client.receive().await["end"], true);
+    client.send(&call(3, "echo")).await;
+    let refused = client.receive().await;
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(3), &json!(-32603))
+    );
+    client.send(&cancel(1)).await;
+    let ended = tokio::time::timeout(Duration::from_secs(2), client.ended());
+    ended.await.expect("the cancel is not heard").unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_reads_stops_the_reader_and_is_let_go() {
     let limits = Limits {

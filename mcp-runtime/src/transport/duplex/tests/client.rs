@@ -236,7 +236,7 @@ pub(super) async fn serve(
     writer: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let watchdog = Watchdog::start(tokio::runtime::Handle::current())?;
+    let watchdog = Watchdog::start(tokio::runtime::Handle::current(), None)?;
     let connection = Connection::new(reader, writer).forgiving();
     duplex::serve(fake, connection, Arc::clone(watchdog.waking()), shutdown).await
 }

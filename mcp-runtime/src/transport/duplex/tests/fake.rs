@@ -72,6 +72,10 @@ impl Peer for Fake {
         &self.limits
     }
 
+    fn is_blocking(&self) -> bool {
+        false
+    }
+
     fn open(self: &Arc<Self>, wake: Wake) -> Session {
         *self.wake.lock().unwrap() = Some(wake);
         Session {
