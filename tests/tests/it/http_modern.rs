@@ -195,7 +195,7 @@ async fn a_notification_before_the_answer_makes_it_a_stream() {
         .await;
 }
 
-// Covers: HTTP-09, CANC-01, SEC-13
+// Covers: HTTP-09, CANC-01, SEC-05
 #[tokio::test]
 async fn a_client_that_goes_away_drops_its_call() {
     let server = serve().await;
