@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::types::{LoggingLevel, ResourceContents};
+use mcp_runtime::types::{Field, Form, LoggingLevel, ResourceContents};
 use tokio::time::sleep;
 
 /// A picture of one pixel.
@@ -170,6 +170,191 @@ fn test_trigger_tool_change(ctx: &Context) -> &'static str {
 fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
     ctx.server().notify().prompts_changed();
     "Changed."
+}
+
+/// Who somebody is.
+#[derive(Elicit)]
+struct User {
+    /// The name of the user
+    username: String,
+    /// Where mail reaches the user
+    #[elicit(format = "email")]
+    email: String,
+}
+
+/// Somebody's name.
+#[derive(Elicit)]
+struct Name {
+    /// How to be addressed
+    name: String,
+}
+
+/// Whether to go on.
+#[derive(Elicit)]
+struct Confirmation {
+    ok: bool,
+}
+
+/// Asks the model of the client.
+#[tool]
+async fn test_sampling(ctx: &Context, prompt: String) -> Result<String> {
+    let answer = ctx.sample(Sample::user(prompt).max_tokens(100)).await?;
+    Ok(format!("LLM response: {}", answer.text()))
+}
+
+/// Asks the user who they are.
+#[tool]
+async fn test_elicitation(ctx: &Context, message: String) -> Result<String> {
+    let User { username, email } = ctx.elicit(message).await?;
+    Ok(format!("User response: {username}, {email}"))
+}
+
+/// Asks with a form that is filled in already.
+#[tool]
+async fn test_elicitation_sep1034_defaults(ctx: &Context) -> Result<String> {
+    let form = Form::new()
+        .field("name", Field::text().default("John Doe"))
+        .field("age", Field::integer().default(30))
+        .field("score", Field::number().default(95.5))
+        .field(
+            "status",
+            Field::one_of(["active", "inactive", "pending"]).default("active"),
+        )
+        .field("verified", Field::boolean().default(true));
+    let content = ctx
+        .elicit_form("Please look through the form", form)
+        .await?;
+    Ok(format!(
+        "Elicitation completed: action=accept, content={content:?}"
+    ))
+}
+
+/// Asks with every kind of choice.
+#[tool]
+async fn test_elicitation_sep1330_enums(ctx: &Context) -> Result<String> {
+    let plain = ["option1", "option2", "option3"];
+    let titled = [
+        ("value1", "First"),
+        ("value2", "Second"),
+        ("value3", "Third"),
+    ];
+    let legacy = [
+        ("opt1", "Option One"),
+        ("opt2", "Option Two"),
+        ("opt3", "Option Three"),
+    ];
+    let form = Form::new()
+        .field("untitledSingle", Field::one_of(plain))
+        .field("titledSingle", Field::one_of(titled))
+        .field("legacyEnum", Field::one_of(legacy).enum_names())
+        .field("untitledMulti", Field::many_of(plain))
+        .field("titledMulti", Field::many_of(titled));
+    let content = ctx.elicit_form("Please choose", form).await?;
+    Ok(format!(
+        "Elicitation completed: action=accept, content={content:?}"
+    ))
+}
+
+/// Asks the user.
+#[tool]
+async fn test_streaming_elicitation(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("What is your name?").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// Asks the user for a name.
+#[tool]
+async fn test_input_required_result_elicitation(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("What is your name?").key("user_name").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// Asks the model for a capital.
+#[tool]
+async fn test_input_required_result_sampling(ctx: &Context) -> Result<String> {
+    let question = Sample::user("What is the capital of France?").max_tokens(100);
+    Ok(ctx.sample(question).key("capital_question").await?.text())
+}
+
+/// Asks for the roots of the client.
+#[tool]
+async fn test_input_required_result_list_roots(ctx: &Context) -> Result<String> {
+    let roots = ctx.roots().key("client_roots").await?;
+    Ok(format!("{roots:?}"))
+}
+
+/// Remembers what it asked.
+#[tool]
+async fn test_input_required_result_request_state(ctx: &Context) -> Result<String> {
+    let Confirmation { ok } = ctx.elicit("Go on?").key("confirm").await?;
+    Ok(format!("state-ok: {ok}"))
+}
+
+/// Asks three things at once.
+#[tool]
+async fn test_input_required_result_multiple_inputs(ctx: &Context) -> Result<String> {
+    let name = ctx.elicit::<Name>("What is your name?").key("user_name");
+    let greeting = ctx
+        .sample(Sample::user("Generate a greeting").max_tokens(50))
+        .key("greeting");
+    let (name, greeting, roots) = ctx
+        .ask((name, greeting, ctx.roots().key("client_roots")))
+        .await?;
+    Ok(format!("{} {} {}", name.name, greeting.text(), roots.len()))
+}
+
+/// What somebody likes.
+#[derive(Elicit)]
+struct Favourite {
+    color: String,
+}
+
+/// Asks twice.
+#[tool]
+async fn test_input_required_result_multi_round(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx
+        .elicit("Step 1: What is your name?")
+        .key("step1")
+        .await?;
+    let Favourite { color } = ctx
+        .elicit("Step 2: What is your favorite color?")
+        .key("step2")
+        .await?;
+    Ok(format!("{name} likes {color}."))
+}
+
+/// Notices when what it remembers was changed.
+#[tool]
+async fn test_input_required_result_tampered_state(ctx: &Context) -> Result<String> {
+    let Confirmation { ok } = ctx.elicit("Go on?").key("confirm").await?;
+    Ok(format!("Confirmed: {ok}"))
+}
+
+/// Asks whatever the client can answer.
+#[tool]
+async fn test_input_required_result_capabilities(ctx: &Context) -> Result<String> {
+    if ctx.can_sample() {
+        return Ok(ctx
+            .sample(Sample::user("Say hello.").max_tokens(50))
+            .await?
+            .text());
+    }
+    let Name { name } = ctx.elicit("What is your name?").await?;
+    Ok(name)
+}
+
+/// What the user has in mind.
+#[derive(Elicit)]
+struct UserContext {
+    context: String,
+}
+
+/// Asks the user before it says anything.
+#[prompt]
+async fn test_input_required_result_prompt(ctx: &Context) -> Result<String> {
+    let asked = ctx.elicit("What is it about?").key("user_context");
+    let UserContext { context } = asked.await?;
+    Ok(format!("Please help with: {context}"))
 }
 
 /// Says one thing.

@@ -431,3 +431,52 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
             .await;
     }
 }
+
+// Covers: REQ-02, REQ-03, REQ-04
+#[tokio::test]
+async fn a_question_goes_out_on_the_stream_of_its_call_and_is_answered_by_another_post() {
+    let server = serve().await;
+    for revision in [Revision::C, Revision::D] {
+        let mut shake = initialize(revision);
+        let body = String::from_utf8(shake.body).unwrap();
+        let can = r#""capabilities":{"elicitation":{}}"#;
+        shake.body = body.replace(r#""capabilities":{}"#, can).into_bytes();
+        let response = server.send(&shake).await;
+        let session = response.header("mcp-session-id").unwrap().to_owned();
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        server
+            .send(&Request::legacy(&session, &ready, revision))
+            .await;
+        let foreign = server.session(revision).await;
+
+        let mut stream = server
+            .send(&call(&session, 1, "ask_name", json!({}), revision))
+            .await;
+        let mut events = Vec::new();
+        while events
+            .last()
+            .is_none_or(|event: &String| !event.contains("elicitation/create"))
+        {
+            events.push(stream.event().await.unwrap().data);
+        }
+        let question: Value = serde_json::from_str(events.last().unwrap()).unwrap();
+        assert_eq!(question["method"], "elicitation/create");
+        let answer = |name: &str| {
+            let result = json!({"action": "accept", "content": {"name": name}});
+            json!({"jsonrpc": "2.0", "id": question["id"], "result": result})
+        };
+        // Another session cannot answer in the place of the one that was asked.
+        let request = Request::legacy(&foreign, &answer("Eve"), revision);
+        assert_eq!(server.send(&request).await.status, 202);
+        let request = Request::legacy(&session, &answer("Ada"), revision);
+        assert_eq!(server.send(&request).await.status, 202);
+        assert_eq!(text(&stream.next().await.unwrap()), "Hello, Ada!");
+        assert_eq!(stream.next().await, None);
+
+        // A client that takes no events cannot be asked; the call ends with that.
+        let mute =
+            call(&session, 2, "ask_name", json!({}), revision).with("Accept", "application/json");
+        let (status, message) = server.message(&mute).await;
+        assert_eq!((status, &message["result"]["isError"]), (200, &json!(true)));
+    }
+}

@@ -32,7 +32,7 @@ async fn closed(stream: &mut TcpStream) -> Duration {
     began.elapsed()
 }
 
-// Covers: HTTP-13, SEC-13
+// Covers: HTTP-13, SEC-05
 #[tokio::test]
 async fn a_body_may_be_as_long_as_the_limit_and_not_a_byte_longer() {
     let server = serve(Limits {
@@ -70,7 +70,7 @@ async fn a_body_may_be_as_long_as_the_limit_and_not_a_byte_longer() {
     assert_eq!(response(stream, &request).await.unwrap().status, 413);
 }
 
-// Covers: SEC-13
+// Covers: SEC-05
 #[tokio::test]
 async fn a_head_may_only_be_so_long() {
     let server = serve(Limits {
@@ -102,7 +102,7 @@ async fn a_head_may_only_be_so_long() {
     );
 }
 
-// Covers: SEC-13
+// Covers: SEC-05
 #[tokio::test]
 async fn slow_heads_bodies_and_idle_connections_are_given_up() {
     let limits = Limits {
@@ -143,7 +143,7 @@ async fn slow_heads_bodies_and_idle_connections_are_given_up() {
     assert!(closed(stream.get_mut()).await < Duration::from_millis(550));
 }
 
-// Covers: HTTP-09, SEC-13
+// Covers: HTTP-09, SEC-05
 #[tokio::test]
 async fn a_connection_that_is_half_closed_is_a_client_that_went_away() {
     let server = serve(Limits::default()).await;
@@ -154,7 +154,7 @@ async fn a_connection_that_is_half_closed_is_a_client_that_went_away() {
     server.shared.dropped(1).await;
 }
 
-// Covers: SEC-13
+// Covers: SEC-05
 #[tokio::test]
 async fn a_client_that_stops_reading_is_given_up() {
     let limits = Limits {
@@ -184,7 +184,7 @@ async fn a_client_that_stops_reading_is_given_up() {
     );
 }
 
-// Covers: SEC-13
+// Covers: SEC-05
 #[tokio::test]
 async fn the_oldest_idle_connection_makes_room_for_a_new_one_and_a_busy_one_does_not() {
     let server = serve(Limits {

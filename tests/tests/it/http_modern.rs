@@ -195,7 +195,7 @@ async fn a_notification_before_the_answer_makes_it_a_stream() {
         .await;
 }
 
-// Covers: HTTP-09, CANC-01, SEC-13
+// Covers: HTTP-09, CANC-01, SEC-05
 #[tokio::test]
 async fn a_client_that_goes_away_drops_its_call() {
     let server = serve().await;
@@ -289,4 +289,30 @@ async fn a_header_alone_makes_no_request_modern_and_a_claim_beats_the_method() {
     server
         .refused(&Request::bare(&discover, Revision::E), 400, -32602)
         .await;
+}
+
+// Covers: MRTR-13, REQ-03
+#[tokio::test]
+async fn a_question_ends_the_response_and_is_answered_by_the_next_request() {
+    let server = serve().await;
+    let capabilities = json!({"elicitation": {}});
+    let ask = |more: Value| {
+        let mut params = json!({"name": "ask_name", "_meta": {"progressToken": 1, "io.modelcontextprotocol/clientCapabilities": capabilities}});
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        Request::modern(1, "tools/call", params)
+    };
+    let mut stream = server.send(&ask(json!({}))).await;
+    let messages = stream.all().await;
+    assert_eq!(messages.len(), 2);
+    let result = &messages[1]["result"];
+    assert_eq!(result["resultType"], "input_required");
+    let answer = json!({"action": "accept", "content": {"name": "Ada"}});
+    let request =
+        ask(json!({"inputResponses": {"who": answer}, "requestState": result["requestState"]}));
+    let mut stream = server.send(&request).await;
+    assert_eq!(text(stream.all().await.last().unwrap()), "Hello, Ada!");
+    let unable = Request::tool("ask_name", json!({}));
+    server.refused(&unable, 400, -32021).await;
 }

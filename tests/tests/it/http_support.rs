@@ -39,6 +39,22 @@ async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
     crate::fixture::wait(shared).await
 }
 
+/// Somebody's name.
+#[derive(Elicit)]
+struct Name {
+    name: String,
+}
+
+/// Reports, then asks for a name.
+#[tool(group = "http")]
+async fn ask_name(ctx: &Context) -> Result<String> {
+    if ctx.can_elicit() {
+        ctx.progress(1);
+    }
+    let Name { name } = ctx.elicit("Who are you?").key("who").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
 /// A server on a port of its own. It ends when this is dropped.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
