@@ -2,6 +2,7 @@
 //!
 //! Specification: 2026-07-28, basic, "_meta".
 
+use crate::protocol::is_reserved;
 use crate::types::Meta;
 
 /// Everything that is wrong with the keys.
@@ -23,10 +24,7 @@ fn problem(key: &str) -> Option<String> {
                 "meta key `{key}`: the part before `/` must be labels with dots between, such as `com.example`"
             ));
         }
-        if matches!(
-            prefix.split('.').nth(1),
-            Some("mcp" | "modelcontextprotocol")
-        ) {
+        if is_reserved(key) {
             return Some(format!(
                 "meta key `{key}` is reserved for the protocol; use a prefix of your own, such as `com.example/`"
             ));
@@ -61,6 +59,7 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::problem;
 
+    // Covers: META-07, META-09
     #[test]
     fn own_keys_pass_and_reserved_ones_do_not() {
         for (key, fine) in [
@@ -72,6 +71,7 @@ mod tests {
             ("io.modelcontextprotocol/x", false),
             ("dev.mcp/x", false),
             ("tools.mcp.com/x", false),
+            ("mcp.dev/x", false),
             ("com.mcp-tools/x", true),
             ("com.example.mcp/x", true),
             ("1com/x", false),

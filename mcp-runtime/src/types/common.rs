@@ -150,10 +150,10 @@ impl Annotations {
         self
     }
 
-    /// This important, clamped to 0.0 to 1.0.
+    /// This important, clamped to 0.0 to 1.0; a number that is none says nothing.
     #[must_use]
     pub fn with_priority(mut self, priority: f64) -> Self {
-        self.priority = Some(priority.clamp(0.0, 1.0));
+        self.priority = (!priority.is_nan()).then(|| priority.clamp(0.0, 1.0));
         self
     }
 
@@ -188,4 +188,34 @@ where
     T: Default + Deserialize<'de>,
 {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Covers: RES-12
+    #[test]
+    fn a_priority_is_between_nothing_and_one() {
+        for (given, kept) in [
+            (0.0, Some(0.0)),
+            (0.5, Some(0.5)),
+            (7.0, Some(1.0)),
+            (-1.0, Some(0.0)),
+            (f64::INFINITY, Some(1.0)),
+            (f64::NAN, None),
+        ] {
+            assert_eq!(Annotations::new().with_priority(given).priority, kept);
+        }
+    }
+
+    // Covers: RES-12
+    #[test]
+    fn an_audience_is_written_in_the_words_of_the_protocol() {
+        let both = Annotations::new()
+            .with_audience(Role::User)
+            .with_audience(Role::Assistant);
+        let json = serde_json::to_string(&both).unwrap();
+        assert_eq!(json, r#"{"audience":["user","assistant"]}"#);
+    }
 }

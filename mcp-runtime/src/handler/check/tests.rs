@@ -112,6 +112,7 @@ fn a_long_list_of_faults_is_cut() {
     assert!(text.ends_with("… and 70 more"), "{text}");
 }
 
+// Covers: JSCH-01, JSCH-02
 #[test]
 fn what_cannot_be_honoured_is_refused() {
     for (schema, reason) in [
@@ -163,6 +164,7 @@ fn schemas_that_refer_to_themselves_come_to_an_end() {
     assert_eq!(explained(tree, &value), "");
 }
 
+// Covers: JSCH-03
 #[test]
 fn work_is_bounded() {
     // Each level asks for the next one twice, and both fail: without a bound this would never end.
