@@ -20,7 +20,7 @@ pub use crate::handler::parameter::{
 pub use crate::handler::prompt::IntoPrompt;
 pub use crate::handler::resource::IntoResource;
 pub use crate::handler::rules;
-pub use crate::types::{CacheScope, Choice, Field, Form, Icon, IconTheme, Meta, Role};
+pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use serde_json;
 

@@ -87,3 +87,8 @@ pub use types::Sample;
 pub use schemars;
 pub use serde;
 pub use serde_json;
+
+/// The examples of the page on asking compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/asking.md")]
+mod asking {}

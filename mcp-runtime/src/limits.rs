@@ -43,6 +43,9 @@ pub struct Limits {
     /// Most blocking tools waiting for one of those places. Default 256. Further ones are refused.
     pub blocking_queued: usize,
     /// Most bytes waiting to be written to one stream. Default 1 MiB. Then reading stops until the client reads.
+    ///
+    /// Calls under way go on: their answers, and those of unfinished arrays, may take four times [`result`](Self::result)
+    /// beyond that. Further answers become errors.
     pub outgoing: usize,
     /// Largest result, in bytes. Default 8 MiB. A larger one becomes an error that says its size.
     pub result: usize,

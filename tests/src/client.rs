@@ -52,7 +52,9 @@ impl Answer {
     /// A form filled in like this.
     #[must_use]
     pub fn accept(content: Value) -> Self {
-        Self::Result(json!({"action": "accept", "content": content}))
+        let mut accepted = json!({"action": "accept"});
+        accepted["content"] = content;
+        Self::Result(accepted)
     }
 
     /// No.

@@ -34,8 +34,24 @@ impl Process {
     /// If it cannot be started.
     #[must_use]
     pub fn raw(name: &str, arguments: &[&str], revision: Revision) -> Self {
+        Self::with_environment(name, arguments, &[], revision)
+    }
+
+    /// Starts an example with these variables in its environment.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be started.
+    #[must_use]
+    pub fn with_environment(
+        name: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        revision: Revision,
+    ) -> Self {
         let mut child = Command::new(binary(name))
             .args(arguments)
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,6 +1,6 @@
 //! `#[data]`: the derives an argument or result needs, through the re-exports of the runtime.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 
 use crate::expand::handler::runtime;
@@ -17,11 +17,18 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     };
     let Ok(ty) = syn::parse2::<syn::DeriveInput>(item.clone()) else {
         let error = syn::Error::new(
-            proc_macro2::Span::call_site(),
+            Span::call_site(),
             "`#[data]` belongs on a struct or an enum",
         );
         return with_error(item, &error);
     };
+    if let Some(above) = helper_above(&ty) {
+        let error = syn::Error::new_spanned(
+            above.path(),
+            "`#[data]` goes above this attribute, which has no meaning before it",
+        );
+        return with_error(item, &error);
+    }
     if let Err(error) = check(&options) {
         return with_error(item, &error);
     }
@@ -56,6 +63,25 @@ fn check(options: &DataOptions) -> syn::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// An attribute of serde or schemars that stands above `#[data]`: Rust does not know it there, whatever is derived later.
+fn helper_above(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
+    // Outside of a compiler, as in unit tests, there are no places to compare.
+    if !proc_macro::is_available() {
+        return None;
+    }
+    let here = Span::call_site().unwrap();
+    let above = |attribute: &&syn::Attribute| {
+        let there = attribute.pound_token.span.unwrap();
+        there.file() == here.file() && (there.line(), there.column()) < (here.line(), here.column())
+    };
+    ty.attrs
+        .iter()
+        .filter(|attribute| {
+            attribute.path().is_ident("serde") || attribute.path().is_ident("schemars")
+        })
+        .find(above)
 }
 
 /// Whether unknown fields are refused, so that a misspelt one is not taken for one that was left out.

@@ -149,19 +149,31 @@ impl Field {
             let least = bound(start.as_ref(), &quote!(::core::f64::NEG_INFINITY));
             let most = bound(end.as_ref(), &quote!(::core::f64::INFINITY));
             made.with.push(quote!(.range(#least, #most)));
-            made.check(*key, &quote!(check_range));
+            made.check(*key, &quote!(range_problem), None);
         }
         if let Some(Keyed { key, value }) = &options.length {
             let Length { min, max } = value;
             let (min, max) = (size(*min), size(*max));
             made.with.push(quote!(.length(#min, #max)));
-            made.check(*key, &quote!(check_length));
+            made.check(*key, &quote!(length_problem), None);
         }
         if let Some(Keyed { key, value }) = &options.format {
-            let span = at(value.span());
+            let format = match value.value().as_str() {
+                "email" => Some(quote!(Email)),
+                "uri" => Some(quote!(Uri)),
+                "date" => Some(quote!(Date)),
+                "date-time" => Some(quote!(DateTime)),
+                other => {
+                    let text = format!(
+                        "a form knows no format `{other}`; write `email`, `uri`, `date` or `date-time`"
+                    );
+                    errors.push(syn::Error::new(value.span(), text));
+                    None
+                }
+            };
             made.with
-                .push(quote_spanned!(span=> .format(const { __mcp::form::format(#value) })));
-            made.check(*key, &quote!(check_format));
+                .extend(format.map(|format| quote!(.format(__mcp::Format::#format))));
+            made.check(*key, &quote!(format_problem), None);
         }
         if let Some(Keyed {
             value: Expression(value),
@@ -171,10 +183,8 @@ impl Field {
             match literal(value) {
                 Some(kind) => {
                     made.with.push(quote!(.default(#value)));
-                    let (span, meta) = (at(value.span()), &made.meta);
-                    made.checks.push(quote_spanned!(span=>
-                        const _: () = __mcp::form::check_default(#meta.kind, __mcp::form::Literal::#kind);
-                    ));
+                    let literal = quote!(__mcp::form::Literal::#kind);
+                    made.check(value.span(), &quote!(default_problem), Some(&literal));
                 }
                 None => errors.push(syn::Error::new_spanned(
                     value,
@@ -185,10 +195,17 @@ impl Field {
         Some(made)
     }
 
-    fn check(&mut self, key: Span, rule: &TokenStream) {
-        let (span, meta) = (at(key), &self.meta);
-        self.checks
-            .push(quote_spanned!(span=> const _: () = __mcp::form::#rule(#meta.kind);));
+    /// A rule over the kind of the field, with the caret at `place` if it does not hold.
+    fn check(&mut self, place: Span, rule: &TokenStream, literal: Option<&TokenStream>) {
+        let (meta, literal) = (&self.meta, literal.into_iter());
+        let problem = quote!(__mcp::form::#rule(#meta.kind #(, #literal)*));
+        let span = at(place);
+        self.checks.push(quote_spanned!(span=>
+            const _: () = {
+                const __MCP_PROBLEM: &::core::primitive::str = #problem;
+                ::core::assert!(__MCP_PROBLEM.is_empty(), "{}", __MCP_PROBLEM);
+            };
+        ));
     }
 
     /// The constant that describes it: the only mention of its type's bound.

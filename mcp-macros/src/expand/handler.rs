@@ -112,6 +112,14 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
         ));
     }
     checks.extend(parameters.iter().map(Expanded::checks));
+    for (index, parameter) in handler.parameters.iter().enumerate() {
+        if let Some(marker) = parameter.marker {
+            checks.extend(assert_verdict(
+                marker,
+                &quote!(__mcp::rules::is_argument(&#table[#index])),
+            ));
+        }
+    }
     match &handler.options {
         Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
         Options::Completer(completer) => {

@@ -31,7 +31,11 @@ pub(crate) use main::main;
 pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     let mut function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
-        Err(error) => return with_error(item, &error),
+        Err(error) => {
+            let expected = format!("`#[{}]` belongs on a function", kind.attribute());
+            let error = misplaced(item.clone(), error, &expected);
+            return with_error(item, &error);
+        }
     };
     let markers = function.take_parameter_attributes();
     let others = function.take_markers();
@@ -53,7 +57,14 @@ pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> T
 pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut block: ImplBlock = match syn::parse2(item.clone()) {
         Ok(block) => block,
-        Err(error) => return with_error(item, &error),
+        Err(error) => {
+            let error = misplaced(
+                item.clone(),
+                error,
+                "`#[server]` belongs on an `impl` block",
+            );
+            return with_error(item, &error);
+        }
     };
     let mut errors = Errors::default();
     let options: ServerOptions = errors
@@ -120,6 +131,14 @@ fn two_markers(other: &syn::Attribute) -> syn::Error {
         other.path(),
         "a function is one thing only; write a second function that calls the first",
     )
+}
+
+/// What is said of an item that could not be read: if it is whole, that it is not the right one.
+fn misplaced(item: TokenStream, error: syn::Error, expected: &str) -> syn::Error {
+    match syn::parse2::<syn::Item>(item) {
+        Ok(_) => syn::Error::new(error.span(), expected),
+        Err(_) => error,
+    }
 }
 
 /// An item as it is, and the errors.

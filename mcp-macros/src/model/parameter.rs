@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::spanned::Spanned;
 
 use darling::FromAttributes;
 
@@ -12,6 +13,7 @@ use crate::parse::argument::{
     ArgumentOptions, ItemOptions, Length, NumberValue, Range, parse_complete,
 };
 use crate::parse::doc_comment;
+use crate::parse::reword::reworded;
 use crate::parse::value::{Expression, Keyed};
 
 /// A parameter other than `self`.
@@ -30,6 +32,8 @@ pub(crate) struct Parameter {
     pub(crate) completer: Option<syn::Path>,
     pub(crate) header: Option<syn::LitStr>,
     pub(crate) flatten: bool,
+    /// Where `#[arg(…)]` stands, which is for arguments only.
+    pub(crate) marker: Option<Span>,
 }
 
 /// What must hold for a value.
@@ -138,7 +142,7 @@ impl Parameter {
         markers: &[syn::Attribute],
         errors: &mut Errors,
     ) -> Option<Self> {
-        let options = errors.take(ArgumentOptions::from_attributes(markers).map_err(Into::into));
+        let options = errors.take(ArgumentOptions::from_attributes(markers).map_err(reworded));
         let completer = errors.take(parse_complete(markers)).flatten();
         let ident = errors.take(plain_name(kind, &parameter.pat));
         let ty = errors.take(lent_or_owned(kind, &parameter.ty));
@@ -196,6 +200,10 @@ impl Parameter {
             completer: completer.map(|completer| completer.value),
             header: options.header,
             flatten: options.flatten.is_present(),
+            marker: markers
+                .iter()
+                .find(|marker| marker.path().is_ident("arg"))
+                .map(|marker| marker.path().span()),
         })
     }
 }
@@ -298,7 +306,56 @@ fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
             ),
         ));
     }
+    if let Some((span, owned)) = find_nested_reference(ty.to_token_stream()) {
+        return Err(syn::Error::new(
+            span,
+            format!("only a whole parameter can be lent; write `{owned}` here"),
+        ));
+    }
     Ok((lent, ty.clone()))
+}
+
+/// Where a reference stands inside of a type, and what is written instead.
+fn find_nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(tree) = tokens.next() {
+        match tree {
+            TokenTree::Punct(and) if and.as_char() == '&' => {
+                let mut lifetime = None;
+                if tokens
+                    .next_if(
+                        |tree| matches!(tree, TokenTree::Punct(quote) if quote.as_char() == '\''),
+                    )
+                    .is_some()
+                {
+                    lifetime = tokens.next();
+                }
+                // What lives forever is not lent: shared state may refer to it.
+                if matches!(lifetime, Some(TokenTree::Ident(name)) if name == "static") {
+                    continue;
+                }
+                let referent = match tokens
+                    .find(|tree| !matches!(tree, TokenTree::Ident(word) if word == "mut"))
+                {
+                    Some(TokenTree::Ident(name)) if name == "str" => "String".to_owned(),
+                    Some(TokenTree::Ident(name)) if name == "Path" => "PathBuf".to_owned(),
+                    Some(TokenTree::Ident(name)) => name.to_string(),
+                    Some(TokenTree::Group(items)) => format!("Vec<{}>", items.stream()),
+                    _ => "an owned type".to_owned(),
+                };
+                return Some((and.span(), referent));
+            }
+            // The parameters of a function pointer are no concern of ours.
+            TokenTree::Ident(word) if word == "fn" => return None,
+            TokenTree::Group(group) => {
+                if let Some(found) = find_nested_reference(group.stream()) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where the word `impl` stands in a type.

@@ -5,7 +5,7 @@ use darling::{Error, FromAttributes, FromMeta, Result};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use crate::parse::value::{Expression, Keyed, needs_value};
+use crate::parse::value::{Expression, Keyed, keyed_text, needs_value, text};
 
 /// What stands in the parentheses of `#[arg(…)]`.
 #[derive(Default, FromAttributes)]
@@ -14,6 +14,7 @@ pub(crate) struct ArgumentOptions {
     /// What it means, if not the doc comment.
     pub(crate) description: Option<Expression>,
     /// The name on the wire, if not that of the parameter.
+    #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// What it is when left out: a literal is JSON, anything else is Rust.
     pub(crate) default: Option<Keyed<DefaultOption>>,
@@ -22,14 +23,17 @@ pub(crate) struct ArgumentOptions {
     /// How many characters or items are allowed.
     pub(crate) length: Option<Keyed<Length>>,
     /// A regular expression that matches somewhere in it.
+    #[darling(with = keyed_text)]
     pub(crate) pattern: Option<Keyed<syn::LitStr>>,
     /// The `format` keyword.
+    #[darling(with = keyed_text)]
     pub(crate) format: Option<Keyed<syn::LitStr>>,
     /// What holds for each item of an array.
     pub(crate) items: Option<Keyed<ItemOptions>>,
     /// A sample value.
     pub(crate) example: Option<Expression>,
     /// The header that mirrors it.
+    #[darling(with = text)]
     pub(crate) header: Option<syn::LitStr>,
     /// It takes the whole argument object.
     pub(crate) flatten: Flag,
@@ -43,8 +47,10 @@ pub(crate) struct ItemOptions {
     /// How many characters or items are allowed.
     pub(crate) length: Option<Keyed<Length>>,
     /// A regular expression that matches somewhere in it.
+    #[darling(with = keyed_text)]
     pub(crate) pattern: Option<Keyed<syn::LitStr>>,
     /// The `format` keyword.
+    #[darling(with = keyed_text)]
     pub(crate) format: Option<Keyed<syn::LitStr>>,
     /// What holds for each item of an inner array.
     pub(crate) items: Option<Keyed<Box<ItemOptions>>>,

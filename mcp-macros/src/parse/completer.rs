@@ -2,7 +2,7 @@
 
 use darling::FromMeta;
 
-use crate::parse::value::{Keyed, PathValue};
+use crate::parse::value::{Keyed, PathValue, text};
 
 /// What stands in the parentheses of `#[completer(…)]`.
 #[derive(Default, FromMeta)]
@@ -12,6 +12,7 @@ pub(crate) struct CompleterOptions {
     /// The template it completes a variable of.
     pub(crate) template: Option<Keyed<PathValue>>,
     /// Which argument or variable.
+    #[darling(with = text)]
     pub(crate) argument: Option<syn::LitStr>,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]

@@ -5,10 +5,12 @@ use darling::ast::NestedMeta;
 use proc_macro2::TokenStream;
 use syn::spanned::Spanned;
 
+use crate::parse::reword::reworded;
+
 /// Options that are all `key = value`.
 pub(crate) fn parse_options<T: FromMeta>(tokens: TokenStream) -> syn::Result<T> {
     let options = NestedMeta::parse_meta_list(tokens)?;
-    Ok(T::from_list(&options)?)
+    T::from_list(&options).map_err(reworded)
 }
 
 /// A leading address, then options.
@@ -21,7 +23,8 @@ pub(crate) fn parse_address_and_options<T: FromMeta>(
     let options = NestedMeta::parse_meta_list(tokens)?;
     match options.split_first() {
         Some((NestedMeta::Lit(syn::Lit::Str(address)), options)) => {
-            Ok((address.clone(), T::from_list(options)?))
+            let options = T::from_list(options).map_err(reworded)?;
+            Ok((address.clone(), options))
         }
         Some((other, _)) => Err(syn::Error::new(other.span(), missing)),
         None => Err(syn::Error::new(proc_macro2::Span::call_site(), missing)),

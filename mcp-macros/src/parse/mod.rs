@@ -9,6 +9,7 @@ pub(crate) mod impl_block;
 pub(crate) mod item_options;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod reword;
 pub(crate) mod server;
 pub(crate) mod tool;
 pub(crate) mod value;

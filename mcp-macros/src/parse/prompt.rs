@@ -2,14 +2,16 @@
 
 use darling::FromMeta;
 
-use crate::parse::value::{Expression, Icons, PathValue};
+use crate::parse::value::{Expression, Icons, PathValue, text};
 
 /// What stands in the parentheses of `#[prompt(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct PromptOptions {
     /// The name on the wire, if not that of the function.
+    #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// A name for people.
+    #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
     /// What it is for, if not the doc comment.
     pub(crate) description: Option<Expression>,
@@ -18,6 +20,7 @@ pub(crate) struct PromptOptions {
     /// The `_meta` object, as an expression.
     pub(crate) meta: Option<Expression>,
     /// The group it can be selected by.
+    #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]

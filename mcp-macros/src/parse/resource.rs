@@ -3,18 +3,21 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
-use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time};
+use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, text};
 
 /// What stands after the address in the parentheses of `#[resource(…)]` and `#[resource_template(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ResourceOptions {
     /// The name on the wire, if not that of the function.
+    #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// A name for people.
+    #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
     /// What it holds, if not the doc comment.
     pub(crate) description: Option<Expression>,
     /// The media type of its contents.
+    #[darling(with = text)]
     pub(crate) mime_type: Option<syn::LitStr>,
     /// Pictures for user interfaces.
     pub(crate) icons: Option<Icons>,
@@ -25,10 +28,12 @@ pub(crate) struct ResourceOptions {
     /// How much it matters, from 0.0 to 1.0.
     pub(crate) priority: Option<Expression>,
     /// When it last changed, an ISO 8601 time.
+    #[darling(with = text)]
     pub(crate) last_modified: Option<syn::LitStr>,
     /// The `_meta` object, as an expression.
     pub(crate) meta: Option<Expression>,
     /// The group it can be selected by.
+    #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
     /// How long a client may reuse the contents.
     pub(crate) ttl: Option<Time>,

@@ -3,32 +3,40 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
-use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time};
+use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, flag, text};
 
 /// What stands in the parentheses of `#[tool(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ToolOptions {
     /// The name on the wire, if not that of the function.
+    #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// A name for people.
+    #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
     /// What it does, if not the doc comment.
     pub(crate) description: Option<Expression>,
     /// It changes nothing.
+    #[darling(with = flag)]
     pub(crate) read_only: Option<Keyed<bool>>,
     /// It may delete or overwrite.
+    #[darling(with = flag)]
     pub(crate) destructive: Option<Keyed<bool>>,
     /// Calling it again changes nothing more.
+    #[darling(with = flag)]
     pub(crate) idempotent: Option<Keyed<bool>>,
     /// It reaches things outside the server.
+    #[darling(with = flag)]
     pub(crate) open_world: Option<Keyed<bool>>,
     /// Pictures for user interfaces.
     pub(crate) icons: Option<Icons>,
     /// The `_meta` object, as an expression.
     pub(crate) meta: Option<Expression>,
     /// The group it can be selected by.
+    #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
     /// It blocks its thread.
+    #[darling(with = flag)]
     pub(crate) blocking: Option<Keyed<bool>>,
     /// How long a call may take.
     pub(crate) timeout: Option<Time>,

@@ -20,6 +20,72 @@ impl<T: FromMeta> FromMeta for Keyed<T> {
     }
 }
 
+/// Text in quotes.
+pub(crate) fn text(item: &syn::Meta) -> Result<Option<syn::LitStr>> {
+    let literal = match item {
+        syn::Meta::NameValue(pair) => literal(&pair.value),
+        _ => return Err(needs_text(item).with_span(item.path())),
+    };
+    match literal {
+        Some(syn::Lit::Str(text)) => Ok(Some(text.clone())),
+        _ => Err(match item {
+            syn::Meta::NameValue(pair) => needs_text(item).with_span(&pair.value),
+            _ => needs_text(item).with_span(item),
+        }),
+    }
+}
+
+/// Text in quotes, with the place of its key.
+pub(crate) fn keyed_text(item: &syn::Meta) -> Result<Option<Keyed<syn::LitStr>>> {
+    Ok(text(item)?.map(|value| Keyed {
+        key: item.path().span(),
+        value,
+    }))
+}
+
+/// `read_only`, or `read_only = false`.
+pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
+    let value = match item {
+        syn::Meta::Path(_) => Some(true),
+        syn::Meta::NameValue(pair) => match literal(&pair.value) {
+            Some(syn::Lit::Bool(value)) => Some(value.value),
+            _ => None,
+        },
+        syn::Meta::List(_) => None,
+    };
+    let key = item.path().span();
+    if let Some(value) = value {
+        return Ok(Some(Keyed { key, value }));
+    }
+    let name = name(item);
+    let error = Error::custom(format!("write `{name}`, or `{name} = false`"));
+    Err(match item {
+        syn::Meta::NameValue(pair) => error.with_span(&pair.value),
+        _ => error.with_span(item.path()),
+    })
+}
+
+/// A literal, also in the invisible group that `macro_rules!` makes of it.
+fn literal(expression: &syn::Expr) -> Option<&syn::Lit> {
+    match expression {
+        syn::Expr::Lit(literal) => Some(&literal.lit),
+        syn::Expr::Group(group) => literal(&group.expr),
+        _ => None,
+    }
+}
+
+fn needs_text(item: &syn::Meta) -> Error {
+    let name = name(item);
+    Error::custom(format!("`{name}` takes text in quotes: `{name} = \"…\"`"))
+}
+
+fn name(item: &syn::Meta) -> String {
+    item.path()
+        .get_ident()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
 /// A Rust expression, kept as it is: a string literal is a string, not an expression in quotes.
 #[derive(Clone, Debug)]
 pub(crate) struct Expression(pub(crate) syn::Expr);
@@ -125,10 +191,13 @@ pub(crate) struct Icon {
 #[derive(Clone, Debug, Default, FromMeta)]
 pub(crate) struct IconOptions {
     /// Where it is.
+    #[darling(with = text)]
     src: Option<syn::LitStr>,
     /// Its media type.
+    #[darling(with = text)]
     pub(crate) mime_type: Option<syn::LitStr>,
     /// The sizes it suits, separated by spaces.
+    #[darling(with = text)]
     pub(crate) sizes: Option<syn::LitStr>,
     /// The background it is drawn for.
     pub(crate) theme: Option<Theme>,
@@ -206,11 +275,7 @@ fn is_word(expression: &syn::Expr, word: &str) -> bool {
 
 /// The error for a key without a value.
 pub(crate) fn needs_value(item: &syn::Meta) -> Error {
-    let name = item
-        .path()
-        .get_ident()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let name = name(item);
     Error::custom(format!("`{name}` needs a value: `{name} = …`")).with_span(item.path())
 }
 

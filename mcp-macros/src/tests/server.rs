@@ -46,6 +46,12 @@ fn methods_are_called_on_a_shared_value() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::is_argument(
+                        &__MCP_PARAMETERS[0usize],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "delete",

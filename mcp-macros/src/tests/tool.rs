@@ -52,6 +52,12 @@ fn a_function_is_described_and_handed_in() {
                         ::MAX, "the type of the argument cannot hold this number"
                     );
                 };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::is_argument(
+                        &__MCP_PARAMETERS[1usize],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
@@ -250,6 +256,12 @@ fn a_default_in_rust_stands_in_one_place() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::is_argument(
+                        &__MCP_PARAMETERS[0usize],
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
@@ -296,10 +308,10 @@ fn an_error_leaves_the_function_without_markers() {
         &expect![[r#"
             fn add(a: i64, (b, c): (u8, u8)) {}
             ::core::compile_error! {
-                "Unknown field: `titel`. Did you mean `title`?"
+                "unknown option `titel`; did you mean `title`?"
             }
             ::core::compile_error! {
-                "Unknown field: `rang`. Did you mean `range`?"
+                "unknown option `rang`; did you mean `range`?"
             }
             ::core::compile_error! {
                 "a tool argument needs a plain name, because the name becomes a JSON property"

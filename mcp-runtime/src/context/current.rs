@@ -24,8 +24,24 @@ pub(crate) fn is_forwarding() -> bool {
     FORWARDING.load(Ordering::Relaxed)
 }
 
-/// Runs `work` as part of a call.
+/// Runs `work` as part of a call, or as part of what runs already.
 pub(crate) fn within<T>(call: Option<Arc<dyn Outbound>>, work: impl FnOnce() -> T) -> T {
+    match call {
+        Some(call) => replaced(Some(call), work),
+        None => work(),
+    }
+}
+
+/// Runs `work` as part of no call: its events find no client.
+pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
+    if is_forwarding() {
+        replaced(None, work)
+    } else {
+        work()
+    }
+}
+
+fn replaced<T>(call: Option<Arc<dyn Outbound>>, work: impl FnOnce() -> T) -> T {
     /// Puts back what was there before, also when `work` panics.
     struct Restore(Option<Arc<dyn Outbound>>);
     impl Drop for Restore {
@@ -35,8 +51,9 @@ pub(crate) fn within<T>(call: Option<Arc<dyn Outbound>>, work: impl FnOnce() -> 
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }
-    let Some(call) = call else { return work() };
-    let _restore = Restore(CURRENT.with(|current| current.replace(Some(call))));
+    // While the thread ends, it runs no call.
+    let before = CURRENT.try_with(|current| current.replace(call));
+    let _restore = before.ok().map(Restore);
     work()
 }
 

@@ -45,7 +45,8 @@ impl ServerHandle {
         Notifier(Arc::clone(&self.0))
     }
 
-    /// Stops the server: running calls may finish within [`Limits::drain`](crate::Limits::drain), no new ones start.
+    /// Stops the server: calls that run, and those that came before and wait for their turn, may finish within
+    /// [`Limits::drain`](crate::Limits::drain). Requests that come later are refused; cancels are still heard.
     pub fn shut_down(&self) {
         self.0.shut_down();
     }

@@ -110,7 +110,9 @@ impl Asks {
                 pending, waiting, ..
             } => {
                 let waiting = std::mem::take(&mut *lock(waiting));
-                waiting.into_iter().for_each(|id| pending.withdraw(id));
+                for id in waiting {
+                    pending.withdraw(id);
+                }
             }
         }
     }

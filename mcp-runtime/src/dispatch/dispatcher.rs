@@ -72,6 +72,11 @@ impl Dispatcher {
         })
     }
 
+    /// Whether blocking tools run, also those whose calls were given up.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.blocking.available_permits() < self.settings.limits.blocking.max(1)
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.settings.limits
     }

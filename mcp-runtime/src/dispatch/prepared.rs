@@ -89,7 +89,7 @@ impl Dispatcher {
                 let name = request.string(Member::Name, self.limits().name)?;
                 let entry = snapshot
                     .tool(&name)
-                    .ok_or_else(|| errors::unknown_tool(&name))?;
+                    .ok_or_else(|| errors::unknown_tool(&name, snapshot.tool_like(&name)))?;
                 let arguments = request.arguments()?;
                 if let Some(refusal) = lacking(&request, &entry.requires)? {
                     return refusal.answer(self, &request, out);
@@ -103,7 +103,7 @@ impl Dispatcher {
                 let name = request.string(Member::Name, self.limits().name)?;
                 let entry = snapshot
                     .prompt(&name)
-                    .ok_or_else(|| errors::unknown_prompt(&name))?;
+                    .ok_or_else(|| errors::unknown_prompt(&name, snapshot.prompt_like(&name)))?;
                 Work::Prompt {
                     entry: Arc::clone(entry),
                     arguments: request.arguments()?,
@@ -534,13 +534,13 @@ fn on_a_thread(
     work: Blocking,
 ) -> Result<(Running, Arc<AtomicBool>), ToolError> {
     let waiting = Waiting::enter(&dispatcher.blocked, dispatcher.limits().blocking_queued)?;
-    let placed = Arc::new(AtomicBool::new(false));
-    let got = Arc::clone(&placed);
+    let started = Arc::new(AtomicBool::new(false));
+    let begin = Arc::clone(&started);
     let places = Arc::clone(&dispatcher.blocking);
     let future = Box::pin(async move {
         let place = places.acquire_owned().await.map_err(ToolError::from)?;
         drop(waiting);
-        got.store(true, Ordering::Relaxed);
+        begin.store(true, Ordering::Relaxed);
         let work = move || {
             let output = work();
             drop(place);
@@ -555,7 +555,7 @@ fn on_a_thread(
             },
         }
     });
-    Ok((future, placed))
+    Ok((future, started))
 }
 
 /// One that waits for a place among the threads that may block.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::context::{FieldKind, FormField};
-use crate::types::{Field, Form, Format, Meta};
+use crate::types::{Field, Form, Meta};
 
 /// A default, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,78 +66,44 @@ impl<T> FieldMeta<T> {
     }
 }
 
-/// The format of this name.
-///
-/// # Panics
-///
-/// If there is none: while the author's crate is compiled.
+/// What is wrong with a range on this kind of field; empty if nothing is.
 #[must_use]
-pub const fn format(name: &str) -> Format {
-    match name.as_bytes() {
-        b"email" => Format::Email,
-        b"uri" => Format::Uri,
-        b"date" => Format::Date,
-        b"date-time" => Format::DateTime,
-        _ => panic!("a form knows the formats `email`, `uri`, `date` and `date-time`"),
+pub const fn range_problem(kind: FieldKind) -> &'static str {
+    match kind {
+        FieldKind::Number => "",
+        _ => "`range` applies to numbers; for text and lists use `length`",
     }
 }
 
-/// Whether the kind of field has a range.
-///
-/// # Panics
-///
-/// If not: while the author's crate is compiled.
-pub const fn check_range(kind: FieldKind) {
-    assert!(
-        matches!(kind, FieldKind::Number),
-        "`range` applies to numbers; for text and lists use `length`"
-    );
-}
-
-/// Whether the kind of field has a length.
-///
-/// # Panics
-///
-/// If not: while the author's crate is compiled.
-pub const fn check_length(kind: FieldKind) {
-    assert!(
-        matches!(kind, FieldKind::Text | FieldKind::Many),
-        "`length` applies to text and lists; for numbers use `range`"
-    );
-}
-
-/// Whether the kind of field has a format.
-///
-/// # Panics
-///
-/// If not: while the author's crate is compiled.
-pub const fn check_format(kind: FieldKind) {
-    assert!(matches!(kind, FieldKind::Text), "`format` applies to text");
-}
-
-/// Whether the default can be one of this kind of field.
-///
-/// # Panics
-///
-/// If not: while the author's crate is compiled.
-pub const fn check_default(kind: FieldKind, literal: Literal) {
+/// What is wrong with a length on this kind of field; empty if nothing is.
+#[must_use]
+pub const fn length_problem(kind: FieldKind) -> &'static str {
     match kind {
-        FieldKind::Text => assert!(
-            matches!(literal, Literal::Text),
-            "the default of text is text"
-        ),
-        FieldKind::Number => assert!(
-            matches!(literal, Literal::Number),
-            "the default of a number is a number"
-        ),
-        FieldKind::Boolean => assert!(
-            matches!(literal, Literal::Boolean),
-            "the default is `true` or `false`"
-        ),
-        FieldKind::One => assert!(
-            matches!(literal, Literal::Text),
-            "the default of a choice is its value, as text"
-        ),
-        FieldKind::Many => panic!("a list has no default"),
+        FieldKind::Text | FieldKind::Many => "",
+        _ => "`length` applies to text and lists; for numbers use `range`",
+    }
+}
+
+/// What is wrong with a format on this kind of field; empty if nothing is.
+#[must_use]
+pub const fn format_problem(kind: FieldKind) -> &'static str {
+    match kind {
+        FieldKind::Text => "",
+        _ => "`format` applies to text",
+    }
+}
+
+/// What is wrong with a default of this kind of field; empty if nothing is.
+#[must_use]
+pub const fn default_problem(kind: FieldKind, literal: Literal) -> &'static str {
+    match (kind, literal) {
+        (FieldKind::Text | FieldKind::One, Literal::Text)
+        | (FieldKind::Number, Literal::Number)
+        | (FieldKind::Boolean, Literal::Boolean) => "",
+        (FieldKind::Text, _) => "the default of text is text",
+        (FieldKind::Number, _) => "the default of a number is a number",
+        (FieldKind::Boolean, _) => "the default is `true` or `false`",
+        (FieldKind::One, _) => "the default of a choice is its value, as text",
+        (FieldKind::Many, _) => "a list has no default",
     }
 }

@@ -122,6 +122,8 @@ pub struct ParameterMeta {
     pub check: fn(&States) -> Result<(), String>,
     /// Whether this JSON text decodes.
     pub accepts: fn(&str) -> bool,
+    /// Why this JSON text does not decode.
+    pub refuses: fn(&str) -> Option<serde_json::Error>,
     /// Reads an argument into its slot, an `Option<T>`; says how many bytes it took.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
     /// Puts an injected value into its slot, an `Option<T>`.
@@ -160,6 +162,7 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
         schema: |generator| T::parameter_schema(generator),
         check: |states| T::check_parameter(states),
         accepts: |text| T::read_argument(text).is_ok(),
+        refuses: |text| T::read_argument(text).err(),
         read: |slot, text| {
             let (value, length) = T::read_argument(text)?;
             if let Some(slot) = slot.downcast_mut::<Option<T>>() {

@@ -16,10 +16,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// separators, empty parts, and the parts `.` and `..`. What symbolic links do is seen only on the disk: use
 /// [`join_to`](Self::join_to).
 ///
-/// ```ignore
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// /// Where the files are.
+/// struct Root(std::path::PathBuf);
+///
 /// #[resource_template("files:///{+path}")]
 /// fn file(root: State<Root>, path: SafePath) -> Result<Option<String>> {
-///     Ok(std::fs::read_to_string(path.join_to(&root.0)?).ok())
+///     Ok(std::fs::read_to_string(path.join_to(&root.0.0)?).ok())
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -27,12 +27,24 @@ pub(crate) fn method_not_found(name: &str) -> ErrorObject {
     )
 }
 
-pub(crate) fn unknown_tool(name: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("no tool `{}`", clip(name)))
+/// `like` is a name that may have been meant.
+pub(crate) fn unknown_tool(name: &str, like: Option<&str>) -> ErrorObject {
+    unknown("tool", name, like)
 }
 
-pub(crate) fn unknown_prompt(name: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("no prompt `{}`", clip(name)))
+/// `like` is a name that may have been meant.
+pub(crate) fn unknown_prompt(name: &str, like: Option<&str>) -> ErrorObject {
+    unknown("prompt", name, like)
+}
+
+fn unknown(what: &str, name: &str, like: Option<&str>) -> ErrorObject {
+    let mut message = format!("no {what} `{}`", clip(name));
+    if let Some(like) = like {
+        message.push_str("; did you mean `");
+        message.push_str(like);
+        message.push_str("`?");
+    }
+    ErrorObject::invalid_params(message)
 }
 
 /// `data.uri` is the address that was asked for.

@@ -1,7 +1,6 @@
 //! The methods a client may call, and the revisions that have them.
 
 use crate::protocol::Era;
-use crate::types::ServerCapabilities;
 
 /// A method from client to server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,22 +98,6 @@ pub(crate) enum Capability {
     Subscribe,
     Completions,
     Logging,
-}
-
-impl Capability {
-    /// Whether the server offers it.
-    pub(crate) fn is_in(self, capabilities: &ServerCapabilities) -> bool {
-        match self {
-            Self::Tools => capabilities.tools.is_some(),
-            Self::Prompts => capabilities.prompts.is_some(),
-            Self::Resources => capabilities.resources.is_some(),
-            Self::Subscribe => capabilities
-                .resources
-                .is_some_and(|resources| resources.subscribe),
-            Self::Completions => capabilities.completions.is_some(),
-            Self::Logging => capabilities.logging.is_some(),
-        }
-    }
 }
 
 #[cfg(test)]

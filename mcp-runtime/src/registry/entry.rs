@@ -101,10 +101,10 @@ impl PromptEntry {
 }
 
 fn fault(name: &str, what: &str) -> Fault {
-    Fault {
-        pointer: format!("/{}", name.replace('~', "~0").replace('/', "~1")),
-        message: format!("argument `{name}` {what}"),
-    }
+    Fault::new(
+        format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+        format!("argument `{name}` {what}"),
+    )
 }
 
 /// How long and by whom what was read may be reused, as far as the definition says.

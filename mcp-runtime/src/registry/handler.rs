@@ -98,12 +98,8 @@ impl Handler {
 
 /// The arguments of a closure.
 fn object(arguments: &str) -> Result<Map<String, Value>, Refusal> {
-    serde_json::from_str(arguments).map_err(|_| {
-        Refusal::Arguments(vec![Fault {
-            pointer: String::new(),
-            message: "the arguments are not an object".into(),
-        }])
-    })
+    serde_json::from_str(arguments)
+        .map_err(|_| Refusal::Arguments(vec![Fault::new("", "the arguments are not an object")]))
 }
 
 impl std::fmt::Debug for Handler {

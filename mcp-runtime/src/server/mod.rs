@@ -6,6 +6,7 @@ mod command_line;
 #[cfg(feature = "http")]
 mod http;
 mod run;
+mod stderr;
 mod tracing_layer;
 
 pub use builder::{Cacheable, Server};

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::server::Server;
+use crate::server::stderr::Lines;
 use crate::transport::{self, Stdio, Transport};
 
 impl Server {
@@ -20,7 +21,12 @@ impl Server {
     /// [`serve_http`](Self::serve_http).
     ///
     /// Standard output belongs to the protocol from here on: what handlers print goes to standard error instead. If the
-    /// program has set up no `tracing` subscriber, warnings and errors are written to standard error too.
+    /// program has set up no `tracing` subscriber, warnings and errors are written to standard error too. The client need
+    /// not read that: what does not fit is dropped, and panics are told only as far as they fit.
+    ///
+    /// The process is the server's: a second signal ends it at once. So do handlers that block their threads longer than
+    /// [`Limits::drain`](crate::Limits::drain) once the server is to stop, with success: dropping a runtime would wait for
+    /// them. [`serve`](Self::serve) never ends the process.
     ///
     /// # Errors
     ///
@@ -29,7 +35,9 @@ impl Server {
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
         let wishes = super::command_line::read(self.identity());
-        log_to_stderr();
+        let lines = Lines::start(std::io::stderr())?;
+        lines.log();
+        lines.tell_panics();
         #[cfg(all(feature = "cli", feature = "http"))]
         if let Some(address) = wishes.http {
             let mut server = self;
@@ -39,13 +47,37 @@ impl Server {
             for origin in wishes.origins {
                 server.http = server.http.allow_origin(origin);
             }
-            return server.run_http(&address).await;
+            let outcome = server.run_http(&address).await;
+            lines.flush();
+            return outcome;
         }
         #[cfg(all(feature = "cli", not(feature = "http")))]
         let _ = wishes;
-        let (dispatcher, shared) = self.start()?;
-        let shutdown = shared.shutdown().clone();
-        transport::serve_until_signal(Stdio::open()?, dispatcher, shutdown).await
+        let (served, is_stuck) = self.run_over_stdio().await;
+        if is_stuck {
+            tracing::warn!("handlers still block their threads; the process ends without them");
+        }
+        if let (true, Err(error)) = (is_stuck, &served) {
+            tracing::error!(%error, "the server failed");
+        }
+        lines.flush();
+        if is_stuck {
+            std::process::exit(i32::from(served.is_err()));
+        }
+        served
+    }
+
+    /// Says also whether handlers still block threads.
+    async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
+        let started = self
+            .start()
+            .and_then(|(dispatcher, shared)| Ok((dispatcher, shared, Stdio::open()?)));
+        let (dispatcher, shared, stdio) = match started {
+            Ok(started) => started,
+            Err(error) => return (Err(error), false),
+        };
+        let (shutdown, hung_up) = (shared.shutdown().clone(), stdio.hung_up());
+        transport::serve_process(stdio, dispatcher, shutdown, hung_up).await
     }
 
     /// Runs the server over `transport` until that has no more connections, or
@@ -59,17 +91,4 @@ impl Server {
         let (dispatcher, shared) = self.start()?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
-}
-
-/// Writes our warnings and errors to standard error, unless the program has a subscriber of its own.
-fn log_to_stderr() {
-    use tracing_subscriber::prelude::*;
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(false);
-    let level = tracing_subscriber::filter::LevelFilter::WARN;
-    // Fails if there is a subscriber already, which then wins.
-    let _ = tracing_subscriber::registry()
-        .with(lines.with_filter(level))
-        .try_init();
 }

@@ -24,6 +24,10 @@ impl Peer for Dispatcher {
         Dispatcher::limits(self)
     }
 
+    fn is_blocking(&self) -> bool {
+        Dispatcher::is_blocking(self)
+    }
+
     fn open(self: &Arc<Self>, wake: Wake) -> Session {
         Session::new(self, wake)
     }

@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 #[cfg(feature = "http")]
 pub use http::{HttpBody, HttpOptions, HttpService};
 pub use memory::{Memory, memory};
-pub(crate) use serve::{serve, serve_until_signal};
+pub(crate) use serve::{serve, serve_process};
 #[cfg(feature = "http")]
 pub(crate) use signals::listen as until_signal;
 pub use stdio::Stdio;

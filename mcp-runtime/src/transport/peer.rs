@@ -54,6 +54,8 @@ pub(crate) trait Peer: Send + Sync + 'static {
     type Pace;
 
     fn limits(&self) -> &Limits;
+    /// Whether user code still blocks threads of its own.
+    fn is_blocking(&self) -> bool;
     fn open(self: &Arc<Self>, wake: Wake) -> Self::Session;
 
     /// Reads a line. An error is what to answer, with the id if it could be read.

@@ -10,11 +10,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::transport::peer::Peer;
-use crate::transport::watchdog::Watchdog;
-use crate::transport::{Connection, Transport, duplex, signals};
+use crate::transport::watchdog::{Last, Watchdog};
+use crate::transport::{Transport, duplex, signals};
 
 /// How long to wait when the process is out of descriptors or memory.
 pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
+
+/// How much longer than [`Limits::drain`](crate::Limits::drain) a process may take to end. More than the last bytes may.
+const OVERTIME: Duration = Duration::from_secs(2);
+/// How often, and after what time each, to look whether handlers still block threads.
+const LOOKS: usize = 20;
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Serves clients until the transport has no more, or `shutdown`; then until all of them are served.
 ///
@@ -24,11 +30,20 @@ pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 ///
 /// If no client can be accepted any more, or if the only connection of a transport failed.
 pub(crate) async fn serve<P: Peer, T: Transport>(
-    mut transport: T,
+    transport: T,
     dispatcher: Arc<P>,
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
-    let watchdog = Watchdog::start(Handle::current())?;
+    let watchdog = Watchdog::start(Handle::current(), None)?;
+    serve_watched(transport, dispatcher, shutdown, &watchdog).await
+}
+
+async fn serve_watched<P: Peer, T: Transport>(
+    mut transport: T,
+    dispatcher: Arc<P>,
+    shutdown: CancellationToken,
+    watchdog: &Watchdog,
+) -> Result<(), Error> {
     let most = transport.most_connections().max(1);
     let mut connections = JoinSet::new();
     let mut accepted = 0_u64;
@@ -72,18 +87,37 @@ pub(crate) async fn serve<P: Peer, T: Transport>(
     }
 }
 
-/// Like [`serve`], and a signal to stop is a shutdown. A second one ends the process at once.
-pub(crate) async fn serve_until_signal<P: Peer, T: Transport>(
+/// Like [`serve`], for a server that owns its process: a signal to stop is a shutdown, and a second one ends the process
+/// at once. So does a drain that takes too long because handlers block all workers of the runtime.
+///
+/// Says also whether handlers still block threads, which a runtime waits for when it is dropped.
+pub(crate) async fn serve_process<P: Peer, T: Transport>(
     transport: T,
     dispatcher: Arc<P>,
     shutdown: CancellationToken,
-) -> Result<(), Error> {
-    tokio::select! {
-        // First, so that a signal that follows the first answer finds somebody who listens.
-        biased;
-        error = signals::listen(shutdown.clone()) => Err(error.into()),
-        served = serve(transport, dispatcher, shutdown) => served,
+    hung_up: Box<dyn Fn() -> bool + Send + Sync>,
+) -> (Result<(), Error>, bool) {
+    let within = dispatcher.limits().drain.checked_add(OVERTIME);
+    let last = Last { within, hung_up };
+    let watchdog = match Watchdog::start(Handle::current(), Some(last)) {
+        Ok(watchdog) => watchdog,
+        Err(error) => return (Err(error.into()), false),
+    };
+    let signals = match signals::Listening::start(&shutdown, watchdog.waking()) {
+        Ok(signals) => signals,
+        Err(error) => return (Err(error.into()), false),
+    };
+    let served = serve_watched(transport, Arc::clone(&dispatcher), shutdown, &watchdog).await;
+    let mut is_stuck = true;
+    for _ in 0..LOOKS {
+        is_stuck = watchdog.is_inside() || dispatcher.is_blocking();
+        if !is_stuck {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
     }
+    drop(signals);
+    (served, is_stuck)
 }
 
 /// How a connection ended.
@@ -120,6 +154,7 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::transport::Connection;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};

@@ -1,17 +1,78 @@
 //! Signals that ask the process to stop.
 
 use std::io;
+use std::sync::Arc;
+use std::thread;
 
-use tokio_util::sync::CancellationToken;
+use tokio::runtime::Builder;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::transport::watchdog::Waking;
+
+/// Cancels `shutdown` at the first signal to stop, and ends the process at the second.
+///
+/// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a runtime of its own listens, because handlers may block
+/// all workers of the other one. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Listening(#[allow(dead_code, reason = "it is there to be dropped")] DropGuard);
+
+impl Listening {
+    /// Tells `waking`, too, when there is a shutdown.
+    ///
+    /// # Errors
+    ///
+    /// If there can be no listener, or no further thread.
+    pub(super) fn start(shutdown: &CancellationToken, waking: &Arc<Waking>) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let signals = {
+            let _inside = runtime.enter();
+            Signals::new()
+        };
+        let signals = match signals {
+            Ok(signals) => signals,
+            Err(error) => {
+                // To wait for it is not allowed in a task.
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
+        let over = CancellationToken::new();
+        let (until, shutdown, waking) = (over.clone(), shutdown.clone(), Arc::clone(waking));
+        thread::Builder::new()
+            .name("mcp-signals".into())
+            .spawn(move || {
+                let telling = async {
+                    shutdown.cancelled().await;
+                    waking.end();
+                    std::future::pending::<()>().await;
+                };
+                runtime.block_on(async {
+                    tokio::select! {
+                        () = until.cancelled() => {}
+                        () = telling => {}
+                        error = heed(signals, &shutdown) => {
+                            tracing::error!(%error, "signals cannot be listened to any more");
+                        }
+                    }
+                });
+            })?;
+        Ok(Self(over.drop_guard()))
+    }
+}
 
 /// Cancels `shutdown` at the first signal to stop, and ends the process at the second. Returns only if it cannot listen.
 ///
-/// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C.
+/// It is not polled while handlers block all workers of its runtime; [`Listening`] is.
+#[cfg(feature = "http")]
 pub(crate) async fn listen(shutdown: CancellationToken) -> io::Error {
-    let mut signals = match Signals::new() {
-        Ok(signals) => signals,
-        Err(error) => return error,
-    };
+    match Signals::new() {
+        Ok(signals) => heed(signals, &shutdown).await,
+        Err(error) => error,
+    }
+}
+
+/// Returns only if it cannot listen any more.
+async fn heed(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
     match signals.next().await {
         Ok(_) => shutdown.cancel(),
         Err(error) => return error,

@@ -6,13 +6,16 @@
 //! blocked, and then all others sleep on a condition variable and no socket, pipe or timer of the process makes
 //! progress until one of them wakes. Spawning an empty task wakes one.
 //!
+//! While all workers are blocked, no timer of the runtime comes to its end either. For a server that owns its process
+//! there is a last resort ([`Last`]): the process ends.
+//!
 //! Limits: a current-thread runtime has no second thread to lead, and a runtime of N workers survives N - 1 blocked ones.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
@@ -86,6 +89,14 @@ pub(super) trait Watched: Send + Sync {
     fn take_over(self: Arc<Self>, seen: u64);
 }
 
+/// What ends the process when the runtime cannot.
+pub(super) struct Last {
+    /// How long the process may last once it is to end. `None` is for ever.
+    pub(super) within: Option<Duration>,
+    /// Whether the client is gone, for when nobody is free to read that.
+    pub(super) hung_up: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
 /// The thread that looks after all channels of one server. Ends when dropped.
 #[derive(Debug)]
 pub(super) struct Watchdog {
@@ -99,6 +110,9 @@ pub(super) struct Waking {
     stop: AtomicBool,
     thread: Mutex<Option<Thread>>,
     channels: Mutex<Vec<Channel>>,
+    last: Option<Last>,
+    /// Since when the process is to end.
+    ending: Mutex<Option<Instant>>,
 }
 
 struct Channel {
@@ -113,17 +127,19 @@ impl std::fmt::Debug for Waking {
 }
 
 impl Watchdog {
-    /// Looks after channels whose tasks run on this runtime.
+    /// Looks after channels whose tasks run on this runtime; with `last`, ends the process if it must.
     ///
     /// # Errors
     ///
     /// If there can be no further thread.
-    pub(super) fn start(runtime: Handle) -> io::Result<Self> {
+    pub(super) fn start(runtime: Handle, last: Option<Last>) -> io::Result<Self> {
         let waking = Arc::new(Waking {
             asleep: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             thread: Mutex::new(None),
             channels: Mutex::new(Vec::new()),
+            last,
+            ending: Mutex::new(None),
         });
         let shared = Arc::clone(&waking);
         let thread = thread::Builder::new()
@@ -138,6 +154,14 @@ impl Watchdog {
 
     pub(super) fn waking(&self) -> &Arc<Waking> {
         &self.waking
+    }
+
+    /// Whether user code is going on in any channel, also in one that was served.
+    pub(super) fn is_inside(&self) -> bool {
+        lock(&self.waking.channels)
+            .iter()
+            .filter_map(|channel| channel.watched.upgrade())
+            .any(|watched| watched.beat().is_inside())
     }
 }
 
@@ -160,6 +184,28 @@ impl Waking {
         channels.push(Channel { watched, last: 0 });
     }
 
+    /// The process is to end: from now on there is a deadline.
+    pub(super) fn end(&self) {
+        if self.last.is_some() {
+            lock(&self.ending).get_or_insert_with(Instant::now);
+            self.wake();
+        }
+    }
+
+    fn is_ending(&self) -> bool {
+        lock(&self.ending).is_some()
+    }
+
+    /// Whether the process should have ended; the runtime has run nothing since `ran`.
+    fn is_overdue(&self, ran: Instant) -> bool {
+        let Some(last) = &self.last else { return false };
+        let Some(within) = last.within else {
+            return false;
+        };
+        let is_over = lock(&self.ending).is_some_and(|since| since.elapsed() >= within);
+        is_over || (ran.elapsed() >= within && (last.hung_up)())
+    }
+
     fn wake(&self) {
         if self.asleep.load(SeqCst)
             && self.asleep.swap(false, SeqCst)
@@ -172,11 +218,22 @@ impl Waking {
     fn look(&self, runtime: &Handle) {
         let mut silent = 0;
         let mut last = self.count();
+        let mut ran = Instant::now();
+        let has_run = Arc::new(AtomicBool::new(true));
         while !self.stop.load(SeqCst) {
             thread::park_timeout(TICK);
             let inside = self.tick();
-            if inside {
-                drop(runtime.spawn(async {}));
+            // One that has not run is enough: then all workers are busy.
+            if has_run.load(SeqCst) {
+                ran = Instant::now();
+                if inside {
+                    has_run.store(false, SeqCst);
+                    let has_run = Arc::clone(&has_run);
+                    drop(runtime.spawn(async move { has_run.store(true, SeqCst) }));
+                }
+            }
+            if self.is_overdue(ran) {
+                std::process::exit(0);
             }
             let count = self.count();
             silent = if inside || count != last {
@@ -185,10 +242,10 @@ impl Waking {
                 silent + 1
             };
             last = count;
-            if silent >= SILENT {
+            if silent >= SILENT && !self.is_ending() {
                 self.asleep.store(true, SeqCst);
                 // A call that came before it could see us asleep.
-                if self.count() == last {
+                if self.count() == last && !self.is_ending() {
                     while self.asleep.load(SeqCst) && !self.stop.load(SeqCst) {
                         thread::park();
                     }

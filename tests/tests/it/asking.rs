@@ -15,10 +15,10 @@ use tokio::sync::Notify;
 
 /// What the handlers count, and what tests wait for.
 #[derive(Clone, Default)]
-struct Counts(Arc<Counters>);
+pub(crate) struct Counts(Arc<Counters>);
 
 #[derive(Default)]
-struct Counters {
+pub(crate) struct Counters {
     runs: AtomicUsize,
     effects: AtomicUsize,
     dropped: Notify,
@@ -343,11 +343,11 @@ async fn asking_resource(ctx: Context) -> Result<String> {
     Ok(name)
 }
 
-fn server() -> Server {
+pub(crate) fn server() -> Server {
     Server::new("asking", "1").group("asking")
 }
 
-fn able() -> Value {
+pub(crate) fn able() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}})
 }
 

@@ -1,7 +1,7 @@
 //! Every example, driven.
 
 use serde_json::json;
-use tests::{Client, Process, Revision};
+use tests::{Answer, Client, Process, Question, Revision};
 
 #[tokio::test]
 async fn hello_is_short_and_greets() {
@@ -64,6 +64,72 @@ async fn notes_is_short_and_has_everything() {
                 json!({"name": "summary", "arguments": arguments}),
             )
             .await;
+    }
+}
+
+/// A person who approves, and a model that says one thing.
+fn approve(question: &Question) -> Answer {
+    if question.method == "sampling/createMessage" {
+        return Answer::said("It is done.");
+    }
+    Answer::accept(json!({"approve": true, "target": "production", "instances": 3}))
+}
+
+#[tokio::test]
+async fn deploy_asks_before_it_acts() {
+    for revision in [Revision::C, Revision::D, Revision::E] {
+        for (capabilities, expected) in [
+            (
+                json!({"elicitation": {}}),
+                "v1 is on Production, 3 instances (no note)",
+            ),
+            (json!({"elicitation": {}, "sampling": {}}), "It is done."),
+        ] {
+            let mut process = Process::raw("deploy", &[], revision);
+            process.client.capabilities = capabilities;
+            let mut client = process.client.connect().await;
+            client.answer(approve);
+            let params = json!({"name": "deploy", "arguments": {"service": "shop"}});
+            let result = client.ask("tools/call", params.clone()).await.unwrap();
+            assert_eq!(result["content"][0]["text"], expected);
+            assert_eq!(
+                client.asked[0].params["message"],
+                "Deploy shop? build shop v1, test shop v1, start shop v1"
+            );
+            client.answer(|_| Answer::accept(json!({"approve": false})));
+            let result = client.ask("tools/call", params).await.unwrap();
+            assert_eq!(result["isError"], true);
+        }
+    }
+}
+
+#[tokio::test]
+async fn rounds_of_deploy_may_land_on_different_processes_that_share_a_key() {
+    let start = |key: &'static str| {
+        let variables = [("DEPLOY_STATE_KEYS", key)];
+        let mut process = Process::with_environment("deploy", &[], &variables, Revision::E);
+        process.client.capabilities = json!({"elicitation": {}, "sampling": {}});
+        process.client.answer(approve);
+        process
+    };
+    let shared = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let mut processes = [start(shared), start(shared)];
+    let mut stranger = start("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=");
+    let params = json!({"name": "deploy", "arguments": {"service": "shop"}});
+    let mut next = params.clone();
+    for round in 0..3 {
+        let client = &mut processes[round % 2].client;
+        let result = client.ok("tools/call", next.clone()).await;
+        if round == 2 {
+            assert_eq!(result["content"][0]["text"], "It is done.");
+            break;
+        }
+        next = client.retry(&params, &result);
+        let failure = stranger
+            .client
+            .fails("tools/call", next.clone(), -32602)
+            .await;
+        assert!(failure.message.contains("state_keys"), "{failure:?}");
     }
 }
 

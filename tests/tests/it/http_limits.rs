@@ -240,8 +240,8 @@ async fn sessions_are_bounded_and_the_longest_idle_one_ends_first() {
 #[tokio::test]
 async fn idle_sessions_end_and_busy_ones_do_not() {
     let limits = Limits {
-        session_start: Duration::from_millis(100),
-        session_idle: Duration::from_millis(300),
+        session_start: Duration::from_millis(600),
+        session_idle: Duration::from_millis(1_500),
         ..Limits::default()
     };
     let server = serve(limits).await;
@@ -256,10 +256,10 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
     server.shared.started(1).await;
     let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &streaming);
     let open = server.send(&get).await;
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    tokio::time::sleep(Duration::from_millis(800)).await;
     assert_eq!(server.message(&ping(&unused)).await.0, 404);
     assert_eq!(server.message(&ping(&idle)).await.0, 200);
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    tokio::time::sleep(Duration::from_millis(1_800)).await;
     assert_eq!(server.message(&ping(&idle)).await.0, 404);
     assert_eq!(server.message(&ping(&busy)).await.0, 200);
     assert_eq!(server.message(&ping(&streaming)).await.0, 200);

@@ -19,6 +19,7 @@ mod coverage;
 mod down_conversion;
 mod examples;
 mod fixture;
+mod http_asking;
 mod http_guards;
 mod http_legacy;
 mod http_limits;

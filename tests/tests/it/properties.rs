@@ -1,6 +1,7 @@
 //! Whatever bytes, JSON or messages arrive, in both eras: no panic, no hang, and the next message is still served.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tests::Revision;
@@ -221,4 +222,55 @@ fn any_damaged_message() {
         },
     );
     survives(damaged);
+}
+
+/// The memory of a process, in KiB.
+#[cfg(target_os = "linux")]
+fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.unwrap().parse().unwrap()
+}
+
+// Covers: SEC-05
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_what_was_sent() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let lines = prop_oneof![
+        any_json().prop_map(|value| value.to_string().into_bytes()),
+        message().prop_map(|message| message.to_string().into_bytes()),
+        prop::collection::vec(any::<u8>(), 0..200),
+    ];
+    let mut runner = TestRunner::deterministic();
+    for revision in Revision::ERAS {
+        runtime.block_on(async {
+            let mut process = crate::stdio::everything(revision).await;
+            let id = process.child.id().unwrap();
+            let mut sizes = Vec::new();
+            for round in 0..5 {
+                for _ in 0..3_000 {
+                    let mut line = lines.new_tree(&mut runner).unwrap().current();
+                    line.retain(|byte| *byte != b'\n');
+                    line.push(b'\n');
+                    process.client.bytes(&line).await;
+                }
+                let last = format!("round-{round}");
+                let method = if revision.is_modern() {
+                    "server/discover"
+                } else {
+                    "ping"
+                };
+                let params = process.client.dress(json!({}));
+                let request =
+                    json!({"jsonrpc": "2.0", "id": last, "method": method, "params": params});
+                process.client.line(&request.to_string()).await;
+                while !process.client.read_line().await.unwrap().contains(&last) {}
+                sizes.push(resident(id));
+            }
+            // The first round warms up; four more add less than 2 MiB together.
+            assert!(sizes[4] < sizes[0] + 2_048, "{revision:?}: {sizes:?} KiB");
+        });
+    }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tests::{Process, Revision};
 
-async fn everything(revision: Revision) -> Process {
+pub(crate) async fn everything(revision: Revision) -> Process {
     Process::start("everything", &[], revision).await
 }
 

@@ -26,6 +26,37 @@ async fn a_misspelt_field_inside_of_an_argument_is_named() {
     }
 }
 
+#[tokio::test]
+async fn numbers_in_quotes_are_understood_inside_of_arguments() {
+    let mut client = client(Revision::E).await;
+    let result = client
+        .ok(
+            "tools/call",
+            json!({"name": "due", "arguments": {"due": {"day": "1", "hour": "2"}}}),
+        )
+        .await;
+    assert_eq!(result["content"][0]["text"], "1 Some(2)");
+}
+
+#[tokio::test]
+async fn an_unknown_name_comes_with_a_suggestion() {
+    for revision in Revision::ALL {
+        let mut client = client(revision).await;
+        for (method, name, message) in [
+            ("tools/call", "ecoh", "no tool `ecoh`; did you mean `echo`?"),
+            ("tools/call", "zzzzzz", "no tool `zzzzzz`"),
+            (
+                "prompts/get",
+                "gret",
+                "no prompt `gret`; did you mean `greet`?",
+            ),
+        ] {
+            let error = client.fails(method, json!({"name": name}), -32602).await;
+            assert_eq!(error.message, message);
+        }
+    }
+}
+
 // Covers: TOOL-09, BASE-02, BASE-03, BASE-08
 #[tokio::test]
 async fn a_call_is_answered_under_its_id() {

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::Validator;
-use super::explain::{Cause, Found, Place, explain_choice, other, push, quote, unknown};
+use super::explain::{Cause, Found, Place, explain_choice, other, property, push, quote, unknown};
 use super::number::{equal, is_of_type};
 use super::values::numbers;
+use super::{About, Validator};
 
 /// Which properties and items some schema has looked at, for the `unevaluated…` keywords.
 #[derive(Default)]
@@ -267,7 +267,8 @@ impl<'s> Check<'s> {
             for (name, member) in members {
                 if !seen.all_properties && !seen.properties.contains(name.as_str()) {
                     if schema == &Value::Bool(false) {
-                        other(found, place, unknown("property", name, &[]));
+                        let message = unknown(place.noun(), name, &[]);
+                        property(found, place, message, About::Unknown);
                     } else {
                         self.schema(schema, member, &Place::Key(place, name), found);
                     }

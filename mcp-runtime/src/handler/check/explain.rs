@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{FAULTS, Fault};
+use super::{About, FAULTS, Fault};
 use crate::handler::suggest::closest;
 
 /// Longest piece of a value that is quoted back, in characters.
@@ -18,6 +18,8 @@ pub(super) const LISTED: usize = 12;
 /// Where a value stands, as a list that lives on the stack and is written out only for a fault.
 pub(super) enum Place<'a> {
     Root,
+    /// The root as well, whose properties are called arguments.
+    Arguments,
     Key(&'a Place<'a>, &'a str),
     Index(&'a Place<'a>, usize),
 }
@@ -29,9 +31,17 @@ impl Place<'_> {
         text
     }
 
+    /// What a property of the value here is called.
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Self::Arguments => "argument",
+            _ => "property",
+        }
+    }
+
     fn write(&self, out: &mut String) {
         match self {
-            Self::Root => {}
+            Self::Root | Self::Arguments => {}
             Self::Key(parent, key) => {
                 parent.write(out);
                 push_token(out, key);
@@ -60,13 +70,17 @@ pub(super) enum Cause {
         text: Option<String>,
     },
     /// Anything else, in words.
-    Other(String),
+    Other(String, About),
 }
 
 impl Found {
     pub(super) fn into_fault(self) -> Fault {
+        let mut about = About::Value;
         let message = match self.cause {
-            Cause::Other(message) => message,
+            Cause::Other(message, what) => {
+                about = what;
+                message
+            }
             Cause::Type(expected) => {
                 format!("expected {}, received {}", either(&expected), self.received)
             }
@@ -77,6 +91,7 @@ impl Found {
         Fault {
             pointer: self.pointer,
             message,
+            about,
         }
     }
 }
@@ -155,7 +170,7 @@ pub(super) fn explain_choice(
     for mut item in best.into_iter().flatten() {
         if forms > 1
             && item.pointer == pointer
-            && let Cause::Other(message) = &mut item.cause
+            && let Cause::Other(message, _) = &mut item.cause
         {
             let _ = write!(message, " (in the closest of {forms} allowed forms)");
         }
@@ -176,7 +191,17 @@ pub(super) fn push(found: &mut Vec<Found>, place: &Place<'_>, cause: Cause, valu
 }
 
 pub(super) fn other(found: &mut Vec<Found>, place: &Place<'_>, message: String) {
-    push(found, place, Cause::Other(message), &Value::Null);
+    push(
+        found,
+        place,
+        Cause::Other(message, About::Value),
+        &Value::Null,
+    );
+}
+
+/// A property that is missing or unknown.
+pub(super) fn property(found: &mut Vec<Found>, place: &Place<'_>, message: String, about: About) {
+    push(found, place, Cause::Other(message, about), &Value::Null);
 }
 
 pub(super) fn bounded(

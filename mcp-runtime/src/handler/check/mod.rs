@@ -51,6 +51,20 @@ pub struct Fault {
     pub pointer: String,
     /// What was received, what is allowed, and a suggestion.
     pub message: String,
+    /// What it is about, for those who have to tell faults apart.
+    pub(crate) about: About,
+}
+
+/// What a fault is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum About {
+    /// A property of this name is missing.
+    Missing(String),
+    /// A property is there that nothing knows.
+    Unknown,
+    /// The value itself.
+    #[default]
+    Value,
 }
 
 impl Fault {
@@ -58,6 +72,7 @@ impl Fault {
         Self {
             pointer: pointer.into(),
             message: message.into(),
+            about: About::Value,
         }
     }
 }
@@ -120,6 +135,16 @@ impl Validator {
     /// Everything that is wrong with a value; nothing if it fits.
     pub(crate) fn check(&self, value: &Value) -> Vec<Fault> {
         self.run(&self.schema, value, &Place::Root)
+    }
+
+    /// Everything that is wrong with the arguments of a call.
+    pub(crate) fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
+        self.run(&self.schema, arguments, &Place::Arguments)
+    }
+
+    /// Everything that is wrong with a value of one argument, of which this is the schema.
+    pub(crate) fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
+        self.run(&self.schema, value, &Place::Key(&Place::Arguments, name))
     }
 
     /// Everything that is wrong with a value of one property of the root.

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-use super::FAULTS;
 use super::evaluate::{Check, Seen};
-use super::explain::{Found, Place, bounded, missing, other, quote, quote_name, unknown};
+use super::explain::{Found, Place, bounded, missing, other, property, quote, quote_name, unknown};
 use super::number::{canonical, compare, count, is_multiple};
+use super::{About, FAULTS};
 use crate::handler::suggest::closest;
 
 impl<'s> Check<'s> {
@@ -156,29 +156,7 @@ impl<'s> Check<'s> {
         let properties = keywords.get("properties").and_then(Value::as_object);
         let patterns = keywords.get("patternProperties").and_then(Value::as_object);
         let additional = keywords.get("additionalProperties");
-        for name in keywords
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-        {
-            if !members.contains_key(name) {
-                let mut message =
-                    missing("property", name, properties.and_then(|all| all.get(name)));
-                // Where unknown names are refused, they are named and come with a suggestion of their own.
-                let strangers = members
-                    .keys()
-                    .map(String::as_str)
-                    .filter(|member| properties.is_none_or(|all| !all.contains_key(*member)));
-                if additional != Some(&Value::Bool(false))
-                    && let Some(stranger) = closest(name, strangers)
-                {
-                    let _ = write!(message, "; is `{}` meant?", quote_name(stranger));
-                }
-                other(found, place, message);
-            }
-        }
+        required(keywords, members, place, found);
         for (name, member) in members {
             if found.len() >= FAULTS || self.exhausted {
                 break;
@@ -221,7 +199,8 @@ impl<'s> Check<'s> {
                         .map(String::as_str);
                     let names: Vec<&str> =
                         names.filter(|name| !members.contains_key(*name)).collect();
-                    other(found, place, unknown("property", name, &names));
+                    let message = unknown(place.noun(), name, &names);
+                    property(found, place, message, About::Unknown);
                 }
                 Some(schema) if !known => {
                     known = true;
@@ -292,5 +271,38 @@ pub(super) fn numbers(
             place,
             format!("{number} is not a multiple of {divisor}"),
         );
+    }
+}
+
+/// Names what has to be there and is not.
+fn required(
+    keywords: &Map<String, Value>,
+    members: &Map<String, Value>,
+    place: &Place<'_>,
+    found: &mut Vec<Found>,
+) {
+    let properties = keywords.get("properties").and_then(Value::as_object);
+    let additional = keywords.get("additionalProperties");
+    for name in keywords
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        if !members.contains_key(name) {
+            let mut message = missing(place.noun(), name, properties.and_then(|all| all.get(name)));
+            // Where unknown names are refused, they are named and come with a suggestion of their own.
+            let strangers = members
+                .keys()
+                .map(String::as_str)
+                .filter(|member| properties.is_none_or(|all| !all.contains_key(*member)));
+            if additional != Some(&Value::Bool(false))
+                && let Some(stranger) = closest(name, strangers)
+            {
+                let _ = write!(message, "; is `{}` meant?", quote_name(stranger));
+            }
+            property(found, place, message, About::Missing(name.to_owned()));
+        }
     }
 }

@@ -5,6 +5,10 @@
 use serde_json::Value;
 
 use crate::handler::check::whole;
+use crate::handler::schema::allows;
+
+/// Deepest nesting that is looked into.
+const DEPTH: u32 = 32;
 
 /// What a value may have been meant to be, the likeliest last.
 pub(super) fn forgive(value: &Value) -> Vec<Value> {
@@ -26,6 +30,49 @@ pub(super) fn forgive(value: &Value) -> Vec<Value> {
 pub(super) fn unquoted(value: &Value) -> Option<Value> {
     let inner: Value = serde_json::from_str(value.as_str()?.trim_ascii()).ok()?;
     (!inner.is_string() && !inner.is_null()).then_some(inner)
+}
+
+/// The value with what stands in quotes inside of it unquoted, where its schema allows no text; `None` if nothing does.
+pub(super) fn unquoted_inside(value: &Value, schema: &Value) -> Option<Value> {
+    let mut meant = value.clone();
+    unquote(&mut meant, schema, DEPTH).then_some(meant)
+}
+
+fn unquote(value: &mut Value, schema: &Value, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    match value {
+        Value::String(_) if !allows(schema, "string") => match unquoted(value) {
+            Some(inner) => {
+                *value = without_fractions(&inner).unwrap_or(inner);
+                unquote(value, schema, depth);
+                true
+            }
+            None => false,
+        },
+        Value::Array(items) => {
+            let Some(schema) = schema.get("items") else {
+                return false;
+            };
+            // Every item is looked at, whatever was found before.
+            items.iter_mut().fold(false, |changed, item| {
+                unquote(item, schema, depth) | changed
+            })
+        }
+        Value::Object(members) => {
+            let properties = schema.get("properties");
+            let others = schema.get("additionalProperties");
+            members.iter_mut().fold(false, |changed, (name, member)| {
+                properties
+                    .and_then(|all| all.get(name))
+                    .or(others)
+                    .is_some_and(|schema| unquote(member, schema, depth))
+                    | changed
+            })
+        }
+        _ => false,
+    }
 }
 
 /// The value with `1.0` written as `1` throughout; `None` if there is nothing to write so.

@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::forgive::{forgive, unquoted, without_fractions};
+use super::forgive::{forgive, unquoted, unquoted_inside, without_fractions};
 use super::scan::{pointer_at, scan, take};
 use super::{Decoder, FAULTS, Wire, plain, pointer_to};
-use crate::handler::check::{Fault, Validator, missing, quote, unknown};
+use crate::handler::check::{About, Fault, Validator, missing, quote, unknown};
 use crate::handler::schema::allows;
 
 impl Decoder {
@@ -113,7 +113,10 @@ impl Decoder {
             if value.is_null() && parameter.default.is_some() && self.fill(wire, slots) {
                 return;
             }
-            for forgiven in forgive(&value) {
+            let inside = self
+                .property(wire.name)
+                .and_then(|schema| unquoted_inside(&value, schema));
+            for forgiven in forgive(&value).into_iter().chain(inside) {
                 let text = forgiven.to_string();
                 let Some(slot) = slots.get_mut(wire.index) else {
                     return;
@@ -140,16 +143,8 @@ impl Decoder {
         {
             Some(argument) if self.raw => {
                 Validator::new(with_definitions(&argument.schema, self.schema()))
-                    .map(|validator| validator.check(&shown))
+                    .map(|validator| validator.check_argument(wire.name, &shown))
                     .unwrap_or_default()
-                    .into_iter()
-                    .map(|fault| {
-                        Fault::new(
-                            format!("{}{}", pointer_to(wire.name), fault.pointer),
-                            fault.message,
-                        )
-                    })
-                    .collect()
             }
             _ => self.validator.check_property(wire.name, &shown),
         };
@@ -223,23 +218,14 @@ impl Decoder {
                 return;
             }
         }
-        let mut explained = self.validator.check(&value);
+        let mut explained = self.validator.check_arguments(&value);
         // The other parameters are not in this object, and unknown names have been named already.
-        let others = |fault: &Fault| {
-            self.wire.iter().any(|wire| {
-                fault
-                    .message
-                    .starts_with(&format!("missing property `{}`", wire.name))
-            }) || fault.message.starts_with("unknown property") && fault.pointer.is_empty()
-        };
-        explained.retain(|fault| !others(fault));
-        for fault in &mut explained {
-            if fault.pointer.is_empty() {
-                fault.message = fault
-                    .message
-                    .replacen("missing property", "missing argument", 1);
-            }
-        }
+        explained.retain(|fault| match &fault.about {
+            _ if !fault.pointer.is_empty() => true,
+            About::Missing(name) => !self.wire.iter().any(|wire| wire.name == name),
+            About::Unknown => false,
+            About::Value => true,
+        });
         if explained.is_empty() && faults.is_empty() {
             explained.push(Fault::new("", plain(&error)));
         }
@@ -259,7 +245,7 @@ impl Decoder {
             object.insert(name.clone().into_owned(), value);
         }
         let value = Value::Object(object);
-        let mut faults = self.validator.check(&value);
+        let mut faults = self.validator.check_arguments(&value);
         if faults.is_empty() {
             return Ok(());
         }
@@ -276,7 +262,7 @@ impl Decoder {
                 }
             }
             if changed {
-                let again = self.validator.check(&forgiven);
+                let again = self.validator.check_arguments(&forgiven);
                 if again.is_empty() {
                     for (name, text) in entries {
                         if let Some(member) = forgiven.get(&**name) {
@@ -288,14 +274,6 @@ impl Decoder {
                 if again.len() <= faults.len() {
                     faults = again;
                 }
-            }
-        }
-        for fault in &mut faults {
-            if fault.pointer.is_empty() {
-                fault.message = fault
-                    .message
-                    .replacen("unknown property", "unknown argument", 1)
-                    .replacen("missing property", "missing argument", 1);
             }
         }
         Err(faults)

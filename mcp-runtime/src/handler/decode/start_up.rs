@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::demand::Demand;
 use super::header::find_headers;
 use super::root::Root;
-use super::{ArgumentInfo, Decoder, MOST, Style, Wire};
+use super::{ArgumentInfo, Decoder, MOST, Style, Wire, plain};
 use crate::handler::check::Validator;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::handler::schema::{Properties, allows, candidates};
@@ -136,9 +136,10 @@ fn check_default(parameter: &ParameterMeta, demand: Option<&Demand>, problems: &
     let name = parameter.name;
     match &parameter.default {
         Some(DefaultValue::Json(text)) => {
-            if !(parameter.accepts)(text) {
+            if let Some(error) = (parameter.refuses)(text) {
                 problems.push(format!(
-                    "argument `{name}`: the default `{text}` is not a value of its type"
+                    "argument `{name}`: the default `{text}` is not a value of its type: {}",
+                    plain(&error)
                 ));
             } else if demand.is_some_and(|demand| !demand.holds(text)) {
                 problems.push(format!(

@@ -165,6 +165,13 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
                     "` cuts a variable short with `:`, which cannot be undone when reading; leave it out",
                 ]);
             }
+            b'*' if index == name => {
+                return Verdict::wrong(&[
+                    WHAT,
+                    template,
+                    "` has a `*` before the name of a variable; it goes after the name: `{ids*}`",
+                ]);
+            }
             byte if is_plain(byte) => {}
             b'.' if index > name && index + 1 < end && is_plain(bytes[index + 1]) => {}
             byte => {

@@ -15,7 +15,7 @@ mod verdict;
 pub use address::{template_has_variable, template_syntax, uri};
 pub use names::{header, media_type, timestamp, tool_name};
 pub use parameters::{
-    completed_argument, partial_text, resource_parameter, template, template_parameter,
+    completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,
 };
 pub use verdict::Verdict;
 

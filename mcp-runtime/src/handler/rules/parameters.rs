@@ -66,6 +66,19 @@ pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
     ])
 }
 
+/// `#[arg(…)]` stands on an argument.
+#[must_use]
+pub const fn is_argument(parameter: &ParameterMeta) -> Verdict {
+    if parameter.injected {
+        return Verdict::wrong(&[
+            "parameter `",
+            parameter.name,
+            "` is injected, so no client sends it and `#[arg(…)]` says nothing about it; leave it out",
+        ]);
+    }
+    Verdict::HOLDS
+}
+
 /// The first parameter of a completer comes from the client.
 #[must_use]
 pub const fn partial_text(parameter: &ParameterMeta) -> Verdict {

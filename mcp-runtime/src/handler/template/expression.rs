@@ -126,11 +126,11 @@ impl Expression {
             if value.is_empty() && self.operator == Operator::Simple && self.variables.len() == 1 {
                 return None;
             }
-            let value = match variable.list {
-                Some(list) => self.array(value.split(separator), list)?,
+            let read = match variable.list {
+                Some(kind) => self.array(value.split(separator), kind)?,
                 None => self.value(value)?,
             };
-            found.push((&variable.name, value));
+            found.push((&variable.name, read));
         }
         // Something is left that no variable takes.
         rest.is_none_or(str::is_empty).then_some(())

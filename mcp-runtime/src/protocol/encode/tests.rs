@@ -533,7 +533,7 @@ fn modern_errors_fit_their_schemas() {
             "HeaderMismatchError",
             errors::header_mismatch("Mcp-Name", "is missing"),
         ),
-        ("InvalidParamsError", errors::unknown_tool("x")),
+        ("InvalidParamsError", errors::unknown_tool("x", None)),
         ("MethodNotFoundError", errors::method_not_found("x")),
     ] {
         let message = written(|out| error(out, Some(&id()), &object));

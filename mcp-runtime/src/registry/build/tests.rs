@@ -240,10 +240,10 @@ fn choosing_a_function_as_what_it_is_not_is_said() {
     };
     fails(
         with(sources, vec![tool::<1>("a"), review::<2>(Vec::new())]),
-        &expect![[r#"
+        &expect![[r"
             the server cannot start:
               src/a.rs:1:1: `app::chosen` was chosen as a resource template, but is a tool; write `tool(chosen)`
-              src/a.rs:2:1: `app::chosen` was chosen as a tool, but is a prompt; write `prompt(chosen)`"#]],
+              src/a.rs:2:1: `app::chosen` was chosen as a tool, but is a prompt; write `prompt(chosen)`"]],
     );
 }
 
@@ -263,10 +263,10 @@ fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
             template("d:{id}", parameter::<Option<u8>, _>("id", "")),
             template("e:{ids*}", parameter::<String, _>("ids", "")),
         ]),
-        &expect![[r#"
+        &expect![[r"
             the server cannot start:
               src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` gives one value; write `{ids*}`
-              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which no address holds; take text, a number or a list, or several variables"#]],
+              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which no address holds; take text, a number or a list, or several variables"]],
     );
 }
 
@@ -307,7 +307,7 @@ fn all_problems_come_together_with_their_places() {
             the server cannot start:
               src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
               src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `mcp_runtime::registry::build::tests::Notes`; add `.state(…)` with a `mcp_runtime::registry::build::tests::Notes` to the server
-              src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type
+              src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type: invalid type: string "x", expected i64
               src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`
               src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; write one, as in `notes:///all`
               src/a.rs:5:1: resource `no scheme`: parameter `id` would never be given: an address without variables has no arguments; use `#[resource_template]`, or take an injected value

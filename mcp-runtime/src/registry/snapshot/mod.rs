@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::context::List;
+use crate::handler::suggest::closest;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::registry::complete::Completing;
@@ -41,6 +42,16 @@ impl Snapshot {
     /// The enabled prompt of this name.
     pub(crate) fn prompt(&self, name: &str) -> Option<&Arc<PromptEntry>> {
         self.prompts.get(name)
+    }
+
+    /// The name of an enabled tool that may have been meant.
+    pub(crate) fn tool_like(&self, name: &str) -> Option<&str> {
+        closest(name, first_names(&self.tools))
+    }
+
+    /// The name of an enabled prompt that may have been meant.
+    pub(crate) fn prompt_like(&self, name: &str) -> Option<&str> {
+        closest(name, first_names(&self.prompts))
     }
 
     /// What reads this address: the resource that has it, or else the most specific template that matches.
@@ -300,6 +311,12 @@ impl Snapshot {
                 .iter()
                 .any(|slot| slot.entry.completions.any())
     }
+}
+
+/// The names of what is enabled, as many as are compared with one that is not known.
+fn first_names<E: Entry>(table: &Table<E>) -> impl Iterator<Item = &str> {
+    const MOST: usize = 1_000;
+    table.visible().take(MOST).map(|slot| slot.entry.found_by())
 }
 
 fn after<E: Entry>(list: List, slot: &Slot<E>) -> String {

@@ -6,11 +6,16 @@ use std::time::Duration;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::errors;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, State, abort};
+use crate::transport::duplex::{Channel, Phase, State, abort, shutting_down};
 use crate::transport::peer::{Parsed, Peer, Verdict};
 
 /// When a client that was refused may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How many arrays may be without their answer.
+const MOST_BATCHES: usize = 64;
+/// Calls that are under way may go on while the client does not read. How many of the largest results are kept then,
+/// beyond [`Limits::outgoing`](crate::Limits::outgoing).
+const UNREAD_RESULTS: usize = 4;
 
 impl<P: Peer> Channel<P> {
     /// Handles a line.
@@ -60,6 +65,10 @@ impl<P: Peer> Channel<P> {
         if let Some(reason) = reason {
             return self.answer_error(None, None, &ErrorObject::invalid_request(reason));
         }
+        if self.lock().in_flight.batches() >= MOST_BATCHES {
+            let error = errors::too_many("arrays", RETRY_AFTER);
+            return self.answer_error(None, None, &error);
+        }
         let batch = self.lock().in_flight.open_batch();
         for (text, element) in parsed {
             let (id, error) = match element {
@@ -94,6 +103,10 @@ impl<P: Peer> Channel<P> {
         if let Some(id) = id {
             if let Some(batch) = batch {
                 state.in_flight.join(batch);
+            }
+            if state.phase != Phase::Open {
+                drop(guard);
+                return self.answer_error(Some(id), batch, &shutting_down());
             }
             if state.in_flight.holds(id) {
                 drop(guard);
@@ -131,8 +144,8 @@ impl<P: Peer> Channel<P> {
             }
             (Verdict::Cancel(cancelled), _) => Self::cancel(state, &cancelled),
             (Verdict::Silent | Verdict::Answered | Verdict::Call(_), _) => {
-                if batch.is_some() && id.is_some() {
-                    state.deliver(batch, scratch);
+                if let (Some(_), Some(id)) = (batch, id) {
+                    self.deliver(state, batch, id, scratch);
                 }
             }
         }
@@ -155,6 +168,28 @@ impl<P: Peer> Channel<P> {
         let error = errors::too_many("requests", RETRY_AFTER);
         let mut message = Vec::new();
         self.peer.error(&mut message, Some(id), &error);
+        state.deliver(batch, &message);
+    }
+
+    /// Queues the answer of a call. One that nobody makes room for becomes an error.
+    pub(super) fn deliver(
+        &self,
+        state: &mut State<P>,
+        batch: Option<u64>,
+        id: &RequestId,
+        answer: &[u8],
+    ) {
+        let limits = self.peer.limits();
+        let results = limits.result.saturating_mul(UNREAD_RESULTS);
+        let most = limits.outgoing.saturating_add(results);
+        let unread = state.out.len().saturating_add(state.in_flight.held());
+        if unread.saturating_add(answer.len()) <= most {
+            return state.deliver(batch, answer);
+        }
+        let mut message = Vec::new();
+        let error = "the answer is lost, because too many others wait to be read";
+        self.peer
+            .error(&mut message, Some(id), &ErrorObject::internal(error));
         state.deliver(batch, &message);
     }
 

@@ -50,6 +50,8 @@ pub(super) struct InFlight {
     queue: VecDeque<Job>,
     queued_bytes: usize,
     batches: HashMap<u64, Batch>,
+    /// The bytes of all answers in `batches`.
+    held: usize,
     /// Tasks whose futures are not dropped yet, cancelled ones included.
     pub(super) running: usize,
 }
@@ -214,6 +216,16 @@ impl InFlight {
         }
     }
 
+    /// How many bytes of answers wait for the rest of their array.
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// How many arrays are not answered yet.
+    pub(super) fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
     /// Begins an array; [`close`](Self::close) it once all its requests are noted.
     pub(super) fn open_batch(&mut self) -> u64 {
         let batch = self.serial();
@@ -237,12 +249,14 @@ impl InFlight {
                 .answers
                 .push(if batch.answers.is_empty() { b'[' } else { b',' });
             batch.answers.extend_from_slice(answer);
+            self.held = self.held.saturating_add(answer.len()).saturating_add(1);
         }
         batch.open = batch.open.saturating_sub(1);
         if batch.open > 0 {
             return None;
         }
         let mut line = self.batches.remove(&id)?.answers;
+        self.held = self.held.saturating_sub(line.len());
         if line.is_empty() {
             return None;
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
+use crate::context::current;
 use crate::jsonrpc::ErrorObject;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::lines::Line;
@@ -75,7 +76,7 @@ impl<P: Peer> Channel<P> {
             {
                 return Step::Job(job);
             }
-            let reads = state.phase == Phase::Open && self.may_read(state);
+            let reads = self.may_read(state);
             if reads {
                 if !self.forgiving && !state.lines.may_be_messages() {
                     state.distrust();
@@ -83,7 +84,7 @@ impl<P: Peer> Channel<P> {
                 if let Some(kind) = state.lines.next(line) {
                     return Step::Line(kind);
                 }
-                if state.lines.is_ended() {
+                if state.lines.is_ended() && state.phase == Phase::Open {
                     self.begin_drain(state);
                     continue;
                 }
@@ -100,11 +101,11 @@ impl<P: Peer> Channel<P> {
             }
             // Writing may have made room for what had to wait.
             if (self.may_run(state) && state.in_flight.queued() > 0)
-                || (!reads && state.phase == Phase::Open && self.may_read(state))
+                || (!reads && self.may_read(state))
             {
                 continue;
             }
-            if reads && Self::read(state, cx).is_ready() {
+            if reads && !state.lines.is_ended() && Self::read(state, cx).is_ready() {
                 continue;
             }
             if !state.waker.will_wake(cx.waker()) {
@@ -125,7 +126,7 @@ impl<P: Peer> Channel<P> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
         };
-        match state.lines.poll_read(reader, cx) {
+        match current::outside(|| state.lines.poll_read(reader, cx)) {
             Poll::Ready(Ok(())) => Poll::Ready(()),
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
                 Poll::Ready(())
@@ -153,7 +154,8 @@ impl<P: Peer> Channel<P> {
         let is_slow = state.out.len() >= limits.outgoing / 2;
         let is_full = state.in_flight.queued() >= limits.queued
             || state.in_flight.queued_bytes() >= limits.line;
-        state.out.len() < limits.outgoing && !(is_slow && is_full)
+        let is_wanted = matches!(state.phase, Phase::Open | Phase::Draining(_));
+        is_wanted && state.out.len() < limits.outgoing && !(is_slow && is_full)
     }
 
     fn may_tell(&self, state: &State<P>) -> bool {

@@ -30,6 +30,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::context::current;
 use crate::jsonrpc::ErrorObject;
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
@@ -82,7 +83,7 @@ struct State<P: Peer> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Nothing is read any more; work may go on until then, or as long as it takes.
+    /// Further requests are refused; work may go on until then, or as long as it takes.
     Draining(Option<Instant>),
     /// All work is done or dropped; bytes may leave until then.
     Flushing(Instant),
@@ -90,6 +91,7 @@ enum Phase {
 }
 
 /// Serves one channel until its input ends, the client stops reading, or `shutdown`; then finishes what is under way.
+/// Until that is done, cancels and answers of the client are read and its requests refused.
 ///
 /// Dropping the future drops all calls of the channel.
 ///
@@ -205,6 +207,11 @@ impl<P: Peer> Channel<P> {
 
     fn spawn_leader(self: &Arc<Self>, me: u64) {
         let channel = Arc::clone(self);
+        // Held until the task is noted: whoever ends the channel finds it, or comes first.
+        let mut state = self.lock();
+        if state.phase == Phase::Closed {
+            return;
+        }
         let task = self.runtime.spawn(async move {
             let leading = AssertUnwindSafe(lead::lead(&channel, me)).catch_unwind();
             if leading.await.is_err() {
@@ -214,7 +221,6 @@ impl<P: Peer> Channel<P> {
                 channel.attention.notify_one();
             }
         });
-        let mut state = self.lock();
         state.leaders.retain(|leader| !leader.is_finished());
         state.leaders.push(task.abort_handle());
     }
@@ -261,7 +267,7 @@ impl<P: Peer> Channel<P> {
         clocks
     }
 
-    /// Takes no more input; what is under way may finish.
+    /// Refuses further requests; what is under way may finish.
     fn drain(&self) {
         let mut state = self.lock();
         if state.phase == Phase::Open {
@@ -274,13 +280,14 @@ impl<P: Peer> Channel<P> {
     fn begin_drain(&self, state: &mut State<P>) {
         state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
         P::end(&mut state.session, state.out.buffer());
+        self.watchdog.end();
         self.attention.notify_one();
     }
 
     /// Answers everything that is under way with an error.
     fn refuse_all(&self, state: &mut State<P>) -> Vec<Removed> {
         let calls = state.in_flight.cancel_all();
-        let error = ErrorObject::internal("the server is shutting down");
+        let error = shutting_down();
         let mut message = Vec::new();
         for (id, removed) in &calls {
             message.clear();
@@ -336,7 +343,8 @@ impl<P: Peer> State<P> {
             return false;
         };
         let was_blocked = self.out.blocked_since();
-        match self.out.poll_write(writer, cx) {
+        // What a stream of the user logs must not come back here as a message of the call that is writing.
+        match current::outside(|| self.out.poll_write(writer, cx)) {
             std::task::Poll::Ready(Ok(())) => true,
             std::task::Poll::Ready(Err(error)) => {
                 self.fail(error);
@@ -370,6 +378,10 @@ impl<P: Peer> Watched for Channel<P> {
         };
         self.spawn_leader(me);
     }
+}
+
+fn shutting_down() -> ErrorObject {
+    ErrorObject::internal("the server is shutting down")
 }
 
 fn abort(removed: &Removed) {

@@ -62,7 +62,7 @@ impl<P: Peer> Channel<P> {
         }
         let is_wanted = state.in_flight.leave(serial);
         match outcome {
-            Outcome::Done if is_wanted => state.deliver(None, scratch),
+            Outcome::Done if is_wanted => self.deliver(&mut state, None, id, scratch),
             Outcome::Panicked if is_wanted => {
                 drop(state);
                 self.answer_error(Some(id), None, &panicked());
@@ -255,7 +255,7 @@ impl<P: Peer> Channel<P> {
         });
         let mut state = self.lock();
         if let Some(removed) = state.in_flight.finish(id, serial) {
-            state.deliver(removed.batch, &answer);
+            self.deliver(&mut state, removed.batch, id, &answer);
             self.after_answer(&mut state);
         }
     }

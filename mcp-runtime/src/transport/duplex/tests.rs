@@ -156,6 +156,12 @@ async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
 }
 
 #[tokio::test]
+async fn a_stream_is_never_polled_as_part_of_a_call() {
+    let written = faulty::written_within_a_call(&(call(1, "progress_within") + "\n")).await;
+    assert!(!written);
+}
+
+#[tokio::test]
 async fn notices_are_sent_when_the_session_wakes() {
     let mut client = Client::new(Limits::default());
     client.send(&call(1, "echo")).await;
@@ -213,6 +219,25 @@ async fn shutting_down_finishes_what_is_under_way() {
     client.open_gate();
     assert_eq!(client.receive().await["id"], 1);
     client.ended().await.unwrap();
+}
+
+#[tokio::test]
+async fn while_shutting_down_requests_are_refused_and_cancels_heard() {
+    let mut client = Client::new(Limits::default());
+    client.send(&call(1, "pending")).await;
+    client.send(&call(2, "echo")).await;
+    assert_eq!(client.receive().await["id"], 2);
+    client.shut_down();
+    assert_eq!(client.receive().await["end"], true);
+    client.send(&call(3, "echo")).await;
+    let refused = client.receive().await;
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(3), &json!(-32603))
+    );
+    client.send(&cancel(1)).await;
+    let ended = tokio::time::timeout(Duration::from_secs(2), client.ended());
+    ended.await.expect("the cancel is not heard").unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -37,15 +37,44 @@ impl Stdio {
     ///
     /// If they were taken before, or one of them is closed.
     pub fn open() -> io::Result<Self> {
-        if TAKEN.swap(true, Ordering::SeqCst) {
+        #[cfg(unix)]
+        let take = unix::take;
+        #[cfg(not(unix))]
+        let take = || Ok(());
+        Self::open_once(&TAKEN, take)
+    }
+
+    fn open_once(
+        taken: &AtomicBool,
+        take: impl FnOnce() -> io::Result<Streams>,
+    ) -> io::Result<Self> {
+        if taken.swap(true, Ordering::SeqCst) {
             let text = "standard input and output are taken already";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
+        match take() {
+            Ok(streams) => Ok(Self(Some(streams))),
+            Err(error) => {
+                // Nobody has them: the next one to try is told what is wrong, too.
+                taken.store(false, Ordering::SeqCst);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Stdio {
+    /// Tells whether the client has closed standard input, without reading from it.
+    pub(crate) fn hung_up(&self) -> Box<dyn Fn() -> bool + Send + Sync> {
         #[cfg(unix)]
-        let streams = unix::take()?;
-        #[cfg(not(unix))]
-        let streams = ();
-        Ok(Self(Some(streams)))
+        if let Some(input) = self
+            .0
+            .as_ref()
+            .and_then(|(input, _)| input.try_clone().ok())
+        {
+            return Box::new(move || unix::hung_up(&input));
+        }
+        Box::new(|| false)
     }
 }
 
@@ -65,5 +94,31 @@ impl Transport for Stdio {
 impl fmt::Debug for Stdio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stdio").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn streams_that_cannot_be_taken_are_not_said_to_be_taken() {
+        let taken = AtomicBool::new(false);
+        for _ in 0..2 {
+            let take = || Err(io::ErrorKind::NotFound.into());
+            let error = Stdio::open_once(&taken, take).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        }
+        let take = || {
+            Ok((
+                File::open("/dev/null")?.into(),
+                File::open("/dev/null")?.into(),
+            ))
+        };
+        Stdio::open_once(&taken, take).unwrap();
+        let error = Stdio::open_once(&taken, take).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
 }

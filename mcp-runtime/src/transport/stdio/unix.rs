@@ -11,6 +11,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
@@ -30,6 +31,16 @@ pub(super) fn take() -> io::Result<(OwnedFd, OwnedFd)> {
     // Standard error may be closed.
     dup2_stdout(stderr()).or_else(|_| dup2_stdout(&null))?;
     Ok((input, output))
+}
+
+/// Whether the other side of a pipe or socket is closed. Files and terminals have none.
+pub(super) fn hung_up(input: &OwnedFd) -> bool {
+    let mut streams = [PollFd::new(input, PollFlags::empty())];
+    let at_once = Timespec::default();
+    poll(&mut streams, Some(&at_once)).is_ok()
+        && streams
+            .iter()
+            .any(|stream| stream.revents().contains(PollFlags::HUP))
 }
 
 /// Both streams, without blocking. Call it in a runtime.

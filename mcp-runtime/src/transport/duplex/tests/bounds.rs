@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::client::{Client, call};
+use super::client::{Client, call, cancel, ids};
 use crate::limits::Limits;
 
 #[tokio::test(start_paused = true)]
@@ -32,4 +32,73 @@ async fn times_without_end_are_no_deadlines() {
     client.open_gate();
     assert_eq!(client.receive().await["id"], 2);
     client.ended().await.unwrap();
+}
+
+/// Room for four answers of `big`, about.
+fn small() -> Limits {
+    Limits {
+        outgoing: 200,
+        result: 2_000,
+        ..Limits::default()
+    }
+}
+
+/// How many of the answers are results.
+fn results(answers: &[Value]) -> usize {
+    let results = answers.iter().filter(|answer| answer["error"].is_null());
+    results.count()
+}
+
+#[tokio::test]
+async fn answers_that_wait_for_the_rest_of_their_array_are_bounded() {
+    let mut client = Client::new(small());
+    client.send("{\"id\":0,\"method\":\"allow_batch\"}").await;
+    client.receive().await;
+    let mut calls: Vec<_> = (1..=20).map(|id| call(id, "big")).collect();
+    calls.push(call(21, "pending"));
+    client.send(&format!("[{}]", calls.join(","))).await;
+    client.until_under_way(21).await;
+    client.open_gate();
+    client.until_under_way(1).await;
+    client.send(&cancel(21)).await;
+    let line = client.receive().await;
+    let answers = line.as_array().unwrap();
+    assert_eq!(answers.len(), 20);
+    assert_eq!(results(answers), 4);
+    // There is room again.
+    client.send(&call(1, "big")).await;
+    assert_eq!(client.receive().await["error"], json!(null));
+}
+
+#[tokio::test]
+async fn arrays_that_are_not_answered_are_bounded() {
+    let mut client = Client::new(Limits::default());
+    client.send("{\"id\":0,\"method\":\"allow_batch\"}").await;
+    client.receive().await;
+    for id in 1..=64 {
+        client.send(&format!("[{}]", call(id, "pending"))).await;
+    }
+    client.send(&format!("[{}]", call(65, "pending"))).await;
+    assert_eq!(client.receive().await["error"]["code"], 429);
+    client.send(&cancel(1)).await;
+    client.send(&format!("[{}]", call(65, "echo"))).await;
+    assert_eq!(client.receive().await[0]["id"], 65);
+}
+
+#[tokio::test]
+async fn answers_that_wait_for_the_client_to_read_are_bounded() {
+    let mut client = Client::with_buffer(small(), 64);
+    let calls: String = (1..=20).map(|id| call(id, "big") + "\n").collect();
+    client.send_raw(calls.as_bytes()).await;
+    client.until_under_way(20).await;
+    client.open_gate();
+    client.until_under_way(0).await;
+    let mut answers = Vec::new();
+    for _ in 0..20 {
+        answers.push(client.receive().await);
+    }
+    assert_eq!(results(&answers), 4);
+    let mut found = ids(&answers);
+    found.sort_unstable();
+    assert_eq!(found, (1..=20).collect::<Vec<_>>());
 }

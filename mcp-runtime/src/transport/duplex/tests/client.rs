@@ -120,6 +120,10 @@ impl Client {
         (self.reader, self.writer)
     }
 
+    pub(super) async fn send_raw(&mut self, bytes: &[u8]) {
+        self.writer.send_raw(bytes).await;
+    }
+
     pub(super) async fn send(&mut self, line: &str) {
         self.writer.send(line).await;
     }
@@ -197,6 +201,18 @@ impl Client {
         self.fake.under_way.load(SeqCst)
     }
 
+    /// Waits until that many calls are under way.
+    pub(super) async fn until_under_way(&self, count: usize) {
+        let reached = async {
+            while self.under_way() != count {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), reached)
+            .await
+            .expect("another number of calls is under way");
+    }
+
     /// Waits until every call is dropped.
     pub(super) async fn until_idle(&self) {
         let idle = async {
@@ -220,7 +236,7 @@ pub(super) async fn serve(
     writer: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let watchdog = Watchdog::start(tokio::runtime::Handle::current())?;
+    let watchdog = Watchdog::start(tokio::runtime::Handle::current(), None)?;
     let connection = Connection::new(reader, writer).forgiving();
     duplex::serve(fake, connection, Arc::clone(watchdog.waking()), shutdown).await
 }

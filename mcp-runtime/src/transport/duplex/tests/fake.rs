@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 
+use crate::context::{Outbound, Progress, current};
 use crate::dispatch::Sink;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::Limits;
 use crate::transport::peer::{Begun, Parsed, Peer, Verdict, Wake};
+use crate::types::LoggingLevel;
 
 /// The server's side of the test.
 pub(in crate::transport) struct Fake {
@@ -68,6 +70,10 @@ impl Peer for Fake {
 
     fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    fn is_blocking(&self) -> bool {
+        false
     }
 
     fn open(self: &Arc<Self>, wake: Wake) -> Session {
@@ -206,6 +212,15 @@ impl Peer for Fake {
                     done
                 })
             }
+            "big" => {
+                let gate = Arc::clone(&fake.gate);
+                let done = answer(&id, &"x".repeat(2_000));
+                Box::pin(async move {
+                    let _under_way = under_way;
+                    drop(gate.acquire().await.unwrap());
+                    done
+                })
+            }
             "pending" => Box::pin(async move {
                 let _under_way = under_way;
                 std::future::pending().await
@@ -215,6 +230,17 @@ impl Peer for Fake {
                 Box::pin(async move {
                     let _under_way = under_way;
                     assert!(sink.send(b"{\"progress\":1}"));
+                    done
+                })
+            }
+            "progress_within" => {
+                let sink = sink();
+                Box::pin(async move {
+                    let _under_way = under_way;
+                    tokio::task::yield_now().await;
+                    let sent =
+                        current::within(Some(Arc::new(Silent)), || sink.send(b"{\"progress\":1}"));
+                    assert!(sent);
                     done
                 })
             }
@@ -258,6 +284,19 @@ impl Peer for Fake {
     fn end(_: &mut Session, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"end\":true}\n");
     }
+}
+
+/// A call that says nothing.
+struct Silent;
+
+impl Outbound for Silent {
+    fn progress(&self, _: &Progress) {}
+
+    fn logs(&self, _: LoggingLevel) -> bool {
+        false
+    }
+
+    fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
 }
 
 impl Fake {

@@ -2,14 +2,17 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll};
 
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::client::serve;
 use super::fake::Fake;
+use crate::context::current;
 use crate::limits::Limits;
 
 /// Serves what comes through streams that move one byte at a time and are not ready every `step`th time.
@@ -38,6 +41,50 @@ pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Val
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
+}
+
+/// Serves this input, and says whether a stream was written to as part of a call.
+pub(super) async fn written_within_a_call(input: &str) -> bool {
+    current::forward();
+    let (mut ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(theirs);
+    let within = Arc::new(AtomicBool::new(false));
+    let writer = Nosy(writer, Arc::clone(&within));
+    let fake = Fake::new(Limits::default());
+    let server = tokio::spawn(serve(fake, reader, writer, CancellationToken::new()));
+    ours.write_all(input.as_bytes()).await.unwrap();
+    ours.shutdown().await.unwrap();
+    server.await.unwrap().unwrap();
+    within.load(SeqCst)
+}
+
+/// Looks at which call it is used by.
+struct Nosy<W>(W, Arc<AtomicBool>);
+
+impl<W> Nosy<W> {
+    fn look(&self) {
+        self.1.fetch_or(current::current().is_some(), SeqCst);
+    }
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Nosy<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.look();
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.look();
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
 }
 
 struct Faulty<T> {

@@ -10,13 +10,13 @@ use super::fake::Fake;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::transport::Connection;
-use crate::transport::duplex::Channel;
 use crate::transport::duplex::in_flight::Job;
+use crate::transport::duplex::{Channel, End};
 use crate::transport::watchdog::Watchdog;
 
 /// A channel that nobody leads, and what keeps it.
 fn channel() -> (Arc<Channel<Fake>>, Watchdog, DuplexStream) {
-    let watchdog = Watchdog::start(Handle::current()).unwrap();
+    let watchdog = Watchdog::start(Handle::current(), None).unwrap();
     let (ours, theirs) = tokio::io::duplex(1_024);
     let channel = Channel::open(
         Fake::new(Limits::default()),
@@ -46,4 +46,12 @@ async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_
     channel.start_job(0, job, &mut Vec::new());
     let out = written(&channel);
     assert_eq!(out.lines().count(), 1, "{out}");
+}
+
+#[tokio::test]
+async fn nobody_takes_the_lead_of_a_channel_that_has_ended() {
+    let (channel, _watchdog, _client) = channel();
+    drop(End(Arc::clone(&channel)));
+    channel.spawn_leader(1);
+    assert!(channel.lock().leaders.is_empty());
 }

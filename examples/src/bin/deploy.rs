@@ -1,0 +1,113 @@
+//! Asks before it acts: a plan that is made once, a person who approves it, a model that sums it up. The same code in every
+//! revision of the protocol.
+//!
+//! Several instances behind one address need the same keys: set `DEPLOY_STATE_KEYS` (`openssl rand -base64 32` makes one).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::{MemoryStore, bail};
+use tokio::time::sleep;
+
+/// What was deployed so far.
+#[derive(Default)]
+struct Deployments(AtomicU32);
+
+/// The form a person fills in.
+#[derive(Elicit)]
+struct Approval {
+    /// Really deploy?
+    approve: bool,
+    /// Where to
+    #[elicit(default = "staging")]
+    target: Target,
+    /// How many instances
+    #[elicit(range(1..=10), default = 2)]
+    instances: u32,
+    /// Anything the log should say
+    #[elicit(length(..=200))]
+    note: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Elicit)]
+enum Target {
+    /// For the team
+    #[elicit(name = "staging")]
+    Staging,
+    /// For everybody
+    #[elicit(name = "production")]
+    Production,
+}
+
+/// What would be done.
+#[data]
+struct Plan {
+    version: u32,
+    steps: Vec<String>,
+}
+
+/// Deploys a service, after asking.
+#[tool(destructive)]
+async fn deploy(ctx: Context, deployments: State<Deployments>, service: String) -> Result<String> {
+    // The handler is run again when answers have come. What must not be done again stands in `once`.
+    let plan = ctx.once("plan", async || make_plan(&deployments, &service).await);
+    let plan = plan.await?;
+
+    let approval: Approval = ctx
+        .elicit(format!("Deploy {service}? {}", plan.steps.join(", ")))
+        .key("approval")
+        .await?;
+    if !approval.approve {
+        bail!("not approved; nothing was deployed");
+    }
+
+    let done = ctx
+        .once("deploy", async || carry_out(&plan, &approval).await)
+        .await?;
+
+    // Not every client has a model to ask.
+    if !ctx.can_sample() {
+        return Ok(done);
+    }
+    let question = Sample::user(format!("Say in one sentence: {done}")).max_tokens(200);
+    Ok(ctx.sample(question).key("summary").await?.text())
+}
+
+/// Stands for something slow that should not be repeated.
+async fn make_plan(deployments: &Deployments, service: &str) -> Result<Plan> {
+    sleep(Duration::from_millis(10)).await;
+    let version = deployments.0.fetch_add(1, Ordering::Relaxed) + 1;
+    let steps = ["build", "test", "start"].map(|step| format!("{step} {service} v{version}"));
+    Ok(Plan {
+        version,
+        steps: steps.into(),
+    })
+}
+
+/// Stands for something that must not be repeated.
+async fn carry_out(plan: &Plan, approval: &Approval) -> Result<String> {
+    sleep(Duration::from_millis(10)).await;
+    let Approval {
+        target,
+        instances,
+        note,
+        ..
+    } = approval;
+    let note = note.as_deref().unwrap_or("no note");
+    Ok(format!(
+        "v{} is on {target:?}, {instances} instances ({note})",
+        plan.version
+    ))
+}
+
+#[mcp_runtime::main]
+async fn main() -> Result<(), mcp_runtime::Error> {
+    let mut server = Server::new("deploy", "1.0.0")
+        .state(Deployments::default())
+        .once_store(MemoryStore::new());
+    if std::env::var_os("DEPLOY_STATE_KEYS").is_some() {
+        server = server.state_keys_from_env("DEPLOY_STATE_KEYS");
+    }
+    server.run().await
+}

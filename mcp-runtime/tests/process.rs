@@ -1,0 +1,139 @@
+//! How a process ends that runs a server over stdio. Each test starts this program again, and is the server there.
+//!
+//! Without arguments, because a server reads them: all tests run in that process, and the others do nothing.
+#![cfg(unix)]
+
+use std::io::Write;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::{Arguments, DynamicTool, Limits};
+use serde_json::json;
+
+const SERVER: &str = "MCP_TEST_IS_THE_SERVER";
+
+/// A server with two workers and a tool that blocks the one it runs on, far longer than the drain time.
+fn run_server() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let served = runtime.block_on(async {
+        let limits = Limits {
+            drain: Duration::from_millis(100),
+            ..Limits::default()
+        };
+        let server = Server::new("s", "1").only([]).limits(limits);
+        let block = |_: Arguments, _: Context| async {
+            std::thread::sleep(Duration::from_secs(20));
+            String::new()
+        };
+        let tool = DynamicTool::new("block", json!({"type": "object"}), block);
+        server.handle().tools().insert(tool).unwrap();
+        tokio::spawn(server.run()).await.unwrap()
+    });
+    drop(runtime);
+    served.unwrap();
+}
+
+/// Starts the server and has it block that many workers.
+fn start(test: &str, calls: usize) -> Child {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .env(SERVER, test)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let mut lines = vec![
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ];
+    lines.extend((1..=calls).map(
+        |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "block"}}),
+    ));
+    let stdin = child.stdin.as_mut().unwrap();
+    for line in lines {
+        writeln!(stdin, "{line}").unwrap();
+    }
+    // Nothing says that a worker is blocked now; a test that comes early tests less, and passes.
+    std::thread::sleep(Duration::from_millis(500));
+    child
+}
+
+fn ended(mut child: Child) -> ExitStatus {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(10) {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("the process does not end");
+}
+
+fn signal(child: &Child) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Whether this process is a server; runs it if it is the one of this test.
+fn is_server(test: &str) -> bool {
+    let server = std::env::var(SERVER).ok();
+    if server.as_deref() == Some(test) {
+        run_server();
+    }
+    server.is_some()
+}
+
+#[test]
+fn a_blocked_handler_does_not_keep_the_process_after_the_end_of_input() {
+    let test = "a_blocked_handler_does_not_keep_the_process_after_the_end_of_input";
+    if is_server(test) {
+        return;
+    }
+    let mut child = start(test, 1);
+    drop(child.stdin.take());
+    assert!(ended(child).success());
+}
+
+#[test]
+fn blocked_workers_do_not_keep_the_process_after_the_end_of_input() {
+    let test = "blocked_workers_do_not_keep_the_process_after_the_end_of_input";
+    if is_server(test) {
+        return;
+    }
+    let mut child = start(test, 2);
+    drop(child.stdin.take());
+    assert!(ended(child).success());
+}
+
+#[test]
+fn blocked_workers_do_not_keep_the_process_after_a_signal() {
+    let test = "blocked_workers_do_not_keep_the_process_after_a_signal";
+    if is_server(test) {
+        return;
+    }
+    let child = start(test, 2);
+    signal(&child);
+    assert!(ended(child).success());
+}
+
+#[test]
+fn a_second_signal_ends_the_process_at_once_though_workers_are_blocked() {
+    let test = "a_second_signal_ends_the_process_at_once_though_workers_are_blocked";
+    if is_server(test) {
+        return;
+    }
+    let child = start(test, 2);
+    signal(&child);
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&child);
+    assert_eq!(ended(child).code(), Some(143));
+}

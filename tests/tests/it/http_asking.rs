@@ -1,0 +1,104 @@
+//! Questions over HTTP: on the stream of the call in a session, with the end of a round without one.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::{Request, send};
+use tokio::net::TcpListener;
+
+use crate::asking::{Counts, able, server};
+
+async fn serve() -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = server().state(Counts::default());
+    tokio::spawn(server.serve_http_listener(listener));
+    address
+}
+
+async fn session(address: SocketAddr, revision: Revision) -> String {
+    let params = json!({
+        "protocolVersion": revision.date(),
+        "capabilities": able(),
+        "clientInfo": {"name": "t", "version": "1"},
+    });
+    let shake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let response = send(address, &Request::bare(&shake, revision)).await;
+    let session = response.header("mcp-session-id").unwrap().to_owned();
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let request = Request::legacy(&session, &ready, revision);
+    assert_eq!(send(address, &request).await.status, 202);
+    session
+}
+
+// Covers: REQ-03
+#[tokio::test]
+async fn a_session_is_asked_on_the_stream_of_the_call_and_answers_with_another_post() {
+    let address = serve().await;
+    for revision in [Revision::C, Revision::D] {
+        let session = session(address, revision).await;
+        let call =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
+        let mut stream = send(address, &Request::legacy(&session, &call, revision)).await;
+        assert!(stream.is_events());
+        let question = stream.next().await.unwrap();
+        assert_eq!(question["method"], "elicitation/create");
+        let result = json!({"action": "accept", "content": {"name": "Ada"}});
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+        let request = Request::legacy(&session, &answer, revision);
+        assert_eq!(send(address, &request).await.status, 202);
+        let answer = stream.next().await.unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
+    }
+}
+
+// Covers: REQ-02
+#[tokio::test]
+async fn an_answer_counts_only_in_the_session_that_was_asked() {
+    let address = serve().await;
+    let revision = Revision::D;
+    let (asked, other) = (
+        session(address, revision).await,
+        session(address, revision).await,
+    );
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
+    let mut stream = send(address, &Request::legacy(&asked, &call, revision)).await;
+    let question = stream.next().await.unwrap();
+    for (session, name) in [(&other, "Mallory"), (&asked, "Ada")] {
+        let result = json!({"action": "accept", "content": {"name": name}});
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+        send(address, &Request::legacy(session, &answer, revision)).await;
+    }
+    let answer = stream.next().await.unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
+}
+
+fn modern(params: &Value, capabilities: &Value) -> Request {
+    let mut params = params.clone();
+    params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
+    Request::modern(1, "tools/call", params)
+}
+
+// Covers: MRTR-13
+#[tokio::test]
+async fn a_round_ends_the_response_and_the_next_is_another_request() {
+    let address = serve().await;
+    let mut params = json!({"name": "one", "arguments": {}});
+    let mut response = send(address, &modern(&params, &able())).await;
+    assert_eq!(response.status, 200);
+    let asked = response.message().await;
+    assert_eq!(asked["result"]["resultType"], "input_required");
+    params["requestState"] = asked["result"]["requestState"].clone();
+    let answer = json!({"action": "accept", "content": {"name": "Ada"}});
+    params["inputResponses"] = json!({"user_name": answer});
+    let mut response = send(address, &modern(&params, &able())).await;
+    let answer = response.message().await;
+    assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
+    // Refused before anything was sent: the status can say so.
+    let params = json!({"name": "one", "arguments": {}});
+    let mut response = send(address, &modern(&params, &json!({}))).await;
+    assert_eq!(response.status, 400);
+    assert_eq!(response.message().await["error"]["code"], -32021);
+}

@@ -1,0 +1,6 @@
+use mcp_runtime::prelude::*;
+
+#[data]
+fn place() {}
+
+fn main() {}

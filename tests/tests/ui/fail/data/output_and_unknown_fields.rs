@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[data(output, allow_unknown_fields)]
+struct Place {
+    city: String,
+}
+
+fn main() {}

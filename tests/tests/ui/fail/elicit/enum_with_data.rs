@@ -1,0 +1,9 @@
+use mcp_runtime::prelude::*;
+
+#[derive(Elicit)]
+enum Delivery {
+    Pickup,
+    Address(String),
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[derive(Elicit)]
+struct Order {
+    items: Vec<String>,
+}
+
+fn main() {}
