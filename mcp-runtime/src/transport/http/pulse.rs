@@ -33,7 +33,7 @@ impl Pulse {
     /// Runs what may be user code.
     pub(super) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {
-            let watchdog = Watchdog::start(Handle::try_current().ok()?).ok()?;
+            let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;
             let watched: Arc<dyn Watched> = Arc::<Beats>::clone(&self.beat);
             watchdog.waking().watch(Arc::downgrade(&watched));
             Some(watchdog)
