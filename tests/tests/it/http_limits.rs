@@ -404,3 +404,30 @@ async fn a_server_that_is_stopped_waits_only_so_long() {
     server.refused_connection().await;
     shared.dropped(2).await;
 }
+
+// Covers: LIFE-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_its_thread_holds_up_nobody_else() {
+    let server = serve(Limits::default()).await;
+    for _ in 0..3 {
+        let mut stream = connect(server.address).await;
+        write(&mut stream, &Request::tool("hog", json!({}))).await;
+        server.shared.started(1).await;
+        let began = Instant::now();
+        assert_eq!(
+            server.message(&Request::tool("nothing", json!({}))).await.0,
+            200
+        );
+        assert!(
+            began.elapsed() < Duration::from_millis(400),
+            "{:?}",
+            began.elapsed()
+        );
+        server
+            .shared
+            .0
+            .started
+            .store(0, std::sync::atomic::Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(700)).await;
+    }
+}

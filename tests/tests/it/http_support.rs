@@ -39,6 +39,18 @@ async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
     crate::fixture::wait(shared).await
 }
 
+/// Blocks the thread it runs on.
+#[tool(group = "http")]
+fn hog(shared: State<Shared>) {
+    shared
+        .0
+        .0
+        .started
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    shared.0.0.changed.notify_waiters();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+}
+
 /// Somebody's name.
 #[derive(Elicit)]
 struct Name {

@@ -24,6 +24,7 @@ mod http_guards;
 mod http_legacy;
 mod http_limits;
 mod http_modern;
+mod http_mounted;
 mod http_sse_2024;
 mod http_support;
 mod lifecycle;

@@ -237,7 +237,7 @@ pub(super) fn one(
         Decision::Call(prepared) => prepared,
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
     };
-    let error = match session.run(prepared, inner.limits(), stream) {
+    let error = match session.run(prepared, (inner.limits(), &inner.pulse), stream) {
         Begun::Done(answer) => return Some(answer),
         Begun::Running => return None,
         Begun::Cancelled => {

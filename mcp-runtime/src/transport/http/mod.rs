@@ -20,6 +20,7 @@ mod listener;
 mod modern;
 mod options;
 mod params;
+mod pulse;
 mod service;
 mod session;
 mod sessions;

@@ -20,6 +20,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::answer::{self, Refusal, modern_status};
 use super::body::{Events, HttpBody};
 use super::headers::{Accepts, VERSION, text};
+use super::pulse::Pulse;
 use super::service::Inner;
 use super::{events, params};
 use crate::dispatch::{Finished, RunningCall, Session, Sink, Started};
@@ -185,7 +186,8 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
     let Call { mut running, queue } = call;
     let finished = poll_fn(|cx| {
         queue.watch(cx.waker());
-        if let Poll::Ready(finished) = Pin::new(&mut running).poll(cx) {
+        let polled = inner.pulse.run(|| Pin::new(&mut running).poll(cx));
+        if let Poll::Ready(finished) = polled {
             return Poll::Ready(Some(finished));
         }
         if queue.is_empty() {
@@ -199,7 +201,15 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
         return finish(finished, &queue);
     }
     let running = Some(running);
-    let body = HttpBody::events(Calling { running, queue }, inner.limits().keep_alive);
+    let pulse = Arc::clone(&inner.pulse);
+    let body = HttpBody::events(
+        Calling {
+            running,
+            queue,
+            pulse,
+        },
+        inner.limits().keep_alive,
+    );
     answer::stream(body)
 }
 
@@ -283,6 +293,7 @@ impl Sink for Queue {
 struct Calling {
     running: Option<RunningCall>,
     queue: Arc<Queue>,
+    pulse: Arc<Pulse>,
 }
 
 impl Events for Calling {
@@ -291,7 +302,7 @@ impl Events for Calling {
             return Poll::Ready(false);
         };
         self.queue.watch(cx.waker());
-        let polled = Pin::new(running).poll(cx);
+        let polled = self.pulse.run(|| Pin::new(running).poll(cx));
         self.queue.take(out);
         if let Poll::Ready(finished) = polled {
             self.running = None;

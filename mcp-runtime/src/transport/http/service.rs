@@ -21,6 +21,7 @@ use super::body::HttpBody;
 use super::headers::{SESSION, VERSION, check_content, check_repeated};
 use super::legacy::{self, Posted};
 use super::options::HttpOptions;
+use super::pulse::Pulse;
 use super::sessions::Sessions;
 use super::{batch, guards, incoming, modern, sse_2024};
 use crate::dispatch::Dispatcher;
@@ -41,6 +42,7 @@ pub(super) struct Inner {
     pub(super) options: HttpOptions,
     pub(super) sessions: Sessions,
     pub(super) shutdown: CancellationToken,
+    pub(super) pulse: Arc<Pulse>,
 }
 
 impl Inner {
@@ -60,6 +62,7 @@ impl HttpService {
             options,
             sessions: Sessions::new(),
             shutdown,
+            pulse: Arc::default(),
         }))
     }
 }
@@ -167,7 +170,7 @@ async fn post<B: Body>(
         Err(refusal) => return refusal.into_response(),
     };
     // What is borrowed from the body is gone before anything is awaited.
-    let begun = begin(inner, uri, headers, &body);
+    let begun = inner.pulse.run(|| begin(inner, uri, headers, &body));
     drop(body);
     match begun {
         Begun::Over(response) => response,

@@ -4,6 +4,7 @@
 //! session ends them all.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -14,6 +15,7 @@ use futures_util::task::AtomicWaker;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::pulse::Pulse;
 use super::stream::{STANDALONE, Stream};
 use crate::dispatch::{Decision, Dispatcher, Prepared, Session, Sink, Started};
 use crate::jsonrpc::{Message, RequestId};
@@ -219,7 +221,7 @@ impl HttpSession {
     pub(super) fn run(
         self: &Arc<Self>,
         prepared: Prepared<'_>,
-        limits: &Limits,
+        (limits, pulse): (&Limits, &Arc<Pulse>),
         stream: &dyn Fn() -> Arc<Stream>,
     ) -> Begun {
         let id = prepared.id().clone();
@@ -269,8 +271,9 @@ impl HttpSession {
         };
         let task = {
             let (session, stream, id) = (Arc::downgrade(self), Arc::clone(&stream), id.clone());
+            let pulse = Arc::clone(pulse);
             async move {
-                let finished = running.await;
+                let finished = poll_fn(|cx| pulse.run(|| Pin::new(&mut running).poll(cx))).await;
                 let mut answer = Vec::with_capacity(256);
                 finished.encode(&mut answer);
                 if let Some(session) = session.upgrade()
