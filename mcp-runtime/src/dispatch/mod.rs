@@ -5,12 +5,14 @@
 //! [`Prepared::start`] and inside polls of [`RunningCall`], which contain its panics.
 
 mod ask;
+mod blocking;
 mod call;
 mod decide;
 mod dispatcher;
 mod finish;
 mod journal;
 mod legacy;
+mod methods;
 mod modern;
 mod notices;
 mod pending;

@@ -1,47 +1,41 @@
-//! The methods both eras have: lists are answered at once, the rest becomes a call of user code.
+//! A call on its way into user code: its context is made, its arguments are decoded, its handler is started.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Asking, Context, List, Outbound, RequestContext};
+use crate::context::{Asking, Context, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{Asks, Way};
+use crate::dispatch::blocking::on_a_thread;
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
-use crate::dispatch::decide::Answer;
 use crate::dispatch::finish::{Finish, Outcome, Target};
 use crate::dispatch::journal::{Journal, Responses};
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::rounds::Round;
 use crate::dispatch::seal::{self, Refused};
-use crate::dispatch::session::{CompletionBudget, Session};
+use crate::dispatch::session::CompletionBudget;
 use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
-use crate::handler::call::{Blocking, Refusal, Running, Success};
-use crate::handler::definition::ClientFeature;
+use crate::handler::call::{Refusal, Success};
 use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, Member, RequestId};
-use crate::protocol::encode::{self, CacheHint, Reply};
-use crate::protocol::{self, Capability, Era, Method, errors};
-use crate::registry::{
-    self, Completing, Listing, Pace, Page, PromptEntry, Readable, Snapshot, ToolEntry,
-};
-use crate::types::{CallToolResult, CompletionReference};
+use crate::protocol::encode::CacheHint;
+use crate::protocol::{Era, errors};
+use crate::registry::{self, Completing, Listing, Pace, PromptEntry, Readable, ToolEntry};
 
 /// A call that may be made: everything about the request is in order, except perhaps its arguments.
 pub(crate) struct Prepared<'m> {
-    dispatcher: Arc<Dispatcher>,
-    request: Request<'m>,
-    logs: Arc<LogBudget>,
-    work: Work<'m>,
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) request: Request<'m>,
+    pub(super) logs: Arc<LogBudget>,
+    pub(super) work: Work<'m>,
 }
 
 /// What is to be run.
-enum Work<'m> {
+pub(super) enum Work<'m> {
     Tool {
         entry: Arc<ToolEntry>,
         arguments: &'m str,
@@ -62,217 +56,6 @@ enum Work<'m> {
         budget: Arc<CompletionBudget>,
     },
     List(Listing),
-}
-
-impl Dispatcher {
-    pub(super) fn reply<'a>(&'a self, request: &'a Request<'_>) -> Reply<'a> {
-        Reply {
-            id: &request.id,
-            version: request.version,
-            identity: self.identity(),
-        }
-    }
-
-    /// Answers a request for a method that both eras have.
-    pub(super) fn answer_common<'m>(
-        self: &Arc<Self>,
-        request: Request<'m>,
-        session: &Session,
-        out: &mut Vec<u8>,
-    ) -> Result<Answer<'m>, ErrorObject> {
-        let snapshot = self.registry.snapshot();
-        if !self.offers(request.method, &snapshot) {
-            return Err(errors::method_not_found(request.method.as_str()));
-        }
-        let work = match request.method {
-            Method::ToolsCall => {
-                let name = request.string(Member::Name, self.limits().name)?;
-                let entry = snapshot
-                    .tool(&name)
-                    .ok_or_else(|| errors::unknown_tool(&name, snapshot.tool_like(&name)))?;
-                let arguments = request.arguments()?;
-                if let Some(refusal) = lacking(&request, &entry.requires)? {
-                    return refusal.answer(self, &request, out);
-                }
-                Work::Tool {
-                    entry: Arc::clone(entry),
-                    arguments,
-                }
-            }
-            Method::PromptsGet => {
-                let name = request.string(Member::Name, self.limits().name)?;
-                let entry = snapshot
-                    .prompt(&name)
-                    .ok_or_else(|| errors::unknown_prompt(&name, snapshot.prompt_like(&name)))?;
-                Work::Prompt {
-                    entry: Arc::clone(entry),
-                    arguments: request.arguments()?,
-                }
-            }
-            Method::ResourcesRead => {
-                let uri = request.string(Member::Uri, self.limits().uri)?;
-                let readable = snapshot.read(&uri);
-                let readable =
-                    readable.ok_or_else(|| errors::resource_not_found(request.version, &uri))?;
-                Work::Read { readable, uri }
-            }
-            Method::CompletionComplete => self.completion(&request, &snapshot, session)?,
-            method => {
-                let (list, cache) = self
-                    .list(method)
-                    .ok_or_else(|| errors::method_not_found(method.as_str()))?;
-                match self.page(&request, list, &snapshot)? {
-                    Page::Ready(members) => {
-                        encode::list(out, self.reply(&request), &members, cache);
-                        return Ok(Answer::Written);
-                    }
-                    Page::Listing(listing) => Work::List(listing),
-                }
-            }
-        };
-        let logs = Arc::clone(&session.logs);
-        Ok(Answer::Call(Prepared {
-            dispatcher: Arc::clone(self),
-            request,
-            logs,
-            work,
-        }))
-    }
-
-    /// Whether the capability a method belongs to is offered.
-    pub(super) fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
-        match method.capability() {
-            Some(Capability::Tools) => snapshot.has_tools(),
-            Some(Capability::Prompts) => snapshot.has_prompts(),
-            Some(Capability::Resources | Capability::Subscribe) => snapshot.has_resources(),
-            Some(Capability::Completions) => snapshot.has_completers(),
-            Some(Capability::Logging) => self.settings.logging,
-            None => true,
-        }
-    }
-
-    fn list(&self, method: Method) -> Option<(List, CacheHint)> {
-        let cache = &self.settings.cache;
-        match method {
-            Method::ToolsList => Some((List::Tools, cache.tools)),
-            Method::PromptsList => Some((List::Prompts, cache.prompts)),
-            Method::ResourcesList => Some((List::Resources, cache.resources)),
-            Method::ResourceTemplatesList => Some((List::Templates, cache.templates)),
-            _ => None,
-        }
-    }
-
-    fn page(
-        &self,
-        request: &Request<'_>,
-        list: List,
-        snapshot: &Snapshot,
-    ) -> Result<Page, ErrorObject> {
-        let cursor = request
-            .params
-            .string(Member::Cursor)
-            .map_err(|_| errors::invalid_cursor())?;
-        if cursor
-            .as_ref()
-            .is_some_and(|cursor| cursor.len() > self.limits().cursor)
-        {
-            return Err(errors::invalid_cursor());
-        }
-        snapshot
-            .page(list, request.version, cursor.as_deref())
-            .map_err(|_| errors::invalid_cursor())
-    }
-
-    fn completion<'m>(
-        &self,
-        request: &Request<'m>,
-        snapshot: &Snapshot,
-        session: &Session,
-    ) -> Result<Work<'m>, ErrorObject> {
-        let reference = member::<CompletionReference>(request, Member::Ref)?;
-        let argument = member::<Argument>(request, Member::Argument)?;
-        if argument.value.len() > self.limits().completion_input {
-            let most = self.limits().completion_input;
-            return Err(ErrorObject::invalid_params(format!(
-                "`argument.value` is longer than {most} bytes"
-            )));
-        }
-        let completer = snapshot.completer(&reference, &argument.name)?;
-        let earlier = match request.params.get(Member::Context) {
-            None => None,
-            Some(_) => member::<Earlier>(request, Member::Context)?
-                .arguments
-                .map(|earlier| earlier.get().to_owned()),
-        };
-        Ok(Work::Complete {
-            completer,
-            partial: argument.value,
-            earlier,
-            budget: Arc::clone(&session.completions),
-        })
-    }
-}
-
-/// What the client lacks of what a tool requires.
-fn lacking(
-    request: &Request<'_>,
-    requires: &[ClientFeature],
-) -> Result<Option<Lacking>, ErrorObject> {
-    if requires.is_empty() {
-        return Ok(None);
-    }
-    let capabilities = request.caller.capabilities()?;
-    Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
-}
-
-/// What a client lacks, in the shape of its capabilities.
-struct Lacking(serde_json::Value);
-
-impl Lacking {
-    /// The modern era has an error for it; before that, the model is told.
-    fn answer<'m>(
-        self,
-        dispatcher: &Dispatcher,
-        request: &Request<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<Answer<'m>, ErrorObject> {
-        let error = errors::missing_capability(request.version, self.0);
-        if request.version.era() == Era::Modern {
-            return Err(error);
-        }
-        encode::tool_result(
-            out,
-            dispatcher.reply(request),
-            CallToolResult::error(error.message),
-        );
-        Ok(Answer::Written)
-    }
-}
-
-#[derive(Deserialize)]
-struct Argument {
-    name: String,
-    value: String,
-}
-
-#[derive(Deserialize)]
-struct Earlier {
-    #[serde(default)]
-    arguments: Option<Box<serde_json::value::RawValue>>,
-}
-
-/// A member that must be an object of this shape.
-fn member<T: serde::de::DeserializeOwned>(
-    request: &Request<'_>,
-    member: Member,
-) -> Result<T, ErrorObject> {
-    let name = member.as_str();
-    let json = request
-        .params
-        .get(member)
-        .filter(|json| json.starts_with('{'));
-    let json = json.ok_or_else(|| errors::invalid_member(name, "an object"))?;
-    serde_json::from_str(json).map_err(|error| errors::invalid(name, &error))
 }
 
 impl Prepared<'_> {
@@ -524,56 +307,5 @@ fn make_context(
         context,
         stream,
         asks,
-    }
-}
-
-/// Runs work that blocks on a thread made for that, when there is a place; also says when it got one. A thread cannot be
-/// cancelled: work that was given up runs to its end and keeps its place until then.
-fn on_a_thread(
-    dispatcher: &Dispatcher,
-    work: Blocking,
-) -> Result<(Running, Arc<AtomicBool>), ToolError> {
-    let waiting = Waiting::enter(&dispatcher.blocked, dispatcher.limits().blocking_queued)?;
-    let started = Arc::new(AtomicBool::new(false));
-    let begin = Arc::clone(&started);
-    let places = Arc::clone(&dispatcher.blocking);
-    let future = Box::pin(async move {
-        let place = places.acquire_owned().await.map_err(ToolError::from)?;
-        drop(waiting);
-        begin.store(true, Ordering::Relaxed);
-        let work = move || {
-            let output = work();
-            drop(place);
-            output
-        };
-        match tokio::task::spawn_blocking(work).await {
-            Ok(output) => output,
-            Err(error) => match error.try_into_panic() {
-                // Goes on to where all panics of handlers end.
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(error) => Err(ToolError::from(error)),
-            },
-        }
-    });
-    Ok((future, started))
-}
-
-/// One that waits for a place among the threads that may block.
-struct Waiting(Arc<AtomicUsize>);
-
-impl Waiting {
-    fn enter(waiting: &Arc<AtomicUsize>, most: usize) -> Result<Self, ToolError> {
-        let entered = Self(Arc::clone(waiting));
-        if waiting.fetch_add(1, Ordering::Relaxed) >= most.max(1) {
-            let error = errors::too_many("calls that block a thread", Duration::from_secs(1));
-            return Err(ToolError::protocol(error));
-        }
-        Ok(entered)
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
