@@ -21,7 +21,7 @@ use crate::dispatch::session::CompletionBudget;
 use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
 use crate::handler::call::{Refusal, Success};
 use crate::handler::tool_error::ToolError;
-use crate::jsonrpc::{ErrorObject, Member, RequestId};
+use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::CacheHint;
 use crate::protocol::{Era, errors};
 use crate::registry::{self, Completing, Listing, Pace, PromptEntry, Readable, ToolEntry};
@@ -60,7 +60,8 @@ pub(super) enum Work<'m> {
 
 impl Prepared<'_> {
     /// The request that is answered in the end.
-    pub(crate) fn id(&self) -> &RequestId {
+    #[cfg(feature = "http")]
+    pub(crate) fn id(&self) -> &crate::jsonrpc::RequestId {
         &self.request.id
     }
 

@@ -32,6 +32,7 @@ pub(crate) enum Refused {
     /// It is no state of ours.
     Malformed,
     /// It was sealed with a key this server does not have.
+    #[cfg(feature = "sealing")]
     UnknownKey,
     /// It was changed, or belongs to another call.
     Foreign,
@@ -43,6 +44,7 @@ impl Refused {
     pub(crate) fn into_error(self) -> ErrorObject {
         ErrorObject::invalid_params(match self {
             Self::Malformed => "`requestState` is not one this server gave",
+            #[cfg(feature = "sealing")]
             Self::UnknownKey => {
                 "`requestState` was sealed with a key this server does not have: a server that was started again, or one of \
                  several, needs the same keys each time (setting `state_keys`)"

@@ -12,6 +12,7 @@ use crate::protocol::{Era, ProtocolVersion};
 /// No such resource. Legacy era only.
 pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
 /// A header is missing, malformed or disagrees with the body. Modern era only.
+#[cfg(feature = "http")]
 pub(crate) const HEADER_MISMATCH: i32 = -32020;
 /// The request does not declare a capability it takes. Modern era only.
 pub(crate) const MISSING_CAPABILITY: i32 = -32021;
@@ -100,6 +101,7 @@ pub(crate) fn missing_claim() -> ErrorObject {
 }
 
 /// `header` as it is spelled in the specification.
+#[cfg(feature = "http")]
 pub(crate) fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
 }

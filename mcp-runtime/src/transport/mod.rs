@@ -25,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub use http::{HttpBody, HttpOptions, HttpService};
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
-#[cfg(feature = "http")]
+#[cfg(all(feature = "cli", feature = "http"))]
 pub(crate) use signals::listen as until_signal;
 pub use stdio::Stdio;
 

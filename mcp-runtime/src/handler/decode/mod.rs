@@ -71,6 +71,10 @@ pub(crate) struct Decoder {
     style: Style,
     validator: Validator,
     arguments: Vec<ArgumentInfo>,
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(dead_code, reason = "checked always, but mirrored by HTTP only")
+    )]
     headers: Vec<HeaderArgument>,
     /// Whether the author wrote the schema, so that all it says has to be checked.
     raw: bool,
@@ -102,6 +106,7 @@ impl Decoder {
     }
 
     /// The arguments that headers mirror.
+    #[cfg(feature = "http")]
     pub(crate) fn headers(&self) -> &[HeaderArgument] {
         &self.headers
     }
