@@ -299,6 +299,12 @@ impl Server {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
+    /// Whether keys were given that other instances may share.
+    #[cfg(all(feature = "http", feature = "sealing"))]
+    pub(super) fn has_state_keys(&self) -> bool {
+        !self.state_keys.is_empty()
+    }
+
     /// Who the server says it is.
     #[cfg(feature = "cli")]
     pub(super) fn identity(&self) -> &Implementation {

@@ -67,14 +67,26 @@ impl Server {
         let _ = writeln!(std::io::stderr(), "http://{local}{path}");
         let shutdown = service.shutdown();
         tokio::select! {
-            served = http::serve(listener, service) => served,
+            // First, so that a signal that follows the first answer finds somebody who listens.
+            biased;
             error = crate::transport::until_signal(shutdown) => Err(error.into()),
+            served = http::serve(listener, service) => served,
         }
     }
 
     /// Other machines can reach an address that is not a loopback one, and web pages any name that leads to it.
     fn check_address(&self, address: SocketAddr) -> Result<(), Error> {
-        if address.ip().to_canonical().is_loopback() || self.http.allows_hosts() {
+        if address.ip().to_canonical().is_loopback() {
+            return Ok(());
+        }
+        if self.http.allows_hosts() {
+            #[cfg(feature = "sealing")]
+            if !self.has_state_keys() {
+                tracing::warn!(
+                    "no `state_keys`: what calls remember between questions is sealed with a key of this process, so that \
+                     no other instance, and none after a restart, can go on with them"
+                );
+            }
             return Ok(());
         }
         let message = format!(
