@@ -36,6 +36,7 @@ mod progress;
 mod prompts;
 mod properties;
 mod resources;
+mod round_robin;
 mod stdio;
 mod support;
 mod tools;

@@ -1,0 +1,81 @@
+//! Several processes of one server behind a round-robin, over HTTP: each request goes to the next process.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tests::http::{Request, send};
+use tests::process::binary;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+/// An instance of the example `deploy`, and where it listens. It is killed when this is dropped.
+struct Instance(
+    SocketAddr,
+    #[expect(dead_code, reason = "owns the process")] Child,
+);
+
+impl Instance {
+    async fn start(key: &str) -> Self {
+        let mut child = Command::new(binary("deploy"))
+            .args(["--http", "127.0.0.1:0"])
+            .env("DEPLOY_STATE_KEYS", key)
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the example starts");
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = lines.next_line().await.unwrap().unwrap();
+        let host = url.strip_prefix("http://").unwrap();
+        let address = host.strip_suffix("/mcp").unwrap().parse().unwrap();
+        // What it writes later must not find a closed pipe.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Self(address, child)
+    }
+
+    async fn call(&self, id: i64, params: &Value) -> Value {
+        let mut params = params.clone();
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({"elicitation": {}, "sampling": {}});
+        let request = Request::modern(id, "tools/call", params);
+        send(self.0, &request).await.message().await
+    }
+}
+
+// Covers: MRTR-06, SEC-12, BASE-11
+#[tokio::test]
+async fn a_call_goes_on_at_whichever_instance_its_rounds_land() {
+    let shared = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let instances = [Instance::start(shared).await, Instance::start(shared).await];
+    let stranger = Instance::start("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=").await;
+    let call = json!({"name": "deploy", "arguments": {"service": "shop"}});
+    let mut params = call.clone();
+    for (round, instance) in (0..4).zip(instances.iter().cycle()) {
+        let message = instance.call(round, &params).await;
+        let result = &message["result"];
+        if result["resultType"] == "complete" {
+            assert_eq!(result["content"][0]["text"], "It is done.", "{message}");
+            assert_eq!(round, 2, "one question to a person, and one to a model");
+            return;
+        }
+        assert_eq!(result["resultType"], "input_required", "{message}");
+        let answers = result["inputRequests"].as_object().unwrap().iter();
+        let answers = answers.map(|(key, asked)| {
+            let answer = match asked["method"].as_str() {
+                Some("elicitation/create") => json!({"action": "accept",
+                    "content": {"approve": true, "target": "production", "instances": 3}}),
+                _ => json!({"role": "assistant", "model": "m",
+                    "content": {"type": "text", "text": "It is done."}}),
+            };
+            (key.clone(), answer)
+        });
+        params = call.clone();
+        params["inputResponses"] = Value::Object(answers.collect());
+        params["requestState"] = result["requestState"].clone();
+        let refused = stranger.call(round, &params).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let text = refused["error"]["message"].as_str().unwrap();
+        assert!(text.contains("state_keys"), "{text}");
+    }
+    panic!("the call does not come to an end");
+}
