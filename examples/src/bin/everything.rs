@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::transport::HttpOptions;
 use mcp_runtime::types::{
     ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
     ResourceLink,
@@ -312,6 +313,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
         .instructions("Call anything.")
         .state(Shared::default())
         .page_size(4)
+        .http(HttpOptions::new().sse_2024(true))
         .run()
         .await
 }

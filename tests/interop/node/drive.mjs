@@ -1,17 +1,31 @@
-// Drives the example `everything` with both official TypeScript clients, once per revision each can negotiate.
+// Drives the examples `everything` and `deploy` with both official TypeScript clients, over each transport, once per
+// revision each can negotiate there.
 //
-// Usage: drive.mjs PATH_OF_EVERYTHING. Prints one line per check and `N passed, N failed` at the end.
+// Usage: drive.mjs DIRECTORY_OF_THE_EXAMPLES. Prints one line per check and `N passed, N failed` at the end.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Client as Client2 } from '@modelcontextprotocol/client';
+import * as all2 from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport as Sse1 } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types1 from '@modelcontextprotocol/sdk/types.js';
 
-const server = process.argv[2];
+const examples = process.argv[2];
+const Client2 = all2.Client;
+const TRANSPORTS = {
+  stdio: [Stdio1, Stdio2],
+  http: [Http1, all2.StreamableHTTPClientTransport],
+  sse: [Sse1, all2.SSEClientTransport],
+};
 const LEGACY = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const MODERN = '2026-07-28';
 const PATIENCE = 20_000;
@@ -32,27 +46,84 @@ async function until(what, condition) {
   throw new Error(`${what} did not happen`);
 }
 
-// The older client always offers its newest revision; a host that is behind would offer an older one.
-class Behind extends Stdio1 {
-  constructor(parameters, revision) {
-    super(parameters);
-    this.revision = revision;
+function skip(who, why) {
+  console.log(`${who} ... skipped: ${why}`);
+}
+
+// Where a client reaches an example: how its transport is made, and how to stop. `relay` stands between the two, if given.
+async function reach(example, transport, relay) {
+  const command = join(examples, example);
+  if (transport === 'stdio') return { make: (Kind) => new Kind({ command }), stop() {} };
+  const server = spawn(command, ['--http', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const lines = createInterface(server.stderr);
+  const [address] = await once(lines, 'line', { signal: AbortSignal.timeout(PATIENCE) });
+  lines.on('line', () => {}); // so that it never blocks on what nobody reads
+  const url = new URL(address);
+  if (relay) url.port = await relay.to(url);
+  return {
+    make: (Kind) => new Kind(url),
+    stop() {
+      server.kill('SIGKILL');
+      relay?.close();
+    },
+  };
+}
+
+// Passes connections on to a server, and cuts them when told to.
+class Relay {
+  sockets = new Set();
+
+  // The port at which it stands in for a server.
+  async to({ port, hostname }) {
+    this.listener = net.createServer((client) => {
+      const server = net.connect(port, hostname);
+      for (const [from, to] of [[client, server], [server, client]]) {
+        this.sockets.add(from);
+        from.on('error', () => {});
+        from.on('close', () => {
+          this.sockets.delete(from);
+          to.end();
+        });
+        from.pipe(to);
+      }
+    });
+    this.listener.listen(0, hostname);
+    await once(this.listener, 'listening');
+    return this.listener.address().port;
   }
 
-  send(message) {
-    if (message.method === 'initialize') {
-      message = { ...message, params: { ...message.params, protocolVersion: this.revision } };
-    }
-    return super.send(message);
+  cut() {
+    for (const socket of this.sockets) socket.destroy();
   }
+
+  close() {
+    this.listener.close();
+    this.cut();
+  }
+}
+
+// The older client always offers its newest revision; a host that is behind would offer an older one.
+function behind(transport, revision) {
+  const send = transport.send.bind(transport);
+  transport.send = (message, ...rest) =>
+    message.method === 'initialize'
+      ? send({ ...message, params: { ...message.params, protocolVersion: revision } }, ...rest)
+      : send(message, ...rest);
+  return transport;
 }
 
 const info = { name: 'interop', version: '1' };
 
 // The four things the clients spell differently.
-async function connect1(revision) {
-  const client = new Client1(info, { capabilities: {} });
-  await client.connect(new Behind({ command: server }, revision));
+async function connect1(make, Kind, revision, person) {
+  const client = new Client1(info, { capabilities: person?.capabilities ?? {} });
+  person?.serve((method, handler) =>
+    client.setRequestHandler(
+      { 'elicitation/create': types1.ElicitRequestSchema, 'sampling/createMessage': types1.CreateMessageRequestSchema }[method],
+      handler,
+    ),
+  );
+  await client.connect(behind(make(Kind), revision));
   return {
     client,
     call: (name, args = {}, options) => client.callTool({ name, arguments: args }, undefined, options),
@@ -68,14 +139,15 @@ async function connect1(revision) {
   };
 }
 
-async function connect2(revision, versionNegotiation) {
+async function connect2(make, Kind, revision, person, versionNegotiation) {
   const modern = revision === MODERN;
   const client = new Client2(info, {
-    capabilities: {},
+    capabilities: person?.capabilities ?? {},
     versionNegotiation,
     ...(modern ? {} : { supportedProtocolVersions: [revision] }),
   });
-  await client.connect(new Stdio2({ command: server }));
+  person?.serve((method, handler) => client.setRequestHandler(method, handler));
+  await client.connect(make(Kind));
   assert.equal(client.getNegotiatedProtocolVersion(), revision);
   return {
     client,
@@ -250,13 +322,108 @@ const checks = {
   },
 };
 
-async function drive(who, revision, connect, extra = {}) {
+// Each has its connection to itself: a cut ends more than one call.
+const resuming = {
+  async resumes_a_call({ call, relay }) {
+    const steps = [];
+    const onprogress = (step) => {
+      steps.push(step.progress);
+      if (step.progress === 1) relay.cut();
+    };
+    const result = await call('count', { steps: 3, pause_ms: 100 }, { onprogress });
+    assert.ok(!result.isError);
+    assert.deepEqual(steps, [1, 2, 3]);
+  },
+
+  async hears_what_it_missed({ call, on, relay }) {
+    let changes = 0;
+    on('notifications/tools/list_changed', () => void (changes += 1));
+    await call('switch_extra', { on: false });
+    await until('a change', () => changes === 1); // so the stream is open
+    relay.cut();
+    await sleep(100); // the clients wait a second before they come back
+    await call('switch_extra', { on: true });
+    await until('another change', () => changes === 2);
+  },
+};
+
+// Answers questions of the example `deploy`, and stands for its model.
+class Person {
+  asked = [];
+  summedUp = [];
+
+  constructor(action, approve, hasModel = true) {
+    Object.assign(this, { action, approve, hasModel });
+    this.capabilities = { elicitation: {}, ...(hasModel ? { sampling: {} } : {}) };
+  }
+
+  serve(handle) {
+    handle('elicitation/create', ({ params }) => {
+      this.asked.push(params);
+      const content = { approve: this.approve, target: 'production', instances: 3, note: 'on a Friday' };
+      return this.action === 'accept' ? { action: 'accept', content } : { action: this.action };
+    });
+    if (!this.hasModel) return;
+    handle('sampling/createMessage', ({ params }) => {
+      this.summedUp.push(params);
+      return { role: 'assistant', content: { type: 'text', text: 'All is well.' }, model: 'none', stopReason: 'endTurn' };
+    });
+  }
+}
+
+const DONE = 'v1 is on Production, 3 instances (on a Friday)';
+
+async function deploys({ call, person }) {
+  const result = await call('deploy', { service: 'shop' });
+  assert.ok(!result.isError, JSON.stringify(result));
+  assert.equal(result.content[0].text, person.hasModel ? 'All is well.' : DONE);
+  assert.deepEqual(person.asked.map((question) => question.message), [
+    'Deploy shop? build shop v1, test shop v1, start shop v1',
+  ]);
+  assert.deepEqual(Object.keys(person.asked[0].requestedSchema.properties).sort(), [
+    'approve',
+    'instances',
+    'note',
+    'target',
+  ]);
+  assert.equal(person.summedUp.length, person.hasModel ? 1 : 0);
+  if (person.hasModel) assert.ok(JSON.stringify(person.summedUp[0].messages).includes(DONE));
+}
+
+async function does_not_deploy({ call, person }) {
+  const result = await call('deploy', { service: 'shop' });
+  assert.ok(result.isError);
+  assert.equal(person.asked.length, 1);
+  assert.equal(person.summedUp.length, 0);
+  if (person.action === 'accept') assert.match(result.content[0].text, /not approved/);
+}
+
+async function says_that_it_cannot_ask({ call, revision }) {
+  const asked = call('deploy', { service: 'shop' });
+  if (revision === MODERN) await assert.rejects(asked, { code: -32021 });
+  else assert.ok((await asked).isError);
+}
+
+// What is asked of `deploy`, and who is there to answer.
+const scenes = {
+  approved: [deploys, () => new Person('accept', true)],
+  approved_without_a_model: [deploys, () => new Person('accept', true, false)],
+  not_approved: [does_not_deploy, () => new Person('accept', false)],
+  declined: [does_not_deploy, () => new Person('decline')],
+  cancelled: [does_not_deploy, () => new Person('cancel')],
+  nobody_to_ask: [says_that_it_cannot_ask, () => undefined],
+};
+
+async function drive(who, transport, revision, connect, example, checks, { relay, person, ...extra }) {
   let session;
+  let server;
   try {
-    session = { ...(await connect()), revision, ...extra };
+    server = await reach(example, transport, relay);
+    session = { ...(await connect(server.make, person)), revision, relay, person, ...extra };
     say(who, 'connects');
   } catch (error) {
     say(who, 'connects', error);
+    server?.stop();
     return;
   }
   for (const [name, check] of Object.entries(checks)) {
@@ -268,16 +435,43 @@ async function drive(who, revision, connect, extra = {}) {
     }
   }
   await session.client.close();
+  server.stop();
 }
 
-for (const revision of LEGACY) await drive(`sdk ${revision}`, revision, () => connect1(revision));
+// All that one client does over one transport in one revision.
+async function visit(client, transport, revision, mode, connect, extra = {}) {
+  const who = `${client} ${transport} ${revision}${mode}`;
+  await drive(who, transport, revision, connect, 'everything', checks, extra);
+  if (transport === 'http' && revision !== MODERN) {
+    for (const [name, check] of Object.entries(resuming)) {
+      await drive(who, transport, revision, connect, 'everything', { [name]: check }, { ...extra, relay: new Relay() });
+    }
+  }
+  if (transport === 'sse') return; // `deploy` does not switch it on
+  for (const [name, [check, person]] of Object.entries(scenes)) {
+    if (revision < '2025-06-18' && name !== 'nobody_to_ask') continue;
+    await drive(`${who} deploy`, transport, revision, connect, 'deploy', { [name]: check }, { ...extra, person: person() });
+  }
+  if (revision < '2025-06-18') skip(`${who} deploy`, 'elicitation came with 2025-06-18');
+}
+
 // Without a cursor the newer client walks all pages by itself.
 const newer = { pagesByItself: true };
-for (const revision of LEGACY) {
-  await drive(`client ${revision}`, revision, () => connect2(revision, { mode: 'legacy' }), newer);
+for (const [transport, [Kind1, Kind2]] of Object.entries(TRANSPORTS)) {
+  const by2 = (revision, negotiation) => (make, person) => connect2(make, Kind2, revision, person, negotiation);
+  for (const revision of LEGACY) {
+    const by1 = (make, person) => connect1(make, Kind1, revision, person);
+    await visit('sdk', transport, revision, '', by1);
+    await visit('client', transport, revision, '', by2(revision, { mode: 'legacy' }), newer);
+  }
+  if (transport === 'sse') {
+    skip(`client sse ${MODERN}`, 'the revision has no binding to this transport');
+  } else {
+    await visit('client', transport, MODERN, ' pinned', by2(MODERN, { mode: { pin: MODERN } }), newer);
+    await visit('client', transport, MODERN, ' auto', by2(MODERN, { mode: 'auto' }), newer);
+  }
+  if (transport === 'http') skip(`client http ${MODERN} resumes`, 'the revision has no resuming');
 }
-await drive(`client ${MODERN} pinned`, MODERN, () => connect2(MODERN, { mode: { pin: MODERN } }), newer);
-await drive(`client ${MODERN} auto`, MODERN, () => connect2(MODERN, { mode: 'auto' }), newer);
 
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);

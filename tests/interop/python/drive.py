@@ -1,34 +1,121 @@
-"""Drives the example `everything` with the official Python client, once per revision it can negotiate.
+"""Drives the examples `everything` and `deploy` with the official Python client, over each transport, once per revision that
+it can negotiate there.
 
-Usage: drive.py PATH_OF_EVERYTHING. Prints one line per check and `N passed, N failed` at the end.
+Usage: drive.py DIRECTORY_OF_THE_EXAMPLES. Prints one line per check and `N passed, N failed` at the end.
 """
 
+import subprocess
 import sys
 import traceback
 import warnings
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
+import anyio.abc
 import mcp.client.session as session_module
 import mcp_types as types
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 warnings.simplefilter("ignore")
 
-SERVER = sys.argv[1]
+EXAMPLES = Path(sys.argv[1])
 PATIENCE = 20
 passed = failed = 0
 
 
-def say(revision, name, problem=None):
+def say(who, name, problem=None):
     global passed, failed
     if problem is None:
         passed += 1
     else:
         failed += 1
-    print(f"python {revision} {name} ... {'ok' if problem is None else 'FAILED: ' + problem}", flush=True)
+    print(f"python {who} {name} ... {'ok' if problem is None else 'FAILED: ' + problem}", flush=True)
+
+
+def skip(who, why):
+    print(f"python {who} ... skipped: {why}", flush=True)
+
+
+@asynccontextmanager
+async def serving(example):
+    """Runs an example over HTTP; gives the address of its endpoint."""
+    process = await anyio.open_process(
+        [EXAMPLES / example, "--http", "127.0.0.1:0"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    async with process, anyio.create_task_group() as tasks:
+        said = b""
+        with anyio.fail_after(PATIENCE):
+            while b"\n" not in said:
+                said += await process.stderr.receive()
+
+        async def drain():
+            async for _ in process.stderr:
+                pass
+
+        tasks.start_soon(drain)
+        try:
+            yield said.split(b"\n")[0].decode().strip()
+        finally:
+            process.kill()
+
+
+class Relay:
+    """Passes connections on to a server, and cuts them when told to."""
+
+    def __init__(self):
+        self.open = set()
+
+    def cut(self):
+        for connection in self.open:
+            connection.cancel()
+
+    @asynccontextmanager
+    async def to(self, url):
+        address = urlsplit(url)
+
+        async def pump(source, sink):
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                while True:
+                    await sink.send(await source.receive())
+            await sink.aclose()
+
+        async def carry(client):
+            async with client, await anyio.connect_tcp(address.hostname, address.port) as server:
+                async with anyio.create_task_group() as both:
+                    self.open.add(both.cancel_scope)
+                    both.start_soon(pump, client, server)
+                    both.start_soon(pump, server, client)
+                self.open.discard(both.cancel_scope)
+
+        async with await anyio.create_tcp_listener(local_host=address.hostname) as listener:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(listener.serve, carry)
+                port = listener.extra(anyio.abc.SocketAttribute.local_port)
+                yield address._replace(netloc=f"{address.hostname}:{port}").geturl()
+                tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def reached(example, transport, relay):
+    """Where a client reaches an example: what `Client` takes as its first argument."""
+    if transport == "stdio":
+        yield StdioServerParameters(command=str(EXAMPLES / example))
+    elif relay:
+        async with serving(example) as url, relay.to(url) as relayed:
+            yield relayed
+    else:
+        async with serving(example) as url:
+            yield url if transport == "http" else sse_client(url.removesuffix("/mcp") + "/sse")
 
 
 class Inbox:
@@ -242,7 +329,105 @@ CHECKS = [
 ]
 
 
-async def drive(revision, mode):
+async def resumes_a_call(relay, client, revision, inbox, logs):
+    steps = []
+
+    async def note(progress, total, message):
+        steps.append(progress)
+        if progress == 1:
+            relay.cut()
+
+    result = await client.call_tool("count", {"steps": 3, "pause_ms": 100}, progress_callback=note)
+    assert not result.is_error and steps == [1, 2, 3], (steps, result)
+
+
+async def hears_what_it_missed(relay, client, revision, inbox, logs):
+    await client.call_tool("switch_extra", {"on": False})
+    await inbox.first(types.ToolListChangedNotification)  # so the stream is open
+    inbox.seen.clear()
+    relay.cut()
+    await anyio.sleep(0.1)  # the client waits a second before it comes back
+    await client.call_tool("switch_extra", {"on": True})
+    await inbox.first(types.ToolListChangedNotification)
+
+
+class Person:
+    """Answers questions of the example `deploy`, and stands for its model."""
+
+    def __init__(self, action, approve=False):
+        self.action = action
+        self.approve = approve
+        self.asked = []
+        self.summed_up = []
+
+    async def elicit(self, context, params):
+        self.asked.append(params)
+        content = {"approve": self.approve, "target": "production", "instances": 3, "note": "on a Friday"}
+        return types.ElicitResult(action=self.action, content=content if self.action == "accept" else None)
+
+    async def sample(self, context, params):
+        self.summed_up.append(params)
+        text = types.TextContent(type="text", text="All is well.")
+        return types.CreateMessageResult(role="assistant", content=text, model="none", stop_reason="endTurn")
+
+
+DONE = "v1 is on Production, 3 instances (on a Friday)"
+
+
+async def deploys(person, client, *_):
+    result = await client.call_tool("deploy", {"service": "shop"})
+    assert not result.is_error and result.content[0].text == "All is well.", result
+    (question,) = person.asked
+    assert question.message == "Deploy shop? build shop v1, test shop v1, start shop v1", question
+    properties = question.requested_schema["properties"]
+    assert set(properties) == {"approve", "target", "instances", "note"}, properties
+    (prompt,) = person.summed_up
+    assert DONE in str(prompt.messages) and prompt.max_tokens == 200, prompt
+
+
+async def deploys_without_a_model(person, client, *_):
+    result = await client.call_tool("deploy", {"service": "shop"})
+    assert not result.is_error and result.content[0].text == DONE, result
+
+
+async def does_not_deploy(person, client, *_):
+    result = await client.call_tool("deploy", {"service": "shop"})
+    assert result.is_error and len(person.asked) == 1 and not person.summed_up, (result, person.asked)
+    if person.action == "accept":
+        assert "not approved" in result.content[0].text, result
+
+
+async def says_that_it_cannot_ask(person, client, revision, *_):
+    try:
+        result = await client.call_tool("deploy", {"service": "shop"})
+        assert result.is_error and "elicit" in result.content[0].text, result
+    except MCPError as error:
+        assert revision in MODERN_PROTOCOL_VERSIONS and error.error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY, error
+        assert "elicitation" in error.error.data["requiredCapabilities"], error
+
+
+async def deployments(transport, revision, mode):
+    """Runs `deploy` with persons who answer differently."""
+    scenes = {
+        "approved": (deploys, Person("accept", True), True),
+        "approved_without_a_model": (deploys_without_a_model, Person("accept", True), False),
+        "not_approved": (does_not_deploy, Person("accept"), True),
+        "declined": (does_not_deploy, Person("decline"), True),
+        "cancelled": (does_not_deploy, Person("cancel"), True),
+        "nobody_to_ask": (says_that_it_cannot_ask, None, False),
+    }
+    for name, (check, person, has_model) in scenes.items():
+        options = {"elicitation_callback": person.elicit} if person else {}
+        if has_model:
+            options["sampling_callback"] = person.sample
+        if revision >= "2025-06-18" or name == "nobody_to_ask":
+            await drive(transport, revision, mode, "deploy", {name: partial(check, person)}, **options)
+        elif name == "approved":
+            skip(f"{transport} {revision} deploy", "elicitation came with 2025-06-18")
+
+
+async def drive(transport, revision, mode, example, checks, relay=None, **options):
+    who = f"{transport} {revision} {example}" + {"auto": " auto", revision: " pinned"}.get(mode, "")
     # The client always offers its newest revision; a host that is behind would offer an older one.
     if revision in HANDSHAKE_PROTOCOL_VERSIONS:
         session_module.LATEST_HANDSHAKE_VERSION = revision
@@ -251,32 +436,49 @@ async def drive(revision, mode):
     async def log(params):
         logs.append(params)
 
-    client = Client(
-        StdioServerParameters(command=SERVER),
-        mode=mode,
-        message_handler=inbox,
-        logging_callback=log,
-        log_level="warning",
-        read_timeout_seconds=PATIENCE,
-    )
     try:
-        async with client:
-            for check in CHECKS:
+        async with (
+            reached(example, transport, relay) as server,
+            Client(
+                server,
+                mode=mode,
+                message_handler=inbox,
+                logging_callback=log,
+                log_level="warning",
+                read_timeout_seconds=PATIENCE,
+                **options,
+            ) as client,
+        ):
+            for name, check in checks.items():
                 try:
                     await check(client, revision, inbox, logs)
-                    say(revision, check.__name__)
+                    say(who, name)
                 except Exception as error:
-                    say(revision, check.__name__, "".join(traceback.format_exception(error)[-3:]))
+                    say(who, name, "".join(traceback.format_exception(error)[-3:]))
     except Exception as error:
-        say(revision, "connects", "".join(traceback.format_exception(error)))
+        say(who, "connects", "".join(traceback.format_exception(error)[-20:]))
 
 
 async def main():
-    for revision in HANDSHAKE_PROTOCOL_VERSIONS:
-        await drive(revision, "legacy")
-    for revision in MODERN_PROTOCOL_VERSIONS:
-        await drive(revision, revision)
-        await drive(revision, "auto")
+    everything = {check.__name__: check for check in CHECKS}
+    for transport in ("stdio", "http", "sse"):
+        ways = [(revision, "legacy") for revision in HANDSHAKE_PROTOCOL_VERSIONS]
+        if transport == "sse":
+            ways.append((HANDSHAKE_PROTOCOL_VERSIONS[-1], "auto"))
+            skip("sse 2026-07-28", "the revision has no binding to this transport; the client falls back to a session")
+        else:
+            ways += [(revision, mode) for revision in MODERN_PROTOCOL_VERSIONS for mode in (revision, "auto")]
+        for revision, mode in ways:
+            await drive(transport, revision, mode, "everything", everything)
+            if transport != "sse":  # which the example `deploy` does not switch on
+                await deployments(transport, revision, mode)
+            if transport == "http" and mode == "legacy":
+                for check in (resumes_a_call, hears_what_it_missed):  # the client gives up after two cuts
+                    relay = Relay()
+                    checks = {check.__name__: partial(check, relay)}
+                    await drive(transport, revision, mode, "everything", checks, relay)
+            elif transport == "http" and mode == revision:
+                skip(f"{transport} {revision} resumes", "the revision has no resuming")
 
 
 anyio.run(main)
