@@ -4,11 +4,7 @@
 // Usage: drive.mjs DIRECTORY_OF_THE_EXAMPLES. Prints one line per check and `N passed, N failed` at the end.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import net from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as all2 from '@modelcontextprotocol/client';
@@ -19,6 +15,8 @@ import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types1 from '@modelcontextprotocol/sdk/types.js';
 
+import { PATIENCE, Relay, reach } from './reach.mjs';
+
 const examples = process.argv[2];
 const Client2 = all2.Client;
 const TRANSPORTS = {
@@ -28,7 +26,6 @@ const TRANSPORTS = {
 };
 const LEGACY = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const MODERN = '2026-07-28';
-const PATIENCE = 20_000;
 let passed = 0;
 let failed = 0;
 
@@ -48,58 +45,6 @@ async function until(what, condition) {
 
 function skip(who, why) {
   console.log(`${who} ... skipped: ${why}`);
-}
-
-// Where a client reaches an example: how its transport is made, and how to stop. `relay` stands between the two, if given.
-async function reach(example, transport, relay) {
-  const command = join(examples, example);
-  if (transport === 'stdio') return { make: (Kind) => new Kind({ command }), stop() {} };
-  const server = spawn(command, ['--http', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const lines = createInterface(server.stderr);
-  const [address] = await once(lines, 'line', { signal: AbortSignal.timeout(PATIENCE) });
-  lines.on('line', () => {}); // so that it never blocks on what nobody reads
-  const url = new URL(address);
-  if (relay) url.port = await relay.to(url);
-  return {
-    make: (Kind) => new Kind(url),
-    stop() {
-      server.kill('SIGKILL');
-      relay?.close();
-    },
-  };
-}
-
-// Passes connections on to a server, and cuts them when told to.
-class Relay {
-  sockets = new Set();
-
-  // The port at which it stands in for a server.
-  async to({ port, hostname }) {
-    this.listener = net.createServer((client) => {
-      const server = net.connect(port, hostname);
-      for (const [from, to] of [[client, server], [server, client]]) {
-        this.sockets.add(from);
-        from.on('error', () => {});
-        from.on('close', () => {
-          this.sockets.delete(from);
-          to.end();
-        });
-        from.pipe(to);
-      }
-    });
-    this.listener.listen(0, hostname);
-    await once(this.listener, 'listening');
-    return this.listener.address().port;
-  }
-
-  cut() {
-    for (const socket of this.sockets) socket.destroy();
-  }
-
-  close() {
-    this.listener.close();
-    this.cut();
-  }
 }
 
 // The older client always offers its newest revision; a host that is behind would offer an older one.
@@ -418,7 +363,7 @@ async function drive(who, transport, revision, connect, example, checks, { relay
   let session;
   let server;
   try {
-    server = await reach(example, transport, relay);
+    server = await reach(join(examples, example), transport, relay);
     session = { ...(await connect(server.make, person)), revision, relay, person, ...extra };
     say(who, 'connects');
   } catch (error) {

@@ -1,0 +1,61 @@
+// How a client comes to an example: over which transport, and through what.
+//
+// What is said then is the business of drive.mjs.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
+import { createInterface } from 'node:readline';
+
+export const PATIENCE = 20_000;
+
+// Where a client reaches an example: how its transport is made, and how to stop. `relay` stands between the two, if given.
+export async function reach(command, transport, relay) {
+  if (transport === 'stdio') return { make: (Kind) => new Kind({ command }), stop() {} };
+  const server = spawn(command, ['--http', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const lines = createInterface(server.stderr);
+  const [address] = await once(lines, 'line', { signal: AbortSignal.timeout(PATIENCE) });
+  lines.on('line', () => {}); // so that it never blocks on what nobody reads
+  const url = new URL(address);
+  if (relay) url.port = await relay.to(url);
+  return {
+    make: (Kind) => new Kind(url),
+    stop() {
+      server.kill('SIGKILL');
+      relay?.close();
+    },
+  };
+}
+
+// Passes connections on to a server, and cuts them when told to.
+export class Relay {
+  sockets = new Set();
+
+  // The port at which it stands in for a server.
+  async to({ port, hostname }) {
+    this.listener = net.createServer((client) => {
+      const server = net.connect(port, hostname);
+      for (const [from, to] of [[client, server], [server, client]]) {
+        this.sockets.add(from);
+        from.on('error', () => {});
+        from.on('close', () => {
+          this.sockets.delete(from);
+          to.end();
+        });
+        from.pipe(to);
+      }
+    });
+    this.listener.listen(0, hostname);
+    await once(this.listener, 'listening');
+    return this.listener.address().port;
+  }
+
+  cut() {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  close() {
+    this.listener.close();
+    this.cut();
+  }
+}
