@@ -203,10 +203,11 @@ impl Client {
             }
         } else if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-            let revision = if claim.is_null() {
-                self.revision
-            } else {
-                Revision::E
+            let revision = match claim.is_null() {
+                false => Revision::E,
+                // Without a claim it is a legacy request, whoever sends it.
+                true if self.revision.is_modern() => Revision::D,
+                true => self.revision,
             };
             self.pending
                 .insert(id.to_string(), (method.to_owned(), revision));

@@ -170,14 +170,23 @@ fn survives(strategy: impl Strategy<Value = Vec<u8>>) {
                 let id = json!(format!("after-{count}"));
                 runtime.block_on(async {
                     line.push(b'\n');
+                    if let Ok(message) = serde_json::from_slice(&line) {
+                        client.remember(&message);
+                    }
                     client.bytes(&line).await;
-                    let method = if revision.is_modern() { "server/discover" } else { "ping" };
+                    let method = if revision.is_modern() {
+                        "server/discover"
+                    } else {
+                        "ping"
+                    };
                     let params = client.dress(json!({}));
-                    client.line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+                    let next =
+                        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+                    client.remember(&next);
+                    client.line(&next.to_string()).await;
                     let mut lines = 0;
                     loop {
-                        let answer = client.read_line().await.expect("the server is still there");
-                        let answer: Value = serde_json::from_str(&answer).expect("answers are JSON");
+                        let answer = client.read().await.expect("the server is still there");
                         lines += 1;
                         assert!(lines < 200, "one message has {lines} answers");
                         if answer["id"] == id {
