@@ -79,6 +79,9 @@ pub struct Limits {
     pub head: usize,
     /// Most header fields of an HTTP request. Default 100. Beyond: 431.
     pub headers: usize,
+    /// How long a client may take to shake hands on an HTTP connection, where that is asked for, as for TLS. Default 10 s.
+    /// Then the connection is closed.
+    pub handshake_time: Duration,
     /// How long the head of an HTTP request may take from its first byte, or from the start of the connection. Default
     /// 15 s. Then the connection is closed.
     pub head_time: Duration,
@@ -105,6 +108,10 @@ pub struct Limits {
     pub replay_bytes: usize,
     /// How long a finished stream is kept for clients that reconnect. Default 60 s.
     pub replay_time: Duration,
+    /// Most event streams that wait for what may happen, open at once over HTTP: `subscriptions/listen`, and the streams of
+    /// sessions. Default 8,000, which is less than [`connections`](Self::connections), so that there is room for requests.
+    /// Beyond: 503 with `Retry-After`.
+    pub streams: usize,
     /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s.
     pub keep_alive: Duration,
     /// How long a client may leave output unread before its stream is closed. Default 60 s.
@@ -146,6 +153,7 @@ impl Default for Limits {
             body: 4 << 20,
             head: 64 << 10,
             headers: 100,
+            handshake_time: Duration::from_secs(10),
             head_time: Duration::from_secs(15),
             body_time: Duration::from_secs(30),
             body_rate: 1 << 10,
@@ -158,6 +166,7 @@ impl Default for Limits {
             replay_events: 256,
             replay_bytes: 1 << 20,
             replay_time: Duration::from_mins(1),
+            streams: 8_000,
             keep_alive: Duration::from_secs(15),
             stalled: Duration::from_mins(1),
             _private: (),
@@ -186,10 +195,12 @@ impl Limits {
             body: 256 << 10,
             head: 16 << 10,
             headers: 50,
+            handshake_time: Duration::from_secs(5),
             head_time: Duration::from_secs(5),
             body_time: Duration::from_secs(10),
             connections: 1_024,
             sessions: 1_024,
+            streams: 512,
             replay_events: 64,
             replay_bytes: 256 << 10,
             ..Self::default()
@@ -215,6 +226,7 @@ impl Limits {
             ("result", self.result == 0),
             ("subscriptions", self.subscriptions == 0),
             ("listens", self.listens == 0),
+            ("streams", self.streams == 0),
             ("logs", self.logs == 0),
             ("progress", self.progress == 0),
             ("completions", self.completions == 0),

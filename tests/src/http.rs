@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -183,11 +183,11 @@ enum Left {
 
 /// A response, as far as it has come.
 #[derive(Debug)]
-pub struct Response {
+pub struct Response<S = TcpStream> {
     /// The status.
     pub status: u16,
     headers: Vec<(String, String)>,
-    stream: BufReader<TcpStream>,
+    stream: BufReader<S>,
     left: Left,
     buffer: Vec<u8>,
     ready: VecDeque<Event>,
@@ -212,14 +212,14 @@ pub async fn send(address: SocketAddr, request: &Request) -> Response {
 }
 
 /// Sends a request.
-pub async fn write(stream: &mut TcpStream, request: &Request) {
+pub async fn write(stream: &mut (impl AsyncWrite + Unpin), request: &Request) {
     // A server that refuses the head may close before the body came.
     let bytes = [request.head(), request.body.clone()].concat();
     let _ = stream.write_all(&bytes).await;
 }
 
 /// Reads the head of a response; `None` if the connection ends instead.
-pub async fn response(stream: TcpStream, request: &Request) -> Option<Response> {
+pub async fn response<S: AsyncRead + Unpin>(stream: S, request: &Request) -> Option<Response<S>> {
     response_on(BufReader::new(stream), request).await
 }
 
@@ -228,7 +228,10 @@ pub async fn response(stream: TcpStream, request: &Request) -> Option<Response> 
 /// # Panics
 ///
 /// If it does not come in time.
-pub async fn response_on(mut stream: BufReader<TcpStream>, request: &Request) -> Option<Response> {
+pub async fn response_on<S: AsyncRead + Unpin>(
+    mut stream: BufReader<S>,
+    request: &Request,
+) -> Option<Response<S>> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -270,7 +273,7 @@ pub async fn response_on(mut stream: BufReader<TcpStream>, request: &Request) ->
     })
 }
 
-impl Response {
+impl<S: AsyncRead + Unpin> Response<S> {
     /// A header field.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -339,7 +342,7 @@ impl Response {
 
     /// The connection, for the next request.
     #[must_use]
-    pub fn into_stream(self) -> BufReader<TcpStream> {
+    pub fn into_stream(self) -> BufReader<S> {
         self.stream
     }
 

@@ -47,24 +47,11 @@ impl Server {
             for origin in wishes.origins {
                 server.http = server.http.allow_origin(origin);
             }
-            let outcome = server.run_http(&address).await;
-            lines.flush();
-            return outcome;
+            return end(server.run_http(&address).await, &lines);
         }
         #[cfg(all(feature = "cli", not(feature = "http")))]
         let _ = wishes;
-        let (served, is_stuck) = self.run_over_stdio().await;
-        if is_stuck {
-            tracing::warn!("handlers still block their threads; the process ends without them");
-        }
-        if let (true, Err(error)) = (is_stuck, &served) {
-            tracing::error!(%error, "the server failed");
-        }
-        lines.flush();
-        if is_stuck {
-            std::process::exit(i32::from(served.is_err()));
-        }
-        served
+        end(self.run_over_stdio().await, &lines)
     }
 
     /// Says also whether handlers still block threads.
@@ -91,4 +78,19 @@ impl Server {
         let (dispatcher, shared) = self.start()?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
+}
+
+/// Ends the process if handlers still block threads, which a runtime would wait for.
+fn end((served, is_stuck): (Result<(), Error>, bool), lines: &Lines) -> Result<(), Error> {
+    if is_stuck {
+        tracing::warn!("handlers still block their threads; the process ends without them");
+        if let Err(error) = &served {
+            tracing::error!(%error, "the server failed");
+        }
+    }
+    lines.flush();
+    if is_stuck {
+        std::process::exit(i32::from(served.is_err()));
+    }
+    served
 }

@@ -10,6 +10,7 @@ pub(crate) mod http;
 mod listeners;
 mod memory;
 mod peer;
+mod process;
 mod serve;
 mod signals;
 mod stdio;
@@ -22,11 +23,9 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 #[cfg(feature = "http")]
-pub use http::{HttpBody, HttpOptions, HttpService};
+pub use http::{HttpBody, HttpListener, HttpOptions, HttpService};
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
-#[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use signals::listen as until_signal;
 pub use stdio::Stdio;
 
 /// Where clients come from.

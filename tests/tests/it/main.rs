@@ -27,6 +27,7 @@ mod http_modern;
 mod http_mounted;
 mod http_sse_2024;
 mod http_support;
+mod http_tls;
 mod lifecycle;
 mod limits;
 mod listen;

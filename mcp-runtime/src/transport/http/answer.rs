@@ -39,6 +39,16 @@ impl Refusal {
         )
     }
 
+    /// There is no room for more of these now; later there may be.
+    pub(super) fn too_many(what: &str, id: Option<RequestId>) -> Response<HttpBody> {
+        let error = ErrorObject::internal(format!("there are too many {what}"));
+        let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, error).with_id(id);
+        let mut response = refusal.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        response
+    }
+
     /// No session of this id is open. Clients begin a new one.
     pub(super) fn unknown_session() -> Self {
         let error = ErrorObject::invalid_request("the session is unknown or has ended");

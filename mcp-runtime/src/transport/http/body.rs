@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
 use super::events::KEEP_ALIVE;
@@ -24,6 +25,8 @@ pub struct HttpBody {
     inner: Inner,
     /// Says that the connection is busy as long as the body is there.
     busy: Option<Busy>,
+    /// Its place among the streams that may be open at once.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 enum Inner {
@@ -40,7 +43,11 @@ struct Stream {
 
 impl HttpBody {
     fn new(inner: Inner) -> Self {
-        Self { inner, busy: None }
+        Self {
+            inner,
+            busy: None,
+            place: None,
+        }
     }
 
     pub(super) fn empty() -> Self {
@@ -58,6 +65,11 @@ impl HttpBody {
             keep_alive,
             silence: Box::pin(tokio::time::sleep(keep_alive)),
         })))
+    }
+
+    /// Occupies a place among the streams that may be open at once, until the body is gone.
+    pub(super) fn occupy(&mut self, place: OwnedSemaphorePermit) {
+        self.place = Some(place);
     }
 
     /// Keeps the connection busy until the body is gone.

@@ -7,7 +7,10 @@
 //!
 //! Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 
+mod accept;
 mod answer;
+#[cfg(feature = "axum")]
+mod axum;
 mod batch;
 mod body;
 mod events;
@@ -27,7 +30,10 @@ mod sessions;
 mod sse_2024;
 mod stream;
 
+pub use accept::HttpListener;
 pub use body::HttpBody;
 pub(crate) use listener::serve;
+#[cfg(feature = "cli")]
+pub(crate) use listener::serve_process;
 pub use options::HttpOptions;
 pub use service::HttpService;

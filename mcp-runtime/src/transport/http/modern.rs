@@ -130,6 +130,9 @@ pub(super) fn begin(
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Some(prepared)) => prepared,
         Ok(None) if is_listen => {
+            let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
+                return Begun::Over(Refusal::too_many("event streams", Some(id)));
+            };
             let listening = Listening {
                 session,
                 bell,
@@ -137,7 +140,8 @@ pub(super) fn begin(
                 acknowledgement: out,
                 is_over: false,
             };
-            let body = HttpBody::events(listening, inner.limits().keep_alive);
+            let mut body = HttpBody::events(listening, inner.limits().keep_alive);
+            body.occupy(place);
             return Begun::Over(answer::stream(body));
         }
         Ok(None) => return Begun::Over(answer::json(StatusCode::OK, out)),

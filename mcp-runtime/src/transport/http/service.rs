@@ -12,7 +12,9 @@ use std::task::{Context, Poll};
 
 use hyper::body::Body;
 use hyper::header::{self, HeaderMap};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -43,6 +45,8 @@ pub(super) struct Inner {
     pub(super) sessions: Sessions,
     pub(super) shutdown: CancellationToken,
     pub(super) pulse: Arc<Pulse>,
+    /// Places for the streams of events that wait for what may happen.
+    pub(super) streams: Arc<Semaphore>,
 }
 
 impl Inner {
@@ -57,21 +61,15 @@ impl HttpService {
         options: HttpOptions,
         shutdown: CancellationToken,
     ) -> Self {
+        let streams = dispatcher.limits().streams.min(Semaphore::MAX_PERMITS);
         Self(Arc::new(Inner {
             dispatcher,
             options,
             sessions: Sessions::new(),
             shutdown,
             pulse: Arc::default(),
+            streams: Arc::new(Semaphore::new(streams)),
         }))
-    }
-}
-
-#[cfg(feature = "cli")]
-impl HttpService {
-    /// Says when the server is to stop.
-    pub(crate) fn shutdown(&self) -> CancellationToken {
-        self.0.shutdown.clone()
     }
 }
 
@@ -101,7 +99,7 @@ where
             inner.sessions.sweep(inner.limits());
             let (parts, body) = request.into_parts();
             let origin = parts.headers.get(header::ORIGIN).cloned();
-            let served = serve(&inner, &parts.method, &parts.uri, &parts.headers, body);
+            let served = serve(&inner, &parts, body);
             let mut response = match guard(&inner, &parts.uri, &parts.headers) {
                 Ok(()) => {
                     let mut response = served.await;
@@ -127,23 +125,22 @@ fn guard(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     check_repeated(headers)
 }
 
-async fn serve<B: Body>(
-    inner: &Arc<Inner>,
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
-    body: B,
-) -> Response<HttpBody> {
-    let options = &inner.options;
-    match *method {
-        Method::POST => post(inner, uri, headers, body).await,
+async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<HttpBody> {
+    let (options, headers) = (&inner.options, &parts.headers);
+    match parts.method {
+        Method::POST => post(inner, &parts.uri, headers, body).await,
         Method::GET => {
+            let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
+                return Refusal::too_many("event streams", None);
+            };
             let says_nothing = !headers.contains_key(SESSION) && !headers.contains_key(VERSION);
-            if options.sse_2024 && says_nothing {
-                sse_2024::open(inner, headers)
+            let mut response = if options.sse_2024 && says_nothing {
+                sse_2024::open(inner, headers, path(options, parts))
             } else {
                 legacy::get(inner, headers)
-            }
+            };
+            response.body_mut().occupy(place);
+            response
         }
         Method::DELETE => legacy::delete(inner, headers),
         Method::OPTIONS if !options.origins.is_empty() && headers.contains_key(header::ORIGIN) => {
@@ -153,6 +150,19 @@ async fn serve<B: Body>(
         }
         _ => Refusal::method("GET, POST, DELETE"),
     }
+}
+
+/// The path of the endpoint, as the client sees it.
+#[cfg_attr(
+    not(feature = "axum"),
+    expect(unused_variables, reason = "a router knows more")
+)]
+fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
+    #[cfg(feature = "axum")]
+    if let Some(path) = super::axum::original_path(&parts.extensions) {
+        return path;
+    }
+    &options.path
 }
 
 async fn post<B: Body>(

@@ -29,8 +29,8 @@ const ROOM: usize = 64 << 10;
 /// What the query of a message's address begins with; the id of the connection follows.
 const CONNECTION: &str = "connection=";
 
-/// Opens a stream. Its first event says where messages go.
-pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap) -> Response<HttpBody> {
+/// Opens a stream. Its first event says that messages go to `path`.
+pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap, path: &str) -> Response<HttpBody> {
     if !Accepts::read(headers).events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
         return Refusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
@@ -48,7 +48,7 @@ pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap) -> Response<HttpBody
     };
     session.reader_came();
     let connection = Connection {
-        endpoint: Some(format!("{}?{CONNECTION}{}", inner.options.path, session.id)),
+        endpoint: Some(format!("{path}?{CONNECTION}{}", session.id)),
         inner: Arc::clone(inner),
         session,
         reader,
