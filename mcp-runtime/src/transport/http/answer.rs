@@ -39,6 +39,12 @@ impl Refusal {
         )
     }
 
+    /// The time to finish is over.
+    pub(super) fn stopping() -> Self {
+        let error = ErrorObject::internal("the server is stopping");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
+    }
+
     /// There is no room for more of these now; later there may be.
     pub(super) fn too_many(what: &str, id: Option<RequestId>) -> Response<HttpBody> {
         let error = ErrorObject::internal(format!("there are too many {what}"));

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -39,6 +40,8 @@ struct Stream {
     events: Option<Box<dyn Events>>,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
+    /// When it is over, whatever may still come.
+    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl HttpBody {
@@ -64,7 +67,18 @@ impl HttpBody {
             events: Some(Box::new(events)),
             keep_alive,
             silence: Box::pin(tokio::time::sleep(keep_alive)),
+            end: None,
         })))
+    }
+
+    /// Ends a stream of events when what `end` makes does. What is known whole is sent all the same.
+    pub(super) fn end_with<F>(&mut self, end: impl FnOnce() -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        if let Inner::Events(stream) = &mut self.inner {
+            stream.end = Some(Box::pin(end()));
+        }
     }
 
     /// Occupies a place among the streams that may be open at once, until the body is gone.
@@ -109,6 +123,12 @@ impl Body for HttpBody {
                 return Poll::Ready(Some(Ok(Frame::data(out.into()))));
             }
             Poll::Pending => {}
+        }
+        if let Some(end) = &mut stream.end
+            && end.as_mut().poll(cx).is_ready()
+        {
+            stream.events = None;
+            return Poll::Ready(None);
         }
         if stream.silence.as_mut().poll(cx).is_pending() {
             return Poll::Pending;

@@ -53,6 +53,12 @@ impl Inner {
     pub(super) fn limits(&self) -> &Limits {
         self.dispatcher.limits()
     }
+
+    /// Completes when the server was told to stop, and the time to finish is over.
+    async fn overdue(&self) {
+        self.shutdown.cancelled().await;
+        tokio::time::sleep(self.limits().drain).await;
+    }
 }
 
 impl HttpService {
@@ -102,7 +108,15 @@ where
             let served = serve(&inner, &parts, body);
             let mut response = match guard(&inner, &parts.uri, &parts.headers) {
                 Ok(()) => {
-                    let mut response = served.await;
+                    let mut response = tokio::select! {
+                        biased;
+                        response = served => response,
+                        () = inner.overdue() => Refusal::stopping().into_response(),
+                    };
+                    response.body_mut().end_with(|| {
+                        let inner = Arc::clone(&inner);
+                        async move { inner.overdue().await }
+                    });
                     guards::add_cors(&inner.options, origin.as_ref(), &mut response);
                     response
                 }
