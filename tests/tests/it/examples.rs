@@ -1,7 +1,11 @@
 //! Every example, driven.
 
 use serde_json::json;
+use tests::http::{Request, response, send, write};
 use tests::{Answer, Client, Process, Question, Revision};
+
+use crate::http_support::{call, initialize, text};
+use crate::http_tls::{certificate, shake};
 
 #[tokio::test]
 async fn hello_is_short_and_greets() {
@@ -150,11 +154,7 @@ async fn calculator_keeps_its_memory() {
 // Covers: CUST-01, CUST-02
 #[tokio::test]
 async fn tcp_serves_several_clients() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .to_string();
+    let address = free_address().to_string();
     let _process = Process::raw("tcp", &[&address], Revision::D);
     for revision in Revision::ALL {
         let stream = retry(async || tokio::net::TcpStream::connect(&address).await).await;
@@ -193,6 +193,86 @@ async fn the_one_command_of_the_readme_shows_a_result() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     assert!(text.contains("Hello, world!"), "{text}");
+}
+
+/// An address nobody uses.
+fn free_address() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+#[tokio::test]
+async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
+    let address = free_address();
+    let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::E);
+    let home = Request::new("GET", Revision::E).to("/");
+    retry(async || tokio::net::TcpStream::connect(address).await).await;
+    for visit in 1..=2 {
+        let mut response = send(address, &home).await;
+        assert_eq!(response.text().await, "Welcome!");
+        let call = Request::tool("visits", json!({}));
+        assert_eq!(send(address, &call).await.status, 401);
+        let call = call.header("Authorization", "Bearer open sesame");
+        let answer = send(address, &call).await.message().await;
+        assert_eq!(text(&answer), visit.to_string());
+    }
+    let hello = initialize(Revision::D);
+    assert_eq!(send(address, &hello).await.status, 401);
+    let mut response = send(
+        address,
+        &hello.header("Authorization", "Bearer open sesame"),
+    )
+    .await;
+    let session = response.header("mcp-session-id").unwrap().to_owned();
+    response.message().await;
+    let call = call(&session, 1, "visits", json!({}), Revision::D)
+        .header("Authorization", "Bearer open sesame");
+    let answer = send(address, &call).await.message().await;
+    assert_eq!(text(&answer), "2");
+    let get = Request::new("GET", Revision::D)
+        .header("Mcp-Session-Id", &session)
+        .header("Authorization", "Bearer open sesame");
+    let mut open = send(address, &get).await;
+    assert_eq!(open.status, 200);
+    #[cfg(unix)]
+    {
+        let id = process.child.id().unwrap().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-INT", &id])
+            .status();
+        assert!(sent.unwrap().success());
+        assert_eq!(open.next().await, None);
+        assert!(process.ended().await.success());
+    }
+}
+
+#[tokio::test]
+async fn an_example_serves_https() {
+    let (certificate, key) = certificate();
+    let directory = std::env::temp_dir();
+    let file = |name: &str, text: &str| {
+        let path = directory.join(format!("mcp-tls-{}-{name}.pem", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let files = [file("certificate", &certificate), file("key", &key)];
+    let address = free_address();
+    let arguments = [&*files[0], &*files[1], &address.to_string()];
+    let _process = Process::raw("tls", &arguments, Revision::E);
+    for request in [
+        Request::tool("hello", json!({"name": "Ada"})),
+        initialize(Revision::D),
+    ] {
+        let stream = retry(async || tokio::net::TcpStream::connect(address).await).await;
+        let mut stream = shake(stream, &certificate).await;
+        write(&mut stream, &request).await;
+        let mut response = response(stream, &request).await.unwrap();
+        assert_eq!(response.status, 200);
+        response.message().await;
+    }
+    for file in files {
+        std::fs::remove_file(file).unwrap();
+    }
 }
 
 /// Retries until the example listens.
