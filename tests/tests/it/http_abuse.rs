@@ -271,7 +271,7 @@ async fn ids_that_were_never_given_out_find_nothing() {
         "a%0d%0ab",
         &session.to_ascii_uppercase(),
         &session[1..],
-        &format!("{session}=",),
+        &format!("{session}="),
         &format!("{session},{session}"),
         &"x".repeat(10_000),
     ] {

@@ -1,6 +1,7 @@
 //! What clients cost a server that runs in a process of its own, in memory.
 #![cfg(target_os = "linux")]
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,6 +15,11 @@ use crate::subject::Subject;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
+
+/// Says what was measured, also when the test passes.
+fn report(what: &str, value: usize) {
+    let _ = writeln!(std::io::stderr(), "{what}: {value}");
+}
 
 /// Opens so many sessions over one connection, and leaves them; gives the id of the last.
 async fn open_sessions(subject: &Subject, count: usize) -> String {
@@ -40,18 +46,15 @@ async fn an_idle_session_costs_little_and_sessions_that_are_abandoned_are_paid_o
     open_sessions(&subject, 1_000).await;
     let thousand = subject.resident();
     let each = thousand.saturating_sub(few) / 1_000;
-    println!("an idle session: {each} bytes");
+    report("an idle session: bytes", each);
     assert!(each < 8 * KIB, "{each} bytes a session");
     // As many as there may be, and then as many again.
     open_sessions(&subject, 10_000).await;
     let first = subject.resident();
     open_sessions(&subject, 10_000).await;
     let last = subject.resident();
-    println!(
-        "10,000 sessions: {} MiB, 20,000: {} MiB",
-        first / MIB,
-        last / MIB
-    );
+    report("10,000 sessions: KiB", first / KIB);
+    report("20,000 sessions that were opened: KiB", last / KIB);
     assert!(
         last < first + first / 4 + 4 * MIB,
         "{first} then {last} bytes"
@@ -94,10 +97,8 @@ async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
     let before = most_resident(&subject).await;
     let modern = send_and_stall(&subject, &vec![modern; CLIENTS]).await;
     let after = most_resident(&subject).await;
-    println!(
-        "a modern client that does not read: {} KiB",
-        after.saturating_sub(before) / CLIENTS / KIB
-    );
+    let each = after.saturating_sub(before) / CLIENTS;
+    report("a modern client that does not read: KiB", each / KIB);
     assert!(
         after < before + CLIENTS * 4 * MIB,
         "{before} then {after} bytes"
@@ -113,10 +114,8 @@ async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
     let before = subject.resident();
     let legacy = send_and_stall(&subject, &calls).await;
     let after = most_resident(&subject).await;
-    println!(
-        "a client of 2025 that does not read: {} KiB",
-        after.saturating_sub(before) / CLIENTS / KIB
-    );
+    let each = after.saturating_sub(before) / CLIENTS;
+    report("a client of 2025 that does not read: KiB", each / KIB);
     assert!(
         after < before + CLIENTS * 4 * MIB,
         "{before} then {after} bytes"
@@ -128,10 +127,8 @@ async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
     let before = subject.resident();
     let large = send_and_stall(&subject, &vec![fill; CLIENTS]).await;
     let after = most_resident(&subject).await;
-    println!(
-        "a large answer that is not read: {} KiB",
-        after.saturating_sub(before) / CLIENTS / KIB
-    );
+    let each = after.saturating_sub(before) / CLIENTS;
+    report("a large answer that is not read: KiB", each / KIB);
     assert!(
         after < before + CLIENTS * 4 * 7 * MIB,
         "{before} then {after} bytes"
