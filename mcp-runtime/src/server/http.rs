@@ -70,7 +70,11 @@ impl Server {
         http::serve(listener, handshake, self.into_http_service()?).await
     }
 
-    /// Makes a `tower` service of the server, to be mounted into a program that serves HTTP already.
+    /// Makes a `tower` service of the server, to be mounted into a program that serves HTTP already. With feature `axum` it
+    /// becomes a router: `Router::new().merge(server.into_http_service()?)`.
+    ///
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends its event streams, and calls after
+    /// [`Limits::drain`](crate::Limits::drain), so that a graceful shutdown of the program ends.
     ///
     /// # Errors
     ///

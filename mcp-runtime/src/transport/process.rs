@@ -17,10 +17,10 @@ const LOOKS: usize = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Ends the process: in order at a signal to stop, at once at a second one, and also when a drain takes too long because
-/// handlers block all workers of the runtime.
+/// handlers block all workers of the runtime. Until it is dropped.
 pub(super) struct Process {
     pub(super) watchdog: Watchdog,
-    signals: signals::Listening,
+    _signals: signals::Listening,
 }
 
 impl Process {
@@ -38,20 +38,20 @@ impl Process {
         let last = Last { within, hung_up };
         let watchdog = Watchdog::start(Handle::current(), Some(last))?;
         let signals = signals::Listening::start(shutdown, watchdog.waking())?;
-        Ok(Self { watchdog, signals })
+        Ok(Self {
+            watchdog,
+            _signals: signals,
+        })
     }
+}
 
-    /// The server is done. Says whether handlers still block threads, which a runtime waits for when it is dropped.
-    pub(super) async fn end(self, is_inside: impl Fn(&Watchdog) -> bool) -> bool {
-        let mut is_stuck = true;
-        for _ in 0..LOOKS {
-            is_stuck = is_inside(&self.watchdog);
-            if !is_stuck {
-                break;
-            }
-            tokio::time::sleep(LOOK).await;
+/// Whether handlers still block threads once the server is done, which a runtime waits for when it is dropped.
+pub(super) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
+    for _ in 0..LOOKS {
+        if !is_inside() {
+            return false;
         }
-        drop(self.signals);
-        is_stuck
+        tokio::time::sleep(LOOK).await;
     }
+    true
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::transport::peer::Peer;
-use crate::transport::process::Process;
+use crate::transport::process::{Process, is_stuck};
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
 
@@ -103,8 +103,8 @@ pub(crate) async fn serve_process<P: Peer, T: Transport>(
         &process.watchdog,
     );
     let served = serving.await;
-    let is_inside = |watchdog: &Watchdog| watchdog.is_inside() || dispatcher.is_blocking();
-    (served, process.end(is_inside).await)
+    let is_inside = || process.watchdog.is_inside() || dispatcher.is_blocking();
+    (served, is_stuck(is_inside).await)
 }
 
 /// How a connection ended.

@@ -4,8 +4,8 @@ use serde_json::json;
 use tests::http::{Request, response, send, write};
 use tests::{Answer, Client, Process, Question, Revision};
 
+use crate::http_listeners::{certificate, shake};
 use crate::http_support::{call, initialize, text};
-use crate::http_tls::{certificate, shake};
 
 #[tokio::test]
 async fn hello_is_short_and_greets() {

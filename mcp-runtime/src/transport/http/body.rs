@@ -106,6 +106,13 @@ impl Body for HttpBody {
             }
             Inner::Events(stream) => stream,
         };
+        // First, because there may always be another event.
+        if let Some(end) = &mut stream.end
+            && end.as_mut().poll(cx).is_ready()
+        {
+            stream.events = None;
+            stream.end = None;
+        }
         let Some(events) = &mut stream.events else {
             return Poll::Ready(None);
         };
@@ -123,12 +130,6 @@ impl Body for HttpBody {
                 return Poll::Ready(Some(Ok(Frame::data(out.into()))));
             }
             Poll::Pending => {}
-        }
-        if let Some(end) = &mut stream.end
-            && end.as_mut().poll(cx).is_ready()
-        {
-            stream.events = None;
-            return Poll::Ready(None);
         }
         if stream.silence.as_mut().poll(cx).is_pending() {
             return Poll::Pending;

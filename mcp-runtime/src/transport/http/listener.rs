@@ -27,7 +27,7 @@ use super::service::HttpService;
 use crate::error::Error;
 use crate::jsonrpc::ErrorObject;
 #[cfg(feature = "cli")]
-use crate::transport::process::Process;
+use crate::transport::process::{Process, is_stuck};
 use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
 
 /// How often idle sessions are looked for.
@@ -113,13 +113,13 @@ pub(crate) async fn serve_process(
     let inner = &service.0;
     // No client is the only one, so none that hangs up ends the process.
     let hung_up = Box::new(|| false);
-    let process = match Process::own(inner.limits(), &inner.shutdown, hung_up) {
+    let _process = match Process::own(inner.limits(), &inner.shutdown, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };
     let served = serve(listener, |stream| ready(Ok(stream)), service.clone()).await;
-    let is_inside = |_: &_| inner.pulse.is_inside() || inner.dispatcher.is_blocking();
-    (served, process.end(is_inside).await)
+    let is_inside = || inner.pulse.is_inside() || inner.dispatcher.is_blocking();
+    (served, is_stuck(is_inside).await)
 }
 
 /// Ends all sessions when dropped.
@@ -153,6 +153,8 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let stream = tokio::select! {
+        // First, because a connection that is open already may carry a request.
+        biased;
         opened = timeout(limits.handshake_time, opening) => match opened {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return tracing::debug!(%error, "a handshake failed"),

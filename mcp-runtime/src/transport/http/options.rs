@@ -44,7 +44,8 @@ impl HttpOptions {
     /// The path of the endpoint, as clients see it. Default `/mcp`.
     ///
     /// A service that is mounted into another program answers at every path it is given; then this is where clients of
-    /// revision 2024-11-05 are told to send their messages.
+    /// revision 2024-11-05 are told to send their messages. Where axum nests it (feature `axum`), they are told the path that
+    /// they came to.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         if !self.path.starts_with('/') {

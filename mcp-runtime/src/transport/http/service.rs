@@ -32,7 +32,8 @@ use crate::limits::Limits;
 
 /// A server as a `tower` service, to be mounted into a program that serves HTTP already.
 ///
-/// It answers at whatever path it is given. Made by [`Server::into_http_service`](crate::Server::into_http_service). What
+/// It answers at whatever path it is given; the `axum::Router` made of it with feature `axum`, at that of its
+/// [`HttpOptions`]. Made by [`Server::into_http_service`](crate::Server::into_http_service). What
 /// is then the program's own duty: limits on connections and on how slowly a head may come, TLS, authentication,
 /// compression switched off for event streams.
 #[derive(Clone)]

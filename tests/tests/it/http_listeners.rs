@@ -1,4 +1,4 @@
-//! HTTP over TLS: our listener, with a handshake in front.
+//! Our listener on other connections than TCP as it is: with the handshake of TLS in front, on local sockets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -157,7 +157,7 @@ async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_nobody() {
 #[tokio::test]
 async fn what_protects_our_listener_protects_it_over_tls_too() {
     let limits = Limits {
-        head_time: Duration::from_millis(300),
+        head_time: Duration::from_secs(1),
         stalled: Duration::from_millis(300),
         connections: 4,
         ..Limits::default()
@@ -183,4 +183,29 @@ async fn what_protects_our_listener_protects_it_over_tls_too() {
     assert_eq!(server.send(&request).await.status, 200);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert!(closed(&mut stalled).await.len() < 7_000_000);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_local_socket_is_served_and_guarded_like_any_other() {
+    let name = format!("mcp-http-{}.sock", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let server = fixture::server();
+    let handle = server.handle();
+    let task = tokio::spawn(server.serve_http_listener(listener));
+    let send = async |request: &Request| {
+        let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+        write(&mut stream, request).await;
+        response(stream, request).await.unwrap()
+    };
+    let request = Request::tool("echo", json!({"text": "near"}));
+    assert_eq!(text(&send(&request).await.message().await), "near");
+    assert_eq!(send(&initialize(Revision::D)).await.status, 200);
+    let evil = request.with("Host", "evil.example.com");
+    assert_eq!(send(&evil).await.status, 403);
+    handle.shut_down();
+    let ended = tokio::time::timeout(PATIENCE, task).await;
+    ended.expect("the server ends in time").unwrap().unwrap();
+    std::fs::remove_file(&path).unwrap();
 }
