@@ -63,6 +63,35 @@ async fn an_idle_session_costs_little_and_sessions_that_are_abandoned_are_paid_o
     assert_eq!(answer.status, 200);
 }
 
+// Covers: SUBS-08, SEC-05
+#[tokio::test]
+async fn a_client_that_listens_costs_little() {
+    const CLIENTS: usize = 300;
+    let subject = Subject::start().await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = Request::modern(1, "subscriptions/listen", filter);
+    let mut requests = vec![listen; CLIENTS];
+    for _ in 0..CLIENTS {
+        let session = open_sessions(&subject, 1).await;
+        requests.push(Request::new("GET", Revision::D).header("Mcp-Session-Id", &session));
+    }
+    let mut open = Vec::new();
+    for (kind, requests) in ["2026-07-28", "2025-11-25"]
+        .iter()
+        .zip(requests.chunks(CLIENTS))
+    {
+        let before = subject.resident();
+        for request in requests {
+            let stream = send(subject.address, request).await;
+            assert_eq!(stream.status, 200);
+            open.push(stream);
+        }
+        let each = subject.resident().saturating_sub(before) / CLIENTS;
+        report(&format!("a client of {kind} that listens: bytes"), each);
+        assert!(each < 64 * KIB, "{each} bytes a stream");
+    }
+}
+
 /// The most that is in memory while nobody reads.
 async fn most_resident(subject: &Subject) -> usize {
     let mut most = 0;
