@@ -16,7 +16,7 @@ type Visits = Arc<AtomicU64>;
 
 /// How often the home page was visited.
 #[tool]
-fn visits(visits: State<Visits>) -> u64 {
+fn visits(visits: &State<Visits>) -> u64 {
     visits.load(Ordering::Relaxed)
 }
 

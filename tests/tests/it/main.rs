@@ -42,6 +42,7 @@ mod properties;
 mod resources;
 mod round_robin;
 mod stdio;
+#[cfg(unix)]
 mod subject;
 mod support;
 mod tools;

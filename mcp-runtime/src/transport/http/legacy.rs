@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -176,7 +176,10 @@ fn initialize(inner: &Inner, message: Message<'_>, accepts: Accepts) -> Posted {
             return unavailable("no session can be opened").into();
         };
         if !inner.sessions.insert(Arc::new(session), inner.limits()) {
-            return Refusal::too_many("sessions", id).into();
+            let mut response = unavailable("there are too many sessions").into_response();
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+            return response.into();
         }
         response.headers_mut().insert(SESSION, name);
     }
