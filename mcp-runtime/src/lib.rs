@@ -92,3 +92,8 @@ pub use serde_json;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/asking.md")]
 mod asking {}
+
+/// So do those of the page on HTTP.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../../docs/http.md")]
+mod serving {}
