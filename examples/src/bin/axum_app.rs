@@ -1,5 +1,6 @@
 //! An axum program with routes and middleware of its own, and MCP beside them: `axum-app [ADDRESS]`, by default
 //! 127.0.0.1:8000. Whoever wants to use MCP has to say `Authorization: Bearer open sesame`.
+//! Needs the feature `axum` of the examples.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
 //! Serves HTTPS: `tls CERTIFICATE KEY [ADDRESS]`, with PEM files, by default at 127.0.0.1:8443.
+//! Needs the feature `tls` of the examples.
 
 use std::sync::Arc;
 
