@@ -132,27 +132,6 @@ impl Asks {
         }
     }
 
-    /// Whether a question may be asked at all.
-    fn check(&self, request: &InputRequest) -> Result<(), AskError> {
-        if once::is_inside() {
-            return Err(AskError::Misused(
-                "a question inside `once`: ask first, and hand the answer in".into(),
-            ));
-        }
-        input::check(request).map_err(AskError::Misused)?;
-        let needed = input::needs(request);
-        if let Some(missing) = protocol::missing(&self.capabilities, needed, self.version) {
-            let error = errors::missing_capability(self.version, missing);
-            return Err(AskError::Unsupported(error));
-        }
-        match &self.way {
-            Way::None => Err(AskError::Misused(
-                "the client can be asked from tools, prompts and resources only".into(),
-            )),
-            Way::Requests { .. } | Way::Rounds(_) => Ok(()),
-        }
-    }
-
     fn too_many(&self) -> AskError {
         let most = self.dispatcher.limits().questions;
         AskError::Misused(format!("more than {most} questions are open at once"))
@@ -242,6 +221,26 @@ impl Asking for Asks {
     fn can(&self, feature: ClientFeature) -> bool {
         !matches!(self.way, Way::None)
             && protocol::missing(&self.capabilities, &[feature], self.version).is_none()
+    }
+
+    fn check(&self, request: &InputRequest) -> Result<(), AskError> {
+        if once::is_inside() {
+            return Err(AskError::Misused(
+                "a question inside `once`: ask first, and hand the answer in".into(),
+            ));
+        }
+        input::check(request).map_err(AskError::Misused)?;
+        let needed = input::needs(request);
+        if let Some(missing) = protocol::missing(&self.capabilities, needed, self.version) {
+            let error = errors::missing_capability(self.version, missing);
+            return Err(AskError::Unsupported(error));
+        }
+        match &self.way {
+            Way::None => Err(AskError::Misused(
+                "the client can be asked from tools, prompts and resources only".into(),
+            )),
+            Way::Requests { .. } | Way::Rounds(_) => Ok(()),
+        }
     }
 
     fn place(&self, request: &InputRequest) -> Place {

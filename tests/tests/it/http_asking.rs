@@ -7,12 +7,12 @@ use tests::Revision;
 use tests::http::{Request, send};
 use tokio::net::TcpListener;
 
-use crate::asking::{Counts, able, server};
+use crate::asking::{able, server};
 
 async fn serve() -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = server().state(Counts::default());
+    let server = server();
     tokio::spawn(server.serve_http_listener(listener));
     address
 }

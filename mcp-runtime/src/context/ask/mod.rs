@@ -119,6 +119,8 @@ impl AskError {
 pub(crate) trait Asking: Send + Sync {
     /// Whether the client can be asked such a thing, here and now.
     fn can(&self, feature: ClientFeature) -> bool;
+    /// Whether this may be asked: it is right in itself, and the client can be asked it.
+    fn check(&self, request: &InputRequest) -> Result<(), AskError>;
     /// Gives a question its place among those of this run.
     fn place(&self, request: &InputRequest) -> Place;
     /// The key on the wire for a name the author gave.
@@ -219,6 +221,11 @@ impl<T> Ask<T> {
     /// ```
     pub fn outcome(mut self) -> impl Future<Output = Result<Elicited<T>, AskError>> + Send {
         poll_fn(move |task| self.poll_outcome(task))
+    }
+
+    /// Whether it may be asked.
+    fn check(&self) -> Result<(), AskError> {
+        self.asking.check(&self.question.request)
     }
 
     fn poll_outcome(&mut self, task: &mut TaskContext<'_>) -> Poll<Result<Elicited<T>, AskError>> {

@@ -50,7 +50,12 @@ macro_rules! questions {
             fn answers(self) -> impl Future<Output = Result<Self::Answers, AskError>> + Send + use<$($T),+> {
                 let ($(mut $question,)+) = self;
                 $(let mut $answer = None;)+
+                let mut are_checked = false;
                 poll_fn(move |task| {
+                    // None is asked if one of them may not be.
+                    if !std::mem::replace(&mut are_checked, true) {
+                        $($question.check()?;)+
+                    }
                     let (mut all, mut failure) = (true, None);
                     $(all &= poll_one(&mut $question, &mut $answer, task, &mut failure);)+
                     if let Some(error) = failure {
@@ -82,7 +87,11 @@ impl<T: Send> Questions for Vec<Ask<T>> {
 
     fn answers(mut self) -> impl Future<Output = Result<Vec<T>, AskError>> + Send + use<T> {
         let mut answers: Vec<Option<T>> = self.iter().map(|_| None).collect();
+        let mut are_checked = false;
         poll_fn(move |task| {
+            if !std::mem::replace(&mut are_checked, true) {
+                self.iter().try_for_each(Ask::check)?;
+            }
             let (mut all, mut failure) = (true, None);
             for (question, answer) in self.iter_mut().zip(&mut answers) {
                 all &= poll_one(question, answer, task, &mut failure);
