@@ -138,8 +138,8 @@ impl Hub {
     pub fn serve(server: Server) -> Self {
         let (clients, coming) = unbounded_channel();
         tokio::spawn(async move {
-            let served = server.serve(Clients(coming)).await;
-            served.expect("the server starts and ends well");
+            let outcome = server.serve(Clients(coming)).await;
+            outcome.expect("the server starts and ends well");
         });
         Self(clients)
     }

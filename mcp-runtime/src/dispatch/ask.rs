@@ -180,13 +180,15 @@ impl Asks {
                 message: error.message,
             }),
             Poll::Ready(Err(_)) => Err(AskError::Gone),
-            Poll::Pending if until.as_mut().poll(task).is_ready() => {
-                Err(AskError::TimedOut(self.dispatcher.limits().question_time))
+            Poll::Pending => {
+                if until.as_mut().poll(task).is_ready() {
+                    Err(AskError::TimedOut(self.dispatcher.limits().question_time))
+                } else if pending.release(id) && !self.send(&question.request, id, sink) {
+                    Err(AskError::Gone)
+                } else {
+                    return Poll::Pending;
+                }
             }
-            Poll::Pending if !pending.release(id) || self.send(&question.request, id, sink) => {
-                return Poll::Pending;
-            }
-            Poll::Pending => Err(AskError::Gone),
         };
         pending.withdraw(id);
         question.progress = Asked::Over;

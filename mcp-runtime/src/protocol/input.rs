@@ -40,7 +40,7 @@ pub(crate) fn leave_out(
     if let InputRequest::Sample(sample) = request
         // Before it, whoever can ask a model may be asked to include something.
         && version >= ProtocolVersion::V2025_11_25
-        && !capabilities.sampling.as_ref().is_some_and(|sampling| sampling.context.is_some())
+        && capabilities.sampling.as_ref().is_none_or(|sampling| sampling.context.is_none())
     {
         sample.include_context = None;
     }

@@ -64,7 +64,7 @@ impl Ledger {
     }
 
     /// Notes that something was done; says how often it was done so far.
-    pub fn note(&self, what: &str) -> usize {
+    pub(super) fn note(&self, what: &str) -> usize {
         let mut file = OpenOptions::new();
         let file = file.create(true).append(true).open(&self.0.path);
         let written = file.and_then(|mut file| file.write_all(format!("{what}\n").as_bytes()));

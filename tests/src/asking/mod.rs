@@ -34,7 +34,6 @@ pub struct Setup {
 }
 
 /// The server.
-#[must_use]
 pub fn server(setup: &Setup) -> Server {
     let mut limits = Limits::default();
     if let Some(time) = setup.question_ms {

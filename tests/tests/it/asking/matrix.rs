@@ -230,6 +230,10 @@ async fn play(flow: &Flow, link: Link, revision: Revision, hostile: bool) -> (Ou
 }
 
 /// Plays every flow in these revisions.
+#[allow(
+    clippy::print_stdout,
+    reason = "says which flow it was, when one fails"
+)]
 async fn play_all(revisions: &[Revision], hostile: bool) {
     for (link, revision) in Link::visits(revisions) {
         for flow in flows() {
@@ -237,7 +241,6 @@ async fn play_all(revisions: &[Revision], hostile: bool) {
             if revision > last || (first.is_modern() && !revision.is_modern()) {
                 continue;
             }
-            // Read when it fails.
             println!("{} over {link:?} in {}", flow.name, revision.date());
             let (outcomes, ledger) = play(&flow, link, revision, hostile).await;
             if revision < first {
