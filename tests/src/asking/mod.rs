@@ -31,6 +31,8 @@ pub struct Setup {
     pub question_ms: Option<u64>,
     /// How long a state can be used, in seconds; none for the default.
     pub state_seconds: Option<u64>,
+    /// How long calls may go on when their connection has ended, in milliseconds; none for the default.
+    pub drain_ms: Option<u64>,
 }
 
 /// The server.
@@ -41,6 +43,9 @@ pub fn server(setup: &Setup) -> Server {
     }
     if let Some(time) = setup.state_seconds {
         limits.state_time = Duration::from_secs(time);
+    }
+    if let Some(time) = setup.drain_ms {
+        limits.drain = Duration::from_millis(time);
     }
     let server = Server::new("asking", "1")
         .group("asking")

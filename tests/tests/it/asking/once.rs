@@ -52,6 +52,32 @@ async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() 
     }
 }
 
+// Covers: MRTR-11, HTTP-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
+    for (link, _) in Link::visits(&[Revision::E]) {
+        let setup = Setup {
+            drain_ms: Some(50),
+            ..setup(true)
+        };
+        let mut served = Served::start(link, &setup).await;
+        let mut client = ada(&mut served).await;
+        let round = second_round(&mut client, "stuck_at_first").await;
+        client.start("tools/call", round.clone()).await;
+        setup.ledger.until("after", 1).await;
+        drop(client);
+        setup.ledger.until("dropped", 2).await;
+        served.ended().await;
+        if link != Link::Stdio {
+            // Another connection to the same server goes no further.
+            let mut client = ada(&mut served).await;
+            let result = client.ok("tools/call", round).await;
+            assert_eq!(result["isError"], true, "{result}");
+        }
+        assert_eq!(setup.ledger.count("after"), 1, "{link:?}");
+    }
+}
+
 // Covers: MRTR-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
