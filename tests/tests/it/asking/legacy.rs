@@ -61,6 +61,26 @@ async fn answers_nobody_waits_for_are_ignored() {
     client.pass().await;
 }
 
+// Covers: REQ-02
+#[tokio::test]
+async fn questions_asked_at_once_are_open_together_and_answered_in_any_order() {
+    let (mut client, ledger) = client(Revision::D).await;
+    client.answer(|_| Answer::Silence);
+    let params = json!({"name": "two_at_once"});
+    let id = client.start("tools/call", params).await;
+    client.until_asked(2).await;
+    let answers = [json!({"name": "Ada"}), json!({"sure": true})];
+    for (question, content) in client.asked.clone().iter().zip(answers).rev() {
+        let id: i64 = question.key.parse().unwrap();
+        let result = json!({"action": "accept", "content": content});
+        let response = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        client.line(&response.to_string()).await;
+    }
+    let result = client.response(&id).await.unwrap();
+    assert_eq!(result["content"][0]["text"], "Ada true 1");
+    assert_eq!(ledger.count("after"), 1);
+}
+
 // Covers: REQ-05, LIFE-10, CANC-07
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_answers_is_given_up_and_told() {
