@@ -40,8 +40,8 @@ use crate::{Answer, Client, Failure, Question, Revision};
 pub struct TestClient {
     clients: Vec<Client>,
     answers: VecDeque<Answer>,
-    /// What else is called, for states that are not of this call.
-    hostile: Option<(String, Value)>,
+    /// Which tool is called for a state that is not of this call, by a client that is hostile.
+    decoy: Option<String>,
 }
 
 impl TestClient {
@@ -58,7 +58,7 @@ impl TestClient {
         Self {
             clients: clients.into_iter().collect(),
             answers: VecDeque::new(),
-            hostile: None,
+            decoy: None,
         }
     }
 
@@ -83,8 +83,7 @@ impl TestClient {
     /// `decoy`; all must be refused. Each round is sent twice.
     #[must_use]
     pub fn hostile(mut self, decoy: &str) -> Self {
-        let params = json!({"name": decoy, "arguments": {}});
-        self.hostile = Some(("tools/call".into(), params));
+        self.decoy = Some(decoy.to_owned());
         self
     }
 
@@ -105,7 +104,7 @@ impl TestClient {
                 Some(answer) => answer,
                 None => panic!("no answer is left for {question:?}"),
             });
-            let result = play(&mut client, method, &params, self.hostile.as_ref()).await;
+            let result = play(&mut client, method, &params, self.decoy.as_deref()).await;
             outcomes.push(Outcome {
                 result,
                 revision: client.revision(),
@@ -122,13 +121,14 @@ async fn play(
     client: &mut Client,
     method: &str,
     params: &Value,
-    hostile: Option<&(String, Value)>,
+    decoy: Option<&str>,
 ) -> Result<Value, Failure> {
-    let Some((decoy, decoy_params)) = hostile.filter(|_| client.revision().is_modern()) else {
+    let Some(decoy) = decoy.filter(|_| client.revision().is_modern()) else {
         return client.ask(method, params.clone()).await;
     };
     let state = |result: &Value| result["requestState"].as_str().map(str::to_owned);
-    let foreign = state(&client.ok(decoy, decoy_params.clone()).await).expect("a decoy asks");
+    let foreign = client.tool(decoy, json!({})).await;
+    let foreign = state(&foreign).expect("a decoy asks");
     let mut other = foreign.clone();
     let mut result = client.request(method, params.clone()).await?;
     while result["resultType"] == "input_required" {

@@ -87,17 +87,15 @@ impl Pending {
 
     /// Whether a question that was held back is to be sent now. Says so once.
     pub(super) fn release(&self, id: u64) -> bool {
-        let mut table = self.table();
-        let is_ready = table.ready;
-        match table.open.get_mut(&id) {
-            Some(slot @ Slot::Held(_)) if is_ready => {
-                if let Slot::Held(waker) = slot {
-                    *slot = Slot::Waiting(waker.clone());
-                }
-                true
-            }
-            _ => false,
+        let Table { ready, open, .. } = &mut *self.table();
+        if *ready
+            && let Some(slot) = open.get_mut(&id)
+            && let Slot::Held(waker) = slot
+        {
+            *slot = Slot::Waiting(waker.clone());
+            return true;
         }
+        false
     }
 
     /// Takes the answer to a question, if it has come. `Err` if there will be none.

@@ -38,7 +38,7 @@ pub(crate) fn leave_out(
     version: ProtocolVersion,
 ) {
     if let InputRequest::Sample(sample) = request
-        // Before it, whoever can ask a model may be asked to include something.
+        // Older clients have nothing to declare for it.
         && version >= ProtocolVersion::V2025_11_25
         && capabilities.sampling.as_ref().is_none_or(|sampling| sampling.context.is_none())
     {

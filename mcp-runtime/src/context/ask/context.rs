@@ -112,6 +112,7 @@ impl Context {
     }
 
     /// Asks several things at once: a tuple of questions, or a `Vec` of them. The first one without an answer fails all.
+    /// If one of them may not be asked, none is.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;

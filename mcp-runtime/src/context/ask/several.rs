@@ -6,7 +6,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use crate::context::ask::{Ask, AskError};
 
-/// Several questions, asked at once by [`Context::ask`]: tuples of up to six, and `Vec`. Sealed.
+/// Several questions, asked at once by [`Context::ask`](crate::Context::ask): tuples of up to six, and `Vec`. Sealed.
 pub trait Questions: Send + sealed::Sealed {
     /// Their answers, in the same order.
     type Answers;
@@ -47,15 +47,12 @@ macro_rules! questions {
         impl<$($T: Send),+> Questions for ($(Ask<$T>,)+) {
             type Answers = ($($T,)+);
 
-            fn answers(self) -> impl Future<Output = Result<Self::Answers, AskError>> + Send + use<$($T),+> {
+            async fn answers(self) -> Result<Self::Answers, AskError> {
                 let ($(mut $question,)+) = self;
+                // None is asked if one of them may not be.
+                $($question.check()?;)+
                 $(let mut $answer = None;)+
-                let mut are_checked = false;
-                poll_fn(move |task| {
-                    // None is asked if one of them may not be.
-                    if !std::mem::replace(&mut are_checked, true) {
-                        $($question.check()?;)+
-                    }
+                poll_fn(|task| {
                     let (mut all, mut failure) = (true, None);
                     $(all &= poll_one(&mut $question, &mut $answer, task, &mut failure);)+
                     if let Some(error) = failure {
@@ -69,6 +66,7 @@ macro_rules! questions {
                         _ => Poll::Ready(Err(AskError::Gone)),
                     }
                 })
+                .await
             }
         }
     };
@@ -85,13 +83,10 @@ impl<T: Send> sealed::Sealed for Vec<Ask<T>> {}
 impl<T: Send> Questions for Vec<Ask<T>> {
     type Answers = Vec<T>;
 
-    fn answers(mut self) -> impl Future<Output = Result<Vec<T>, AskError>> + Send + use<T> {
+    async fn answers(mut self) -> Result<Vec<T>, AskError> {
+        self.iter().try_for_each(Ask::check)?;
         let mut answers: Vec<Option<T>> = self.iter().map(|_| None).collect();
-        let mut are_checked = false;
-        poll_fn(move |task| {
-            if !std::mem::replace(&mut are_checked, true) {
-                self.iter().try_for_each(Ask::check)?;
-            }
+        poll_fn(|task| {
             let (mut all, mut failure) = (true, None);
             for (question, answer) in self.iter_mut().zip(&mut answers) {
                 all &= poll_one(question, answer, task, &mut failure);
@@ -102,5 +97,6 @@ impl<T: Send> Questions for Vec<Ask<T>> {
                 None => Poll::Pending,
             }
         })
+        .await
     }
 }
