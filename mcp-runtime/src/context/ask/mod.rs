@@ -5,7 +5,8 @@
 //! again when the answers have come. Both are decided by whoever implements [`Asking`].
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
-mod context;
+
+mod questions;
 mod several;
 
 use std::fmt;

@@ -1,8 +1,13 @@
 //! What is done once when rounds are cut off, or arrive together, over every link of the modern era.
 
+use std::sync::Arc;
+
+use mcp_runtime::{CallId, MemoryStore, OnceClaim, OnceStore, StateKey, StoreFuture};
 use serde_json::{Value, json};
-use tests::asking::{Setup, able};
+use tests::asking::{Setup, able, server};
 use tests::{Answer, Client, Link, Revision, Served};
+
+use super::client_of;
 
 async fn ada(served: &mut Served) -> Client {
     let mut client = served.client(Revision::E);
@@ -105,4 +110,51 @@ async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
         let done = ["before", "after"].map(|what| setup.ledger.count(what));
         assert_eq!(done, [1, 1], "{link:?}");
     }
+}
+
+/// Stands for a database that several instances share.
+#[derive(Clone, Default)]
+struct Shared(Arc<MemoryStore>);
+
+impl OnceStore for Shared {
+    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+        self.0.begin(call, name)
+    }
+
+    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        self.0.complete(call, name, result)
+    }
+
+    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+        self.0.abandon(call, name)
+    }
+}
+
+// Covers: MRTR-06, MRTR-09
+#[tokio::test]
+async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
+    let (setup, store) = (setup(false), Shared::default());
+    let instance = || {
+        let server = server(&setup).state_keys([StateKey::from_bytes([1; 32])]);
+        client_of(server.once_store(store.clone()), Revision::E, able())
+    };
+    let mut instances = [instance().await, instance().await];
+    let mut round = second_round(&mut instances[0], "two_in_sequence").await;
+    // Each round is sent to both; either may be the one to go on from.
+    for turn in 0..2 {
+        let mut results = Vec::new();
+        for client in &mut instances {
+            results.push(client.ok("tools/call", round.clone()).await);
+        }
+        if turn == 0 {
+            let params = json!({"name": "two_in_sequence", "arguments": {}});
+            round = instances[1].retry(&params, &results[0]);
+        } else {
+            for result in results {
+                assert_eq!(result["content"][0]["text"], "Ada true 1");
+            }
+        }
+    }
+    let done = ["before", "between", "after"].map(|what| setup.ledger.count(what));
+    assert_eq!(done, [1, 1, 1]);
 }
