@@ -204,10 +204,31 @@ fn parse_number(expression: &syn::Expr) -> Result<Number> {
     })
 }
 
-/// The function of `#[complete(function)]`, if there is one among these attributes.
+/// What an argument may be completed to.
+pub(crate) enum Complete {
+    /// What this completer offers.
+    Function(syn::Path),
+    /// One of these texts.
+    Candidates(Vec<syn::LitStr>),
+}
+
+impl syn::parse::Parse for Complete {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        if !input.peek(syn::token::Bracket) {
+            return input.parse().map(Self::Function);
+        }
+        let content;
+        syn::bracketed!(content in input);
+        let texts =
+            content.parse_terminated(<syn::LitStr as syn::parse::Parse>::parse, syn::Token![,])?;
+        Ok(Self::Candidates(texts.into_iter().collect()))
+    }
+}
+
+/// What `#[complete(…)]` says, if it is among these attributes.
 pub(crate) fn parse_complete(
     attributes: &[syn::Attribute],
-) -> syn::Result<Option<Keyed<syn::Path>>> {
+) -> syn::Result<Option<Keyed<Complete>>> {
     let mut found = None;
     for attribute in attributes {
         if !attribute.path().is_ident("complete") {
@@ -216,13 +237,13 @@ pub(crate) fn parse_complete(
         if found.is_some() {
             return Err(syn::Error::new_spanned(
                 attribute.path(),
-                "an argument has one completer",
+                "an argument has one `complete`",
             ));
         }
-        let value = attribute.parse_args::<syn::Path>().map_err(|_| {
+        let value = attribute.parse_args::<Complete>().map_err(|_| {
             syn::Error::new_spanned(
                 attribute.path(),
-                "`complete` takes the path of a function: `#[complete(languages)]`",
+                "`complete` takes the path of a function, or a list of texts: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`",
             )
         })?;
         found = Some(Keyed {
