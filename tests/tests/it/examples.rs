@@ -164,7 +164,7 @@ async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
 }
 
 /// Starts an example with these variables in its environment, and shakes hands.
-async fn start(name: &str, variables: &[(&str, &str)], revision: Revision) -> Process {
+pub(crate) async fn start(name: &str, variables: &[(&str, &str)], revision: Revision) -> Process {
     let mut process = Process::with_environment(name, &[], variables, revision);
     process.client = process.client.connect().await;
     process
@@ -192,17 +192,17 @@ async fn completed(client: &mut Client, reference: Value, name: &str, value: &st
 }
 
 /// A directory of a test's own. It is deleted when this is dropped.
-struct Directory(PathBuf);
+pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    fn new(name: &str, revision: Revision) -> Self {
+    pub(crate) fn new(name: &str, revision: Revision) -> Self {
         let name = format!("mcp-{name}-{}-{}", std::process::id(), revision.date());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn join(&self, path: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn join(&self, path: impl AsRef<Path>) -> PathBuf {
         self.0.join(path)
     }
 }
