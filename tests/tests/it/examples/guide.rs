@@ -16,6 +16,31 @@ fn it_takes_25_lines() {
     assert_eq!(code.count(), 25);
 }
 
+/// The pages for people who come from elsewhere show this server, and nothing else.
+#[test]
+fn it_is_the_server_of_the_pages_that_compare() {
+    let source = source("guide");
+    for page in ["from-rmcp", "from-fastmcp"] {
+        let path = format!("{}/../docs/{page}.md", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let blocks: Vec<_> = text
+            .split("```rust")
+            .skip(1)
+            .filter(|block| !block.starts_with(",ignore"))
+            .map(|block| block.split_once('\n').unwrap().1)
+            .collect();
+        assert_eq!(blocks.len(), 4, "{page}");
+        for block in blocks {
+            let code = block.split("```").next().unwrap();
+            let shown: String = code
+                .split_inclusive('\n')
+                .filter(|line| !line.starts_with("# "))
+                .collect();
+            assert!(source.contains(&shown), "{page}: {shown}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn it_has_everything() {
     for revision in Revision::ALL {
@@ -31,7 +56,9 @@ async fn it_has_everything() {
         assert!(arguments.all(|argument| argument["description"].is_string()));
         assert_eq!(properties["urgency"]["maximum"], 5);
         assert_eq!(properties["urgency"]["default"], 3);
-        client.tool("add", json!({"text": "buy milk"})).await;
+        client
+            .tool("add", json!({"text": "buy milk", "urgency": null}))
+            .await;
         let fault = client
             .refused("add", json!({"text": "x", "urgency": 9}))
             .await;
