@@ -214,13 +214,18 @@ pub(crate) enum Complete {
 
 impl syn::parse::Parse for Complete {
     fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        const FORM: &str = "`complete` takes the path of a function, or a list of texts: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`";
         if !input.peek(syn::token::Bracket) {
-            return input.parse().map(Self::Function);
+            let function = input.parse().map(Self::Function);
+            return function.map_err(|error| syn::Error::new(error.span(), FORM));
         }
-        let content;
-        syn::bracketed!(content in input);
-        let texts =
-            content.parse_terminated(<syn::LitStr as syn::parse::Parse>::parse, syn::Token![,])?;
+        let list;
+        syn::bracketed!(list in input);
+        let text = |input: syn::parse::ParseStream<'_>| {
+            let text = input.parse::<syn::LitStr>();
+            text.map_err(|error| syn::Error::new(error.span(), "a candidate is a text in quotes"))
+        };
+        let texts = list.parse_terminated(text, syn::Token![,])?;
         Ok(Self::Candidates(texts.into_iter().collect()))
     }
 }
@@ -240,12 +245,7 @@ pub(crate) fn parse_complete(
                 "an argument has one `complete`",
             ));
         }
-        let value = attribute.parse_args::<Complete>().map_err(|_| {
-            syn::Error::new_spanned(
-                attribute.path(),
-                "`complete` takes the path of a function, or a list of texts: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`",
-            )
-        })?;
+        let value = attribute.parse_args()?;
         found = Some(Keyed {
             key: attribute.path().span(),
             value,
