@@ -39,10 +39,14 @@ impl Definition {
         });
         let answer = self.answer;
         let say = move |arguments: Arguments, _: Context| {
-            let mut text = answer.clone();
-            for (name, value) in &arguments.0 {
-                text = text.replace(&format!("{{{name}}}"), value.as_str().unwrap_or_default());
-            }
+            // Every second part stands in braces, and names an argument.
+            let parts = answer.split(['{', '}']).enumerate();
+            let text: String = parts
+                .map(|(index, part)| match index % 2 {
+                    0 => part,
+                    _ => arguments.text(part).unwrap_or_default(),
+                })
+                .collect();
             async { text }
         };
         DynamicTool::new(self.name, schema, say).description(self.description)

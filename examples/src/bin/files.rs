@@ -1,7 +1,6 @@
 //! A directory, served: its files are listed, read, and followed as they change.
 //!
-//! The directory is what `FILES_ROOT` names, or else the current one. Nothing outside of it can be reached, and nothing
-//! hidden inside of it.
+//! `FILES_ROOT` names the directory. Nothing outside of it can be reached, and nothing hidden inside of it.
 
 use std::fs;
 use std::io::Read as _;
@@ -13,45 +12,50 @@ use mcp_runtime::{ListCursor, Page, ServerHandle};
 use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// Most files that are listed, most on one page, and most bytes of a file that is read.
+/// Most files that are listed.
 const FILES: usize = 10_000;
+/// Most files on one page of the list.
 const PAGE: usize = 100;
+/// Most bytes of a file that is read.
 const BYTES: u64 = 1 << 20;
 
-/// The directory that is served, without symbolic links in its path.
-struct Root(PathBuf);
+/// The directory that is served.
+struct Root {
+    /// Without symbolic links.
+    path: PathBuf,
+}
 
 impl Root {
     /// The regular files, in order of their paths. Symbolic links are not followed.
     fn files(&self) -> Vec<SafePath> {
         let mut files = Vec::new();
-        let mut directories = vec![self.0.clone()];
-        while let Some(directory) = directories.pop() {
+        let mut directories = vec![self.path.clone()];
+        while let Some(directory) = directories.pop()
+            && files.len() < FILES
+        {
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 let (Some(path), Ok(kind)) = (self.name(&entry.path()), entry.file_type()) else {
                     continue;
                 };
                 if kind.is_dir() {
                     directories.push(entry.path());
-                } else if kind.is_file() && files.len() < FILES {
+                } else if kind.is_file() {
                     files.push(path);
                 }
             }
         }
+        files.truncate(FILES);
         files.sort();
         files
     }
 
     /// What clients call a path; `None` if it is hidden from them.
     fn name(&self, path: &Path) -> Option<SafePath> {
-        let path = path.strip_prefix(&self.0).ok()?.to_str()?;
+        let path = path.strip_prefix(&self.path).ok()?.to_str()?;
         let path = SafePath::new(path.replace(std::path::MAIN_SEPARATOR, "/")).ok()?;
-        (!is_hidden(&path)).then_some(path)
+        let is_hidden = path.as_str().split('/').any(|part| part.starts_with('.'));
+        (!is_hidden).then_some(path)
     }
-}
-
-fn is_hidden(path: &SafePath) -> bool {
-    path.as_str().split('/').any(|part| part.starts_with('.'))
 }
 
 fn uri(path: &SafePath) -> String {
@@ -64,15 +68,16 @@ fn file(
     root: &State<Root>,
     #[complete(paths)] path: &SafePath,
 ) -> Result<Option<ResourceContents>> {
-    let place = path.join_to(&root.0.0)?;
-    // Anything but a regular file may never end, or never begin.
-    if is_hidden(path) || !place.is_file() {
+    let Ok(place) = path.join_to(&root.path) else {
+        return Ok(None);
+    };
+    // A link may lead to what is hidden, and anything but a regular file may never end.
+    if root.name(&place).is_none() || !place.is_file() {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    fs::File::open(place)?
-        .take(BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    let file = fs::File::open(place)?;
+    file.take(BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > BYTES {
         bail!("`{path}` is larger than {BYTES} bytes, the most that is served");
     }
@@ -112,7 +117,8 @@ fn paths(_partial: &str, root: &State<Root>) -> Vec<String> {
 ///
 /// Of a directory that is renamed with files in it, clients hear that the list is another.
 fn watch(root: &Path, server: &ServerHandle) -> notify::Result<RecommendedWatcher> {
-    let (clients, directory) = (server.notify(), Root(root.to_owned()));
+    let clients = server.notify();
+    let directory = Root { path: root.into() };
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         let Ok(event) = event else { return };
         if event.kind.is_access() {
@@ -141,10 +147,10 @@ fn watch(root: &Path, server: &ServerHandle) -> notify::Result<RecommendedWatche
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let root = std::env::var_os("FILES_ROOT").unwrap_or_else(|| ".".into());
-    let root = fs::canonicalize(root)?;
+    let root = std::env::var_os("FILES_ROOT").ok_or("set `FILES_ROOT` to a directory")?;
+    let path = fs::canonicalize(root)?;
     let server = Server::new("files", "1.0.0");
-    let _watcher = watch(&root, &server.handle())?;
-    server.state(Root(root)).run().await?;
+    let _watcher = watch(&path, &server.handle())?;
+    server.state(Root { path }).run().await?;
     Ok(())
 }

@@ -94,7 +94,9 @@ async fn links_do_not_lead_out_and_pipes_do_not_hang() {
     let client = &mut process.client;
     let (resources, _) = client.list("resources/list", "resources").await;
     assert_eq!(resources, Vec::<Value>::new());
-    for path in ["link", "up/outside", "pipe"] {
+    fs::write(directory.join("root/.env"), "hidden").unwrap();
+    std::os::unix::fs::symlink(".env", directory.join("root/visible")).unwrap();
+    for path in ["link", "up/outside", "pipe", "visible"] {
         let params = json!({"uri": format!("files:///{path}")});
         client.request("resources/read", params).await.unwrap_err();
     }
