@@ -41,7 +41,7 @@ fn add(
 #[tool(blocking, read_only)]
 fn search(
     store: &State<Store>,
-    /// Words that stand together in the note; nothing finds every note
+    /// Words that stand together in the note; an empty text finds every note
     words: &str,
     /// Most notes to find
     #[arg(range(1..=100), default = 10)]
