@@ -88,12 +88,28 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 
-/// The examples of the page on asking compile.
+/// The examples of the guide compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/asking.md")]
-mod asking {}
-
-/// So do those of the page on HTTP.
-#[cfg(all(doctest, feature = "axum"))]
-#[doc = include_str!("../../docs/http.md")]
-mod serving {}
+mod guide {
+    #[doc = include_str!("../../docs/arguments.md")]
+    mod arguments {}
+    #[doc = include_str!("../../docs/asking.md")]
+    mod asking {}
+    #[doc = include_str!("../../docs/from-fastmcp.md")]
+    mod from_fastmcp {}
+    #[doc = include_str!("../../docs/from-rmcp.md")]
+    mod from_rmcp {}
+    #[cfg(feature = "axum")]
+    #[doc = include_str!("../../docs/http.md")]
+    mod http {}
+    #[doc = include_str!("../../docs/notices.md")]
+    mod notices {}
+    #[doc = include_str!("../../docs/prompts.md")]
+    mod prompts {}
+    #[doc = include_str!("../../docs/resources.md")]
+    mod resources {}
+    #[doc = include_str!("../../docs/results.md")]
+    mod results {}
+    #[doc = include_str!("../../docs/state.md")]
+    mod state {}
+}

@@ -1,6 +1,14 @@
 //! Every example, driven.
 
-use serde_json::json;
+mod dynamic;
+mod files;
+mod guide;
+mod notes;
+mod weather;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 use tests::http::{Request, response, send, write};
 use tests::{Answer, Client, Process, Question, Revision};
 
@@ -9,65 +17,13 @@ use crate::http_support::{call, initialize, text};
 
 #[tokio::test]
 async fn hello_is_short_and_greets() {
-    assert!(lines("hello") <= 15);
+    assert!(source("hello").lines().count() <= 15);
     for revision in Revision::ALL {
         let mut process = Process::start("hello", &[], revision).await;
         assert_eq!(
             process.client.text("hello", json!({"name": "Ada"})).await,
             "Hello, Ada!"
         );
-    }
-}
-
-#[tokio::test]
-async fn notes_is_short_and_has_everything() {
-    assert!(lines("notes") <= 30);
-    for revision in Revision::ALL {
-        let mut process = Process::start("notes", &[], revision).await;
-        let client = &mut process.client;
-        let (tools, _) = client.list("tools/list", "tools").await;
-        let schema = &tools[0]["inputSchema"];
-        assert_eq!(schema["required"], json!(["text"]));
-        let properties = schema["properties"].as_object().unwrap();
-        assert!(
-            properties.len() == 3
-                && properties
-                    .values()
-                    .all(|argument| argument["description"].is_string())
-        );
-        assert_eq!(schema["properties"]["urgency"]["maximum"], 5);
-        client.tool("add", json!({"text": "buy milk"})).await;
-        client
-            .refused("add", json!({"text": "x", "urgency": 9}))
-            .await;
-        let note = client
-            .ok("resources/read", json!({"uri": "notes:///0"}))
-            .await;
-        assert_eq!(note["contents"][0]["text"], "buy milk");
-        client
-            .request("resources/read", json!({"uri": "notes:///7"}))
-            .await
-            .unwrap_err();
-        client
-            .request("resources/read", json!({"uri": "notes:///x"}))
-            .await
-            .unwrap_err();
-        let reference = json!({"type": "ref/prompt", "name": "summary"});
-        let argument = json!({"name": "style", "value": "fr"});
-        let found = client
-            .ok(
-                "completion/complete",
-                json!({"ref": reference, "argument": argument}),
-            )
-            .await;
-        assert_eq!(found["completion"]["values"][0], "friendly");
-        let arguments = json!({"style": "formal"});
-        client
-            .ok(
-                "prompts/get",
-                json!({"name": "summary", "arguments": arguments}),
-            )
-            .await;
     }
 }
 
@@ -287,10 +243,61 @@ async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
     }
 }
 
-fn lines(example: &str) -> usize {
+/// Starts an example with these variables in its environment, and shakes hands.
+pub(crate) async fn start(name: &str, variables: &[(&str, &str)], revision: Revision) -> Process {
+    let mut process = Process::with_environment(name, &[], variables, revision);
+    process.client = process.client.connect().await;
+    process
+}
+
+/// Asks to be told when this resource changes, or any list.
+async fn follow(client: &mut Client, uri: &str) {
+    if !client.revision().is_modern() {
+        client.ok("resources/subscribe", json!({"uri": uri})).await;
+        return;
+    }
+    let filter = json!({"resourceSubscriptions": [uri], "resourcesListChanged": true, "toolsListChanged": true});
+    client
+        .start("subscriptions/listen", json!({"notifications": filter}))
+        .await;
+    client
+        .notification("notifications/subscriptions/acknowledged")
+        .await;
+}
+
+/// The values an argument of a prompt or template completes to.
+async fn completed(client: &mut Client, reference: Value, name: &str, value: &str) -> Value {
+    let params = json!({"ref": reference, "argument": {"name": name, "value": value}});
+    client.ok("completion/complete", params).await["completion"]["values"].take()
+}
+
+/// A directory of a test's own. It is deleted when this is dropped.
+pub(crate) struct Directory(PathBuf);
+
+impl Directory {
+    pub(crate) fn new(name: &str, revision: Revision) -> Self {
+        let name = format!("mcp-{name}-{}-{}", std::process::id(), revision.date());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn join(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.0.join(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The program of an example.
+fn source(example: &str) -> String {
     let path = format!(
         "{}/../examples/src/bin/{example}.rs",
         env!("CARGO_MANIFEST_DIR")
     );
-    std::fs::read_to_string(path).unwrap().lines().count()
+    std::fs::read_to_string(path).unwrap()
 }

@@ -36,6 +36,7 @@ mod limits;
 mod listen;
 mod lists;
 mod logging;
+mod model_apis;
 mod progress;
 mod prompts;
 mod properties;

@@ -18,7 +18,7 @@ mod tests;
 
 use crate::handler::rules;
 use parse::parts;
-pub(crate) use percent::decode;
+pub(crate) use percent::{decode, encode};
 
 /// A template that has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
