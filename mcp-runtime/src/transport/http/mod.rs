@@ -11,6 +11,8 @@ mod answer;
 mod batch;
 mod body;
 mod events;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod guards;
 mod headers;
 mod incoming;
