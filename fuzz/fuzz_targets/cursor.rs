@@ -1,4 +1,4 @@
-//! Cursors read back as they were written, for their own list only; any other text is refused. Input: what kind of cursor
+//! Cursors read back as they were written, for their own list only. Input: what kind of cursor
 //! is made, how it is changed, and names.
 #![no_main]
 
@@ -13,9 +13,9 @@ const INNER: usize = 512;
 
 fuzz_target!(|data: (u8, Option<u32>, &str, Option<&str>, u16, u8)| {
     let (list, rank, name, inner, at, byte) = data;
-    // What a client makes up.
+    // What a client makes up. It may get the checksum right, which keeps no secret, but there is one spelling only.
     for list in LISTS {
-        assert_eq!(read_cursor(list, name), None);
+        assert!(read_cursor(list, name).is_none_or(|read| read == name));
     }
     // What was given out.
     let list = LISTS[usize::from(list) % LISTS.len()];

@@ -40,7 +40,7 @@ fuzz_target!(
         // Arguments are the same however they are written.
         if let Ok(value) = serde_json::from_str::<Value>(arguments) {
             let spelled = serde_json::to_string_pretty(&value).expect("JSON can be written");
-            assert_eq!(States::bind("tool", &spelled), binding);
+            assert_eq!(States::bind("tool", &spelled), binding, "{spelled}");
         }
         // Changed, cut, and continued.
         let at = usize::from(at) % state.len();
