@@ -42,6 +42,9 @@
 mod context;
 mod dispatch;
 mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod handler;
 mod jsonrpc;
 mod limits;

@@ -2,7 +2,6 @@
 //!
 //! Knows as little of HTTP as it takes to read what a server sends: heads, lengths, chunks, events.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
@@ -12,6 +11,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::client::PATIENCE;
+pub use crate::events::Event;
+use crate::events::Events;
 use crate::{Revision, schema};
 
 const META: &str = "io.modelcontextprotocol";
@@ -160,19 +161,6 @@ impl Request {
     }
 }
 
-/// An event.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
-    /// Its id.
-    pub id: Option<String>,
-    /// Its name.
-    pub name: String,
-    /// Its data.
-    pub data: String,
-    /// When to come back.
-    pub retry: Option<String>,
-}
-
 /// How much of a body is still to come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Left {
@@ -190,7 +178,7 @@ pub struct Response<S = TcpStream> {
     stream: BufReader<S>,
     left: Left,
     buffer: Vec<u8>,
-    ready: VecDeque<Event>,
+    events: Events,
     method: Option<String>,
     revision: Revision,
 }
@@ -267,7 +255,7 @@ pub async fn response_on<S: AsyncRead + Unpin>(
         stream,
         left,
         buffer: Vec::new(),
-        ready: VecDeque::new(),
+        events: Events::default(),
         method: request.method.clone(),
         revision: request.revision,
     })
@@ -349,13 +337,12 @@ impl<S: AsyncRead + Unpin> Response<S> {
     /// The next event; `None` at the end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
-            self.cut();
-            if let Some(event) = self.ready.pop_front() {
+            self.events.push(&std::mem::take(&mut self.buffer));
+            if let Some(event) = self.events.pop() {
                 return Some(event);
             }
-            if !self.more().await {
-                self.cut();
-                return self.ready.pop_front();
+            if !self.more().await && self.buffer.is_empty() {
+                return None;
             }
         }
     }
@@ -384,30 +371,6 @@ impl<S: AsyncRead + Unpin> Response<S> {
             all.push(message);
         }
         all
-    }
-
-    fn cut(&mut self) {
-        while let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
-            let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
-            let block = String::from_utf8(block).expect("events are UTF-8");
-            let mut event = Event::default();
-            let mut is_comment = true;
-            for line in block.lines().filter(|line| !line.is_empty()) {
-                let (name, value) = line.split_once(':').unwrap_or((line, ""));
-                let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
-                is_comment &= name.is_empty();
-                match name {
-                    "id" => event.id = Some(value),
-                    "event" => event.name = value,
-                    "data" => event.data += &value,
-                    "retry" => event.retry = Some(value),
-                    _ => {}
-                }
-            }
-            if !is_comment {
-                self.ready.push_back(event);
-            }
-        }
     }
 
     fn judge(&self, message: &Value) {

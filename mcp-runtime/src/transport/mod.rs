@@ -22,6 +22,8 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+#[cfg(fuzzing)]
+pub(crate) use duplex::fuzzing;
 #[cfg(feature = "http")]
 pub use http::{HttpBody, HttpListener, HttpOptions, HttpService};
 pub use memory::{Memory, memory};

@@ -14,6 +14,8 @@ mod axum;
 mod batch;
 mod body;
 mod events;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod guards;
 mod headers;
 mod incoming;
