@@ -3,7 +3,7 @@
 //! Accepts exactly what RFC 8259 does, except that an escaped surrogate needs its other half. What the text means is for
 //! [`message`](super::message); strings are turned into text in [`text`](super::text).
 
-use crate::jsonrpc::text::{hex4, plain};
+use crate::jsonrpc::text::{hex4, plain, unquote};
 use crate::limits::Limits;
 
 /// Open brackets are kept in the bits of one number.
@@ -36,15 +36,12 @@ impl Span {
         let range = self.start as usize..self.end as usize;
         text.get(range).filter(|found| !found.is_empty())
     }
-}
 
-/// A string as it is in the text.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quoted<'a> {
-    /// With its quotes.
-    pub(super) json: &'a str,
-    /// Whether it holds a backslash.
-    pub(super) escaped: bool,
+    /// What is between the quotes, if the text here is in quotes.
+    fn inside(self, text: &str) -> &str {
+        let range = self.start as usize + 1..(self.end as usize).saturating_sub(1);
+        text.get(range).unwrap_or_default()
+    }
 }
 
 /// A place in a text.
@@ -55,7 +52,7 @@ pub(super) struct Scan<'a> {
     depth: usize,
     /// Why reading stopped, once it did. Kept here, what is read comes back in registers.
     fail: Fail,
-    /// Whether the last string held a backslash.
+    /// Whether a string with a backslash was read since this was last looked at.
     escaped: bool,
 }
 
@@ -66,6 +63,18 @@ impl<'a> Scan<'a> {
             at: 0,
             nodes: limits.nodes,
             depth: limits.depth.min(MOST_DEPTH),
+            fail: Fail::Syntax(0),
+            escaped: false,
+        }
+    }
+
+    /// For a text that should be one string, number or word.
+    pub(super) fn of_scalar(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            nodes: 1,
+            depth: 0,
             fail: Fail::Syntax(0),
             escaped: false,
         }
@@ -112,11 +121,11 @@ impl<'a> Scan<'a> {
         self.fail
     }
 
-    /// Reads an object, inside `depth` others. `each` is called with every key and must read the value.
+    /// Reads an object, inside `depth` others. `each` is called with every key, unescaped, and must read the value.
     pub(super) fn object(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, Quoted<'a>) -> Option<()>,
+        mut each: impl FnMut(&mut Self, &str) -> Option<()>,
     ) -> Option<()> {
         self.node()?;
         self.open(depth, b'{')?;
@@ -125,7 +134,15 @@ impl<'a> Scan<'a> {
         }
         loop {
             let key = self.key()?;
-            each(self, key)?;
+            // A key may be written with escapes, and is the same key.
+            let unescaped;
+            let name = if std::mem::take(&mut self.escaped) {
+                unescaped = key.of(self.text).map(unquote)?.unwrap_or_default();
+                &*unescaped
+            } else {
+                key.inside(self.text)
+            };
+            each(self, name)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b'}'),
@@ -141,7 +158,8 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
-            each(self.value(depth.saturating_add(1))?);
+            let item = self.value(depth.saturating_add(1))?;
+            each(item.of(self.text).unwrap_or_default());
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b']'),
@@ -149,21 +167,17 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads any value, inside `depth` open brackets, and gives its text without white space around it.
+    /// Reads any value, inside `depth` open brackets, and gives its place without white space around it.
     #[inline]
-    pub(super) fn value(&mut self, depth: usize) -> Option<&'a str> {
+    pub(super) fn value(&mut self, depth: usize) -> Option<Span> {
         // Most values are strings: these need no stack.
         if self.peek() == Some(b'"') {
             self.node()?;
             return self.string();
         }
-        self.other_value(depth)
-    }
-
-    fn other_value(&mut self, depth: usize) -> Option<&'a str> {
         let start = self.at;
         self.skip(depth)?;
-        Some(self.since(start))
+        Some(self.span(start))
     }
 
     /// Where the next value starts.
@@ -173,17 +187,13 @@ impl<'a> Scan<'a> {
     }
 
     /// The place of the text from `start` up to here.
+    #[inline]
     pub(super) fn span(&self, start: usize) -> Span {
         // A message that is too long for this has been refused.
         Span {
             start: u32::try_from(start).unwrap_or_default(),
             end: u32::try_from(self.at).unwrap_or_default(),
         }
-    }
-
-    /// The text from `start` up to here.
-    pub(super) fn since(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).unwrap_or_default()
     }
 
     fn skip(&mut self, outside: usize) -> Option<()> {
@@ -255,19 +265,18 @@ impl<'a> Scan<'a> {
     }
 
     #[inline]
-    fn key(&mut self) -> Option<Quoted<'a>> {
+    fn key(&mut self) -> Option<Span> {
         self.node()?;
         self.peek();
-        let json = self.string()?;
-        let escaped = self.escaped;
+        let key = self.string()?;
         self.expect(b':')?;
-        Some(Quoted { json, escaped })
+        Some(key)
     }
 
-    /// A string that starts exactly here.
-    #[inline]
-    fn string(&mut self) -> Option<&'a str> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+    /// A string that starts exactly here, with its quotes.
+    fn string(&mut self) -> Option<Span> {
+        let start = self.at;
+        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
         let Some((b'"', inside)) = rest.split_first() else {
             return self.syntax();
         };
@@ -275,15 +284,13 @@ impl<'a> Scan<'a> {
         if inside.get(length) != Some(&b'"') {
             return self.escaped_string(length);
         }
-        let start = self.at;
-        self.at += length + 2;
-        self.escaped = false;
-        self.text.get(start..self.at)
+        self.at = start + length + 2;
+        Some(self.span(start))
     }
 
     /// A string that starts exactly here, of which `length` bytes need no second look.
     #[cold]
-    fn escaped_string(&mut self, mut length: usize) -> Option<&'a str> {
+    fn escaped_string(&mut self, mut length: usize) -> Option<Span> {
         let start = self.at;
         self.escaped = true;
         self.at += 1;
@@ -293,7 +300,7 @@ impl<'a> Scan<'a> {
             match rest.first() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Some(self.since(start));
+                    return Some(self.span(start));
                 }
                 Some(b'\\') => self.escape()?,
                 _ => return self.syntax(),
@@ -404,53 +411,4 @@ impl<'a> Scan<'a> {
         self.fail = Fail::Syntax(self.at);
         None
     }
-}
-
-/// The text of the member `id` of a request that is too deep or too long to be read in full.
-///
-/// Values are skipped by their brackets alone, so what is found here is only good for saying what is wrong. Nothing is found
-/// in a response, or where there is more than one id.
-pub(super) fn rescue_id(text: &str) -> Option<&str> {
-    let bytes = text.as_bytes();
-    let (mut depth, mut at) = (0_usize, 0_usize);
-    let (mut id, mut requests) = (None, false);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                let start = at;
-                at += 1;
-                loop {
-                    at += plain(bytes.get(at..)?);
-                    match bytes.get(at)? {
-                        b'"' => break,
-                        b'\\' => at += 2,
-                        _ => return None,
-                    }
-                }
-                let rest = text.get(at + 1..)?.trim_ascii_start();
-                if let (1, Some(value)) = (depth, rest.strip_prefix(':')) {
-                    match text.get(start..=at)? {
-                        "\"method\"" => requests = true,
-                        "\"result\"" | "\"error\"" => return None,
-                        "\"id\"" if id.is_some() => return None,
-                        "\"id\"" => id = Some(value),
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let mut scan = Scan {
-        text: id.filter(|_| requests && depth == 0)?,
-        at: 0,
-        nodes: 1,
-        depth: 0,
-        fail: Fail::Syntax(0),
-        escaped: false,
-    };
-    scan.value(0)
 }

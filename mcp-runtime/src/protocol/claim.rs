@@ -116,7 +116,7 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
 }
 
 fn malformed(member: MetaMember, problem: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("`{}` {problem}", member.key()))
+    ErrorObject::invalid_params(format!("`{}` {problem}", member.as_str()))
 }
 
 #[cfg(test)]
