@@ -94,7 +94,7 @@ impl Prepared<'_> {
         };
         let arguments = work.arguments();
         let resumed = match resume(&finish, &request, arguments) {
-            Ok(resumed) => Cell::new(Some(resumed)),
+            Ok(resumed) => Cell::new(resumed),
             Err(error) => {
                 let refusal = Refusal::Error(ToolError::protocol(error));
                 return Started::Done(finish.with(Outcome::Refused(refusal)));
@@ -206,21 +206,26 @@ impl<'m> Work<'m> {
 type Resumed = (Journal, Responses);
 
 /// Reads the state and the answers of a modern request. A state that is there must be ours, whether or not it is needed.
+///
+/// `None` if it goes on with nothing, as nearly every call does.
 fn resume(
     finish: &Finish,
     request: &Request<'_>,
     arguments: Option<&str>,
-) -> Result<Resumed, ErrorObject> {
-    let mut resumed = Resumed::default();
+) -> Result<Option<Resumed>, ErrorObject> {
     let Some(arguments) = arguments.filter(|_| request.version.era() == Era::Modern) else {
-        return Ok(resumed);
+        return Ok(None);
     };
-    let (journal, responses) = &mut resumed;
+    let has = |member| request.params.get(member).is_some();
+    if !has(Member::InputResponses) && !has(Member::RequestState) {
+        return Ok(None);
+    }
+    let (mut journal, mut responses) = Resumed::default();
     if let Some(json) = request.params.get(Member::InputResponses) {
         let given = Some(json).filter(|json| json.starts_with('{'));
         let given = given.and_then(|json| serde_json::from_str(json).ok());
         let name = Member::InputResponses.as_str();
-        *responses = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
+        responses = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
     }
     if request.params.get(Member::RequestState).is_some() {
         let limits = finish.dispatcher.limits();
@@ -239,12 +244,12 @@ fn resume(
             );
             refused.into_error()
         })?;
-        *journal = Journal::read(&sealed).ok_or_else(|| Refused::Malformed.into_error())?;
-        journal.enter(responses);
+        journal = Journal::read(&sealed).ok_or_else(|| Refused::Malformed.into_error())?;
+        journal.enter(&mut responses);
         // Only what was asked is answered.
         responses.clear();
     }
-    Ok(resumed)
+    Ok(Some((journal, responses)))
 }
 
 /// What is made for a handler that takes a context.

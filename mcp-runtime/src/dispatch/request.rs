@@ -11,7 +11,7 @@ use crate::types::{ClientCapabilities, Implementation};
 pub(super) struct Request<'m> {
     pub(super) id: RequestId,
     pub(super) method: Method,
-    pub(super) params: Params<'m>,
+    pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
     pub(super) caller: Caller<'m>,
 }

@@ -53,12 +53,12 @@ impl Peer for Dispatcher {
         message.params.meta(MetaMember::ProtocolVersion).is_some()
     }
 
-    fn decide<'m>(
+    fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
-        message: Self::Message<'m>,
+        message: &'c Self::Message<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'m>> {
+    ) -> Verdict<Self::Call<'c>> {
         match Dispatcher::decide(self, message, session, out) {
             Decision::Silent => Verdict::Silent,
             Decision::Answered => Verdict::Answered,

@@ -68,12 +68,12 @@ pub(crate) trait Peer: Send + Sync + 'static {
     /// Whether the message says itself which revision it speaks, which no element of a batch may.
     fn has_claim(message: &Self::Message<'_>) -> bool;
     /// Decides without running user code; appends at most one message, without a line end.
-    fn decide<'m>(
+    fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
-        message: Self::Message<'m>,
+        message: &'c Self::Message<'m>,
         session: &mut Self::Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'m>>;
+    ) -> Verdict<Self::Call<'c>>;
     fn error(&self, out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject);
 
     /// Whether the call should leave the channel's task before its first poll, because it was slow before.

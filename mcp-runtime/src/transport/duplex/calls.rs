@@ -27,7 +27,7 @@ impl<P: Peer> Channel<P> {
                     self.lock().distrust();
                 }
             }
-            Ok(Parsed::One(message)) => self.message(me, text, message, None, scratch),
+            Ok(Parsed::One(message)) => self.message(me, text, &message, None, scratch),
             Ok(Parsed::Batch(elements)) => self.batch(me, &elements, scratch),
         }
     }
@@ -73,7 +73,7 @@ impl<P: Peer> Channel<P> {
         for (text, element) in parsed {
             let (id, error) = match element {
                 Ok(Parsed::One(message)) => {
-                    self.message(me, text, message, Some(batch), scratch);
+                    self.message(me, text, &message, Some(batch), scratch);
                     continue;
                 }
                 Ok(Parsed::Batch(_)) => (
@@ -88,15 +88,15 @@ impl<P: Peer> Channel<P> {
         self.lock().deliver(Some(batch), &[]);
     }
 
-    fn message<'m>(
+    fn message(
         self: &Arc<Self>,
         me: u64,
-        text: &'m [u8],
-        message: P::Message<'m>,
+        text: &[u8],
+        message: &P::Message<'_>,
         batch: Option<u64>,
         scratch: &mut Vec<u8>,
     ) {
-        let id = P::request_id(&message).map(RequestId::from_valid);
+        let id = P::request_id(message).map(RequestId::from_valid);
         let id = id.as_ref();
         let mut guard = self.lock();
         let state = &mut *guard;

@@ -145,7 +145,7 @@ impl<P: Peer> Channel<P> {
         if let (None, Ok(Parsed::One(message))) = (state.in_flight.batch_of(&job.id), parsed) {
             let mark = state.out.mark();
             let out = state.out.buffer();
-            let verdict = self.peer.decide(message, &mut state.session, out);
+            let verdict = self.peer.decide(&message, &mut state.session, out);
             state.out.end_line(&mark);
             match verdict {
                 Verdict::Call(call) if !P::spawn_first(&call) => {
@@ -204,7 +204,7 @@ impl<P: Peer> Channel<P> {
             if !state.in_flight.is_live(&job.id, job.serial) {
                 return None;
             }
-            match self.peer.decide(message, &mut state.session, &mut answer) {
+            match self.peer.decide(&message, &mut state.session, &mut answer) {
                 Verdict::Call(call) => call,
                 _ => return Some(Ok(Answer(Some(answer)))),
             }

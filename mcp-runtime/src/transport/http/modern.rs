@@ -126,7 +126,7 @@ pub(super) fn begin(
     let dispatcher = &inner.dispatcher;
     let mut session = Session::new(dispatcher, wake);
     let mut out = Vec::new();
-    let request = (method, &id, message.params);
+    let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Some(prepared)) => prepared,
         Ok(None) if is_listen => {

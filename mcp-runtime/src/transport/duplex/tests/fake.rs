@@ -43,7 +43,7 @@ pub(in crate::transport) struct Request<'m> {
 
 pub(in crate::transport) struct Call<'m> {
     fake: Arc<Fake>,
-    request: Request<'m>,
+    request: &'m Request<'m>,
 }
 
 /// Counts calls that are not dropped.
@@ -125,16 +125,16 @@ impl Peer for Fake {
         message.claim
     }
 
-    fn decide<'m>(
+    fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
-        message: Self::Message<'m>,
+        message: &'c Self::Message<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'m>> {
+    ) -> Verdict<Self::Call<'c>> {
         match (message.id, message.method.as_str()) {
-            (None, "cancel") => {
-                Verdict::Cancel(RequestId::from_valid(&message.taken_back.unwrap()))
-            }
+            (None, "cancel") => Verdict::Cancel(RequestId::from_valid(
+                message.taken_back.as_deref().unwrap(),
+            )),
             (None, _) => Verdict::Silent,
             (Some(id), "ping" | "allow_batch") => {
                 session.batch |= message.method == "allow_batch";
