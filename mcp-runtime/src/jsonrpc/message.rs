@@ -92,6 +92,15 @@ pub(crate) fn parse<'a>(
     }
 }
 
+/// The members of an object that was read as part of a message; none of anything else.
+pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&str, &'a str)) {
+    let mut scan = Scan::valid(object);
+    scan.object(0, |scan, key| {
+        each(key, scan.value(0)?.of(object));
+        Some(())
+    });
+}
+
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 
 fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorObject) {
@@ -145,7 +154,7 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
 
 fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     let text = scan.text();
-    let [mut version, mut id, mut method, mut result, mut error] = [Span::default(); 5];
+    let [mut version, mut id, mut method, mut result, mut error] = [None; 5];
     let mut params = Params::none(text);
     let mut has_params = false;
     let mut repeated = false;
@@ -167,14 +176,14 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
             }
             _ => return scan.value(1).map(drop),
         };
-        repeated |= !slot.is_empty();
-        *slot = scan.value(1)?;
+        repeated |= slot.is_some();
+        *slot = Some(scan.value(1)?);
         Some(())
     })?;
     scan.end()?;
 
     let [version, id, method, result, error] =
-        [version, id, method, result, error].map(|place| place.of(text));
+        [version, id, method, result, error].map(|place: Option<Span>| Some(place?.of(text)));
     let is_response = method.is_none() && (result.is_some() || error.is_some());
     let id = id.map_or(Id::Absent, |raw| read_id(raw, limits));
     let name = method.map(unquote).transpose();

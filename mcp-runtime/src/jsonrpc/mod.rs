@@ -11,7 +11,7 @@ mod text;
 
 pub use error::ErrorObject;
 pub(crate) use id::RequestId;
-pub(crate) use message::{Id, Incoming, Message, parse};
+pub(crate) use message::{Id, Incoming, Message, each_member, parse};
 pub(crate) use params::{Member, MetaMember, NotAString, Params};
 pub(crate) use text::{plain as plain_bytes, unquote, write_string};
 

@@ -72,9 +72,9 @@ members! {
 pub(crate) struct Params<'a> {
     /// The message. Places in it are half as large as slices, and this is moved around a lot.
     text: &'a str,
-    raw: Span,
-    members: [Span; Member::COUNT],
-    meta: [Span; MetaMember::COUNT],
+    raw: Option<Span>,
+    members: [Option<Span>; Member::COUNT],
+    meta: [Option<Span>; MetaMember::COUNT],
 }
 
 impl<'a> Params<'a> {
@@ -82,9 +82,9 @@ impl<'a> Params<'a> {
     pub(super) fn none(text: &'a str) -> Self {
         Self {
             text,
-            raw: Span::default(),
-            members: [Span::default(); Member::COUNT],
-            meta: [Span::default(); MetaMember::COUNT],
+            raw: None,
+            members: [None; Member::COUNT],
+            meta: [None; MetaMember::COUNT],
         }
     }
 
@@ -93,9 +93,7 @@ impl<'a> Params<'a> {
         let start = scan.mark();
         if scan.peek() != Some(b'{') {
             let raw = scan.value(1)?;
-            if raw.of(self.text) != Some("null") {
-                self.raw = raw;
-            }
+            self.raw = Some(raw).filter(|raw| raw.of(self.text) != "null");
             return Some(());
         }
         let Self { members, meta, .. } = self;
@@ -109,18 +107,18 @@ impl<'a> Params<'a> {
                     let member = MetaMember::named(key);
                     let value = scan.value(3)?;
                     if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
-                        *repeated |= !slot.is_empty();
-                        *slot = value;
+                        *repeated |= slot.is_some();
+                        *slot = Some(value);
                     }
                     Some(())
                 })?;
-                scan.span(start)
+                scan.span(start)?
             } else {
                 scan.value(2)?
             };
             if let Some(slot) = members.get_mut(member as usize) {
-                *repeated |= !slot.is_empty();
-                *slot = value;
+                *repeated |= slot.is_some();
+                *slot = Some(value);
             }
             Some(())
         })?;
@@ -130,7 +128,7 @@ impl<'a> Params<'a> {
 
     /// The raw JSON of `params`, if there is any.
     pub(crate) fn raw(&self) -> Option<&'a str> {
-        self.raw.of(self.text)
+        Some(self.raw?.of(self.text))
     }
 
     /// Whether `params` is absent or an object.
@@ -140,12 +138,12 @@ impl<'a> Params<'a> {
 
     /// The raw JSON of a member.
     pub(crate) fn get(&self, member: Member) -> Option<&'a str> {
-        self.members.get(member as usize)?.of(self.text)
+        Some((*self.members.get(member as usize)?)?.of(self.text))
     }
 
     /// The raw JSON of a member of `_meta`.
     pub(crate) fn meta(&self, member: MetaMember) -> Option<&'a str> {
-        self.meta.get(member as usize)?.of(self.text)
+        Some((*self.meta.get(member as usize)?)?.of(self.text))
     }
 
     /// A member that must be a string, unescaped; `Err` if it is there and is none.

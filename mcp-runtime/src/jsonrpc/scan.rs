@@ -3,6 +3,8 @@
 //! Accepts exactly what RFC 8259 does, except that an escaped surrogate needs its other half. What the text means is for
 //! [`message`](super::message); strings are turned into text in [`text`](super::text).
 
+use std::num::NonZeroU32;
+
 use crate::jsonrpc::text::{hex4, plain, unquote};
 use crate::limits::Limits;
 
@@ -20,26 +22,23 @@ pub(super) enum Fail {
     Long,
 }
 
-/// A place in a text; empty for what is not there, because no JSON value is.
-#[derive(Clone, Copy, Debug, Default)]
+/// The place of a value in a text. As large as one number also where there may be none.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     start: u32,
-    end: u32,
+    /// No value ends where the text begins.
+    end: NonZeroU32,
 }
 
 impl Span {
-    pub(super) fn is_empty(self) -> bool {
-        self.start == self.end
+    pub(super) fn of(self, text: &str) -> &str {
+        let range = self.start as usize..self.end.get() as usize;
+        text.get(range).unwrap_or_default()
     }
 
-    pub(super) fn of(self, text: &str) -> Option<&str> {
-        let range = self.start as usize..self.end as usize;
-        text.get(range).filter(|found| !found.is_empty())
-    }
-
-    /// What is between the quotes, if the text here is in quotes.
+    /// What is between the quotes of a string.
     fn inside(self, text: &str) -> &str {
-        let range = self.start as usize + 1..(self.end as usize).saturating_sub(1);
+        let range = self.start as usize + 1..self.end.get() as usize - 1;
         text.get(range).unwrap_or_default()
     }
 }
@@ -59,22 +58,28 @@ pub(super) struct Scan<'a> {
 impl<'a> Scan<'a> {
     pub(super) fn new(text: &'a str, limits: &Limits) -> Self {
         Self {
-            text,
-            at: 0,
             nodes: limits.nodes,
             depth: limits.depth.min(MOST_DEPTH),
-            fail: Fail::Syntax(0),
-            escaped: false,
+            ..Self::valid(text)
         }
     }
 
     /// For a text that should be one string, number or word.
     pub(super) fn of_scalar(text: &'a str) -> Self {
         Self {
-            text,
-            at: 0,
             nodes: 1,
             depth: 0,
+            ..Self::valid(text)
+        }
+    }
+
+    /// For a text that was read before, within the limits.
+    pub(super) fn valid(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            nodes: usize::MAX,
+            depth: MOST_DEPTH,
             fail: Fail::Syntax(0),
             escaped: false,
         }
@@ -137,7 +142,7 @@ impl<'a> Scan<'a> {
             // A key may be written with escapes, and is the same key.
             let unescaped;
             let name = if std::mem::take(&mut self.escaped) {
-                unescaped = key.of(self.text).map(unquote)?.unwrap_or_default();
+                unescaped = unquote(key.of(self.text)).unwrap_or_default();
                 &*unescaped
             } else {
                 key.inside(self.text)
@@ -159,7 +164,7 @@ impl<'a> Scan<'a> {
         }
         loop {
             let item = self.value(depth.saturating_add(1))?;
-            each(item.of(self.text).unwrap_or_default());
+            each(item.of(self.text));
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b']'),
@@ -177,7 +182,7 @@ impl<'a> Scan<'a> {
         }
         let start = self.at;
         self.skip(depth)?;
-        Some(self.span(start))
+        self.span(start)
     }
 
     /// Where the next value starts.
@@ -188,12 +193,15 @@ impl<'a> Scan<'a> {
 
     /// The place of the text from `start` up to here.
     #[inline]
-    pub(super) fn span(&self, start: usize) -> Span {
-        // A message that is too long for this has been refused.
-        Span {
-            start: u32::try_from(start).unwrap_or_default(),
-            end: u32::try_from(self.at).unwrap_or_default(),
-        }
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a message of 4 GiB has been refused"
+    )]
+    pub(super) fn span(&self, start: usize) -> Option<Span> {
+        Some(Span {
+            start: start as u32,
+            end: NonZeroU32::new(self.at as u32)?,
+        })
     }
 
     fn skip(&mut self, outside: usize) -> Option<()> {
@@ -285,7 +293,7 @@ impl<'a> Scan<'a> {
             return self.escaped_string(length);
         }
         self.at = start + length + 2;
-        Some(self.span(start))
+        self.span(start)
     }
 
     /// A string that starts exactly here, of which `length` bytes need no second look.
@@ -300,7 +308,7 @@ impl<'a> Scan<'a> {
             match rest.first() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Some(self.span(start));
+                    return self.span(start);
                 }
                 Some(b'\\') => self.escape()?,
                 _ => return self.syntax(),

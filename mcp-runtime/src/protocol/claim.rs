@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::jsonrpc::{ErrorObject, MetaMember, Params};
+use crate::jsonrpc::{ErrorObject, MetaMember, Params, each_member};
 use crate::protocol::{Era, ProtocolVersion, errors};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
@@ -90,9 +90,7 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
         }
     };
     let client_info = params.meta(MetaMember::ClientInfo);
-    let named =
-        |json: &str| json.starts_with('{') && serde_json::from_str::<Named<'_>>(json).is_ok();
-    if !client_info.is_none_or(named) {
+    if !client_info.is_none_or(is_named) {
         let problem = "must be an object with `name` and `version`";
         return Claim::Malformed(malformed(MetaMember::ClientInfo, problem));
     }
@@ -113,6 +111,17 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
         }),
         None => Claim::Unsupported(errors::unsupported_version(&requested)),
     }
+}
+
+/// Whether an object has a name and a version, each once and a string.
+fn is_named(json: &str) -> bool {
+    let (mut name, mut version) = (0, 0);
+    each_member(json, |key, value| match key {
+        "name" => name += 1 + usize::from(!value.starts_with('"')),
+        "version" => version += 1 + usize::from(!value.starts_with('"')),
+        _ => {}
+    });
+    json.starts_with('{') && (name, version) == (1, 1)
 }
 
 fn malformed(member: MetaMember, problem: &str) -> ErrorObject {

@@ -58,7 +58,7 @@ pub(crate) fn error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObje
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
     if let Some(id) = id {
         out.extend_from_slice(b",\"id\":");
-        out.extend_from_slice(id.as_json().as_bytes());
+        out.extend_from_slice(id.as_bytes());
     }
     out.extend_from_slice(b",\"error\":{\"code\":");
     integer(out, error.code);
@@ -195,7 +195,7 @@ pub(crate) fn completion(out: &mut Vec<u8>, reply: Reply<'_>, completion: &Compl
 /// The answer to a listen request that the server ends: `resultType` and the subscription id.
 pub(crate) fn listen_result(out: &mut Vec<u8>, reply: Reply<'_>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(reply.id.as_json().as_bytes());
+    out.extend_from_slice(reply.id.as_bytes());
     out.extend_from_slice(b",\"result\":{\"resultType\":\"complete\"");
     result_meta(out, reply, None, true);
     out.extend_from_slice(b"}}");
@@ -298,7 +298,7 @@ pub(crate) fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &Re
 /// A request of our own, legacy era only.
 pub(crate) fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.as_json().as_bytes());
+    out.extend_from_slice(id.as_bytes());
     string(out, "method", method);
     if params.as_object().is_none_or(|params| !params.is_empty()) {
         name(out, "params");
@@ -314,7 +314,7 @@ pub(crate) fn input_required<'a>(
     state: &str,
 ) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(reply.id.as_json().as_bytes());
+    out.extend_from_slice(reply.id.as_bytes());
     out.extend_from_slice(b",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{");
     for (key, method, params) in questions {
         comma(out);
@@ -334,7 +334,7 @@ pub(crate) fn input_required<'a>(
 pub(crate) fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     notification(out, "notifications/cancelled", |out| {
         name(out, "requestId");
-        out.extend_from_slice(id.as_json().as_bytes());
+        out.extend_from_slice(id.as_bytes());
         string(out, "reason", reason);
     });
 }
@@ -349,7 +349,7 @@ fn result(
     body: impl FnOnce(&mut Vec<u8>),
 ) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(reply.id.as_json().as_bytes());
+    out.extend_from_slice(reply.id.as_bytes());
     out.extend_from_slice(b",\"result\":{");
     if reply.version.era() == Era::Modern {
         out.extend_from_slice(b"\"resultType\":\"complete\"");
@@ -406,7 +406,7 @@ fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Vec<u8
 
 fn subscription_id(out: &mut Vec<u8>, id: &RequestId) {
     out.extend_from_slice(b"\"io.modelcontextprotocol/subscriptionId\":");
-    out.extend_from_slice(id.as_json().as_bytes());
+    out.extend_from_slice(id.as_bytes());
 }
 
 fn subscription_meta(out: &mut Vec<u8>, id: &RequestId) {
