@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-
-use tokio_util::sync::CancellationToken;
 
 use crate::context::{Asking, Context, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::blocking::on_a_thread;
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
-use crate::dispatch::finish::{Finish, Outcome, Target};
+use crate::dispatch::finish::{Finish, Located, Outcome, Target};
 use crate::dispatch::journal::{Journal, Responses};
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::rounds::Round;
@@ -34,7 +32,7 @@ pub(crate) struct Prepared<'m> {
     pub(super) work: Work<'m>,
 }
 
-/// What is to be run.
+/// What is to be run. A call is moved about, and most are of tools: what is larger is in a box.
 pub(super) enum Work<'m> {
     Tool {
         entry: Arc<ToolEntry>,
@@ -44,18 +42,24 @@ pub(super) enum Work<'m> {
         entry: Arc<PromptEntry>,
         arguments: &'m str,
     },
-    Read {
-        readable: Readable,
-        uri: Cow<'m, str>,
-    },
-    Complete {
-        completer: Completing,
-        partial: String,
-        earlier: Option<String>,
-        /// Charged when the call starts: a request that waited is decided on more than once.
-        budget: Arc<CompletionBudget>,
-    },
-    List(Listing),
+    Read(Box<Reading<'m>>),
+    Complete(Box<Completion>),
+    List(Box<Listing>),
+}
+
+/// What is to be read.
+pub(super) struct Reading<'m> {
+    pub(super) readable: Readable,
+    pub(super) uri: Cow<'m, str>,
+}
+
+/// What is to be completed.
+pub(super) struct Completion {
+    pub(super) completer: Completing,
+    pub(super) partial: String,
+    pub(super) earlier: Option<String>,
+    /// Charged when the call starts: a request that waited is decided on more than once.
+    pub(super) budget: Arc<CompletionBudget>,
 }
 
 impl Prepared<'_> {
@@ -70,8 +74,8 @@ impl Prepared<'_> {
         match &self.work {
             Work::Tool { entry, .. } => Some(&entry.pace),
             Work::Prompt { entry, .. } => Some(&entry.pace),
-            Work::Read { readable, .. } => Some(readable.pace()),
-            Work::Complete { .. } | Work::List(_) => None,
+            Work::Read(reading) => Some(reading.readable.pace()),
+            Work::Complete(_) | Work::List(_) => None,
         }
     }
 
@@ -145,8 +149,8 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { entry, .. } => entry.timeout,
             Self::Prompt { entry, .. } => entry.timeout,
-            Self::Read { readable, .. } => readable.timeout(),
-            Self::Complete { .. } | Self::List(_) => None,
+            Self::Read(reading) => reading.readable.timeout(),
+            Self::Complete(_) | Self::List(_) => None,
         }
     }
 
@@ -154,8 +158,8 @@ impl<'m> Work<'m> {
     fn arguments(&self) -> Option<&'m str> {
         match self {
             Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
-            Self::Read { .. } => Some("{}"),
-            Self::Complete { .. } | Self::List(_) => None,
+            Self::Read(_) => Some("{}"),
+            Self::Complete(_) | Self::List(_) => None,
         }
     }
 
@@ -163,14 +167,12 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
             Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
-            Self::Read { readable, uri } => Target::Resource {
-                uri: uri.clone().into_owned(),
-                mime_type: readable.mime_type().map(str::to_owned),
-                cache: readable.cache(CacheHint::default()),
-            },
-            Self::Complete { partial, .. } => Target::Completion {
-                partial: partial.clone(),
-            },
+            Self::Read(reading) => Target::Resource(Box::new(Located {
+                uri: reading.uri.clone().into_owned(),
+                mime_type: reading.readable.mime_type().map(str::to_owned),
+                cache: reading.readable.cache(CacheHint::default()),
+            })),
+            Self::Complete(completion) => Target::Completion(completion.partial.as_str().into()),
             Self::List(_) => Target::List(dispatcher.settings.cache.resources),
         }
     }
@@ -179,13 +181,14 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { entry, arguments } => entry.handler.start(arguments, context),
             Self::Prompt { entry, arguments } => entry.start(arguments, context),
-            Self::Read { readable, .. } => readable.start(context),
-            Self::Complete {
-                completer,
-                partial,
-                earlier,
-                budget,
-            } => {
+            Self::Read(reading) => reading.readable.start(context),
+            Self::Complete(completion) => {
+                let Completion {
+                    completer,
+                    partial,
+                    earlier,
+                    budget,
+                } = *completion;
                 if !budget.take() {
                     let error = errors::too_many("completions", Duration::from_millis(100));
                     return Err(ToolError::protocol(error).into());
@@ -300,12 +303,12 @@ fn make_context(
         state: Mutex::new(Reports::new(dispatcher.limits().progress)),
     });
     let context = Context::new(RequestContext {
-        client: request.caller.info(),
+        client: request.caller.client(),
         capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,
         asking: Arc::clone(&asks) as Arc<dyn Asking>,
-        cancelled: CancellationToken::new(),
+        cancelled: OnceLock::new(),
         states: Arc::clone(&dispatcher.settings.states),
         server: dispatcher.handle(),
     });

@@ -14,9 +14,9 @@ use crate::limits::Limits;
     clippy::large_enum_variant,
     reason = "lives on the stack of whoever reads a message; a box would cost each message an allocation"
 )]
-pub(crate) enum Incoming<'a> {
+pub(crate) enum Incoming<'a, M = Message<'a>> {
     /// One message.
-    Message(Message<'a>),
+    Message(M),
     /// An array: the text of each element, at least one, each valid JSON within the limits.
     Batch(Vec<&'a str>),
 }
@@ -181,12 +181,13 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
         Some(())
     })?;
     scan.end()?;
+    params.is_plain = scan.is_plain();
 
     let [version, id, method, result, error] =
         [version, id, method, result, error].map(|place: Option<Span>| Some(place?.of(text)));
     let is_response = method.is_none() && (result.is_some() || error.is_some());
     let id = id.map_or(Id::Absent, |raw| read_id(raw, limits));
-    let name = method.map(unquote).transpose();
+    let name = params.text_of(method);
     let problem = if repeated {
         "a member is there twice"
     } else if !version.is_some_and(is_2_0) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::jsonrpc::scan::{Scan, Span};
-use crate::jsonrpc::unquote;
+use crate::jsonrpc::text::{inside, unquote};
 
 /// Names members once: an enum, the names on the wire, and the way back.
 macro_rules! members {
@@ -72,6 +72,8 @@ members! {
 pub(crate) struct Params<'a> {
     /// The message. Places in it are half as large as slices, and this is moved around a lot.
     text: &'a str,
+    /// No string of the message holds a backslash.
+    pub(super) is_plain: bool,
     raw: Option<Span>,
     members: [Option<Span>; Member::COUNT],
     meta: [Option<Span>; MetaMember::COUNT],
@@ -82,6 +84,7 @@ impl<'a> Params<'a> {
     pub(super) fn none(text: &'a str) -> Self {
         Self {
             text,
+            is_plain: false,
             raw: None,
             members: [None; Member::COUNT],
             meta: [None; MetaMember::COUNT],
@@ -148,7 +151,7 @@ impl<'a> Params<'a> {
 
     /// A member that must be a string, unescaped; `Err` if it is there and is none.
     pub(crate) fn string(&self, member: Member) -> Result<Option<Cow<'a, str>>, NotAString> {
-        self.get(member).map(unquote).transpose()
+        self.text_of(self.get(member))
     }
 
     /// A member of `_meta` that must be a string, unescaped.
@@ -156,7 +159,19 @@ impl<'a> Params<'a> {
         &self,
         member: MetaMember,
     ) -> Result<Option<Cow<'a, str>>, NotAString> {
-        self.meta(member).map(unquote).transpose()
+        self.text_of(self.meta(member))
+    }
+
+    /// The text of a string of the message.
+    pub(super) fn text_of(
+        &self,
+        json: Option<&'a str>,
+    ) -> Result<Option<Cow<'a, str>>, NotAString> {
+        let text = |json| match self.is_plain {
+            true => inside(json).map(Cow::Borrowed),
+            false => unquote(json),
+        };
+        json.map(text).transpose()
     }
 }
 

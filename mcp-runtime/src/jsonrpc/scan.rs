@@ -51,8 +51,8 @@ pub(super) struct Scan<'a> {
     depth: usize,
     /// Why reading stopped, once it did. Kept here, what is read comes back in registers.
     fail: Fail,
-    /// Whether a string with a backslash was read since this was last looked at.
-    escaped: bool,
+    /// How many strings held a backslash.
+    escaped: usize,
 }
 
 impl<'a> Scan<'a> {
@@ -81,7 +81,7 @@ impl<'a> Scan<'a> {
             nodes: usize::MAX,
             depth: MOST_DEPTH,
             fail: Fail::Syntax(0),
-            escaped: false,
+            escaped: 0,
         }
     }
 
@@ -121,6 +121,11 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Whether no string held a backslash so far, so that each is its own text.
+    pub(super) fn is_plain(&self) -> bool {
+        self.escaped == 0
+    }
+
     /// Why something could not be read.
     pub(super) fn failure(&self) -> Fail {
         self.fail
@@ -138,10 +143,11 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
+            let escaped = self.escaped;
             let key = self.key()?;
             // A key may be written with escapes, and is the same key.
             let unescaped;
-            let name = if std::mem::take(&mut self.escaped) {
+            let name = if self.escaped > escaped {
                 unescaped = unquote(key.of(self.text)).unwrap_or_default();
                 &*unescaped
             } else {
@@ -204,6 +210,8 @@ impl<'a> Scan<'a> {
         })
     }
 
+    // Apart from `value`, which most often reads a string and then needs few registers.
+    #[inline(never)]
     fn skip(&mut self, outside: usize) -> Option<()> {
         // One bit per open bracket, the innermost lowest: set for an object.
         let mut brackets: u128 = 0;
@@ -300,7 +308,7 @@ impl<'a> Scan<'a> {
     #[cold]
     fn escaped_string(&mut self, mut length: usize) -> Option<Span> {
         let start = self.at;
-        self.escaped = true;
+        self.escaped += 1;
         self.at += 1;
         loop {
             self.at += length;

@@ -24,19 +24,19 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
 #[inline(never)]
 fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
-    // The compiler makes this a handful of vector instructions.
-    while let Some((chunk, after)) = rest.split_first_chunk::<32>()
-        && !chunk
-            .iter()
-            .fold(false, |any, byte| any | is_special(*byte))
-    {
-        rest = after;
-    }
     while let Some((chunk, after)) = rest.split_first_chunk() {
         if let Some(at) = special(*chunk) {
             return bytes.len() - rest.len() + at;
         }
         rest = after;
+        // A text goes on for long. The compiler makes this a handful of vector instructions.
+        while let Some((chunk, after)) = rest.split_first_chunk::<32>()
+            && !chunk
+                .iter()
+                .fold(false, |any, byte| any | is_special(*byte))
+        {
+            rest = after;
+        }
     }
     let last = rest.iter().position(|byte| is_special(*byte));
     bytes.len() - rest.len() + last.unwrap_or(rest.len())
@@ -75,14 +75,23 @@ pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
 ///
 /// The JSON is something else.
 pub(crate) fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
-    let inner = json
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-        .ok_or(NotAString)?;
+    let inner = inside(json)?;
     if plain(inner.as_bytes()) == inner.len() {
         return Ok(Cow::Borrowed(inner));
     }
     unescape(inner).map(Cow::Owned).ok_or(NotAString)
+}
+
+/// What is between the quotes of a JSON string: its text, if it holds no backslash.
+///
+/// # Errors
+///
+/// The JSON is something else.
+pub(super) fn inside(json: &str) -> Result<&str, NotAString> {
+    let inner = json
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    inner.ok_or(NotAString)
 }
 
 fn unescape(mut rest: &str) -> Option<String> {

@@ -32,8 +32,6 @@ pub(crate) struct Modern<'a> {
     pub(crate) version: ProtocolVersion,
     /// Raw, an object.
     pub(crate) raw_capabilities: &'a str,
-    /// Raw, with at least name and version.
-    pub(crate) raw_client_info: Option<&'a str>,
     /// The mildest log message the client wants; none if it wants none.
     pub(crate) log_level: Option<LoggingLevel>,
 }
@@ -45,21 +43,24 @@ impl Modern<'_> {
     ///
     /// -32602 if a capability is not what the schema says.
     pub(crate) fn capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
-        if self.raw_capabilities == "{}" {
-            return Ok(ClientCapabilities::default());
-        }
         serde_json::from_str(self.raw_capabilities)
             .map_err(|error| malformed(MetaMember::ClientCapabilities, &error.to_string()))
     }
+}
 
-    /// Who is asking. Only name and version, if the rest cannot be read.
-    pub(crate) fn client_info(&self) -> Option<Implementation> {
-        let json = self.raw_client_info?;
-        serde_json::from_str(json).ok().or_else(|| {
-            let named: Named<'_> = serde_json::from_str(json).ok()?;
-            Some(Implementation::new(named.name, named.version))
-        })
-    }
+/// Who is asking, by a `_meta` that was claimed with. Only name and version, if the rest cannot be read.
+pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
+    let mut json = None;
+    each_member(meta, |key, value| {
+        if key == MetaMember::ClientInfo.as_str() {
+            json = Some(value);
+        }
+    });
+    let json = json?;
+    serde_json::from_str(json).ok().or_else(|| {
+        let named: Named<'_> = serde_json::from_str(json).ok()?;
+        Some(Implementation::new(named.name, named.version))
+    })
 }
 
 /// The least a program says about itself.
@@ -106,7 +107,6 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
         Some(version) => Claim::Valid(Modern {
             version,
             raw_capabilities: capabilities,
-            raw_client_info: client_info,
             log_level,
         }),
         None => Claim::Unsupported(errors::unsupported_version(&requested)),
@@ -131,7 +131,7 @@ fn malformed(member: MetaMember, problem: &str) -> ErrorObject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::{Incoming, parse};
+    use crate::jsonrpc::{Incoming, Member, parse};
     use crate::limits::Limits;
 
     proptest::proptest! {
@@ -140,7 +140,7 @@ mod tests {
             if let Ok(Incoming::Message(message)) = parse(&bytes, &Limits::default()) {
                 if let Claim::Valid(modern) = claim(&message.params) {
                     drop(modern.capabilities());
-                    drop(modern.client_info());
+                    drop(message.params.get(Member::Meta).map(client_info));
                 }
                 drop(crate::protocol::InitializeParams::read(&message.params));
             }

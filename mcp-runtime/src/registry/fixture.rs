@@ -1,11 +1,11 @@
 //! What tests of the registry share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, CallId, Change, Context, Control, Edit, List, OnceStore, Outbound, Place,
-    Progress, Question, RequestContext, ServerHandle, States, Step,
+    AskError, Asking, CallId, Change, Client, Context, Control, Edit, List, OnceStore, Outbound,
+    Place, Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
@@ -72,11 +72,11 @@ impl Asking for Nobody {
 
 pub(super) fn context() -> Context {
     Context::new(RequestContext {
-        client: None,
+        client: Client::Known(None),
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         outbound: Arc::new(Nobody),
-        cancelled: tokio_util::sync::CancellationToken::new(),
+        cancelled: OnceLock::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(Nobody)),
         asking: Arc::new(Nobody),

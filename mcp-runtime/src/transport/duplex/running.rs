@@ -8,10 +8,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::dispatch::Sink;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State};
-use crate::transport::peer::{Begun, Parsed, Peer, Verdict};
+use crate::transport::peer::{Begun, Peer, Verdict};
 
 /// What the first poll of a call came to.
 enum Outcome<P: Peer> {
@@ -142,7 +142,8 @@ impl<P: Peer> Channel<P> {
         if !state.in_flight.is_live(&job.id, job.serial) {
             return;
         }
-        if let (None, Ok(Parsed::One(message))) = (state.in_flight.batch_of(&job.id), parsed) {
+        if let (None, Ok(Incoming::Message(message))) = (state.in_flight.batch_of(&job.id), parsed)
+        {
             let mark = state.out.mark();
             let out = state.out.buffer();
             let verdict = self.peer.decide(&message, &mut state.session, out);
@@ -195,7 +196,7 @@ impl<P: Peer> Channel<P> {
 
     /// Starts a call from its text. `Ok` is an answer, `None` means that there is none to be given.
     fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<Answer, P::Running>> {
-        let Ok(Parsed::One(message)) = self.peer.parse(&job.text) else {
+        let Ok(Incoming::Message(message)) = self.peer.parse(&job.text) else {
             return Some(Ok(Answer(None)));
         };
         let mut answer = Vec::new();
