@@ -24,18 +24,22 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
 #[inline(never)]
 fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
+    let mut words = 0;
     while let Some((chunk, after)) = rest.split_first_chunk() {
         if let Some(at) = special(*chunk) {
             return bytes.len() - rest.len() + at;
         }
         rest = after;
-        // A text goes on for long. The compiler makes this a handful of vector instructions.
-        while let Some((chunk, after)) = rest.split_first_chunk::<32>()
-            && !chunk
-                .iter()
-                .fold(false, |any, byte| any | is_special(*byte))
-        {
-            rest = after;
+        words += 1;
+        if words == 8 {
+            // No name, but a text. The compiler makes this a handful of vector instructions.
+            while let Some((chunk, after)) = rest.split_first_chunk::<32>()
+                && !chunk
+                    .iter()
+                    .fold(false, |any, byte| any | is_special(*byte))
+            {
+                rest = after;
+            }
         }
     }
     let last = rest.iter().position(|byte| is_special(*byte));
