@@ -83,7 +83,7 @@ impl Dispatcher {
                 }
             }
         };
-        let logs = Arc::clone(&session.logs);
+        let logs = session.logs.clone();
         Ok(Answer::Call(Prepared {
             dispatcher: Arc::clone(self),
             request,
@@ -161,7 +161,7 @@ impl Dispatcher {
             completer,
             partial: argument.value,
             earlier,
-            budget: Arc::clone(&session.completions),
+            budget: session.completions.clone(),
         })))
     }
 }

@@ -28,7 +28,8 @@ use crate::registry::{self, Completing, Listing, Pace, PromptEntry, Readable, To
 pub(crate) struct Prepared<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
-    pub(super) logs: Arc<LogBudget>,
+    /// What the session may still log, if it is more than this call.
+    pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) work: Work<'m>,
 }
 
@@ -59,7 +60,7 @@ pub(super) struct Completion {
     pub(super) partial: String,
     pub(super) earlier: Option<String>,
     /// Charged when the call starts: a request that waited is decided on more than once.
-    pub(super) budget: Arc<CompletionBudget>,
+    pub(super) budget: Option<Arc<CompletionBudget>>,
 }
 
 impl Prepared<'_> {
@@ -109,7 +110,7 @@ impl Prepared<'_> {
             made.get_or_init(|| {
                 let asking =
                     arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
-                make_context(&dispatcher, &request, &logs, sink, asking)
+                make_context(&dispatcher, &request, logs.clone(), sink, asking)
             })
             .context
             .clone()
@@ -189,7 +190,7 @@ impl<'m> Work<'m> {
                     earlier,
                     budget,
                 } = *completion;
-                if !budget.take() {
+                if budget.is_some_and(|budget| !budget.take()) {
                     let error = errors::too_many("completions", Duration::from_millis(100));
                     return Err(ToolError::protocol(error).into());
                 }
@@ -266,7 +267,7 @@ struct Made {
 fn make_context(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'_>,
-    logs: &Arc<LogBudget>,
+    logs: Option<Arc<LogBudget>>,
     sink: &dyn Fn() -> Arc<dyn Sink>,
     asking: Option<(&str, Resumed)>,
 ) -> Made {
@@ -299,7 +300,7 @@ fn make_context(
         } else {
             super::session::LogLevel::Off
         },
-        logs: Arc::clone(logs),
+        logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
         state: Mutex::new(Reports::new(dispatcher.limits().progress)),
     });
     let context = Context::new(RequestContext {

@@ -62,7 +62,7 @@ impl From<Response<HttpBody>> for Posted {
 
 /// What the header says about the revision.
 pub(super) fn check_version(headers: &HeaderMap) -> Result<Option<ProtocolVersion>, Refusal> {
-    match text(headers, VERSION) {
+    match text(headers, &VERSION) {
         None => Ok(None),
         Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
         Some(_) => {
@@ -82,7 +82,7 @@ pub(super) fn find(
     inner: &Inner,
     headers: &HeaderMap,
 ) -> Result<Option<Arc<HttpSession>>, Refusal> {
-    match text(headers, SESSION) {
+    match text(headers, &SESSION) {
         None => Ok(None),
         Some(Ok(id)) if let Some(session) = inner.sessions.get(id, false, inner.limits()) => {
             Ok(Some(session))
@@ -179,7 +179,7 @@ fn initialize(inner: &Inner, message: Message<'_>, accepts: Accepts) -> Posted {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
             return response.into();
         }
-        response.headers_mut().insert(SESSION, name);
+        response.headers_mut().insert(&SESSION, name);
     }
     response.into()
 }

@@ -6,10 +6,11 @@
 //!
 //! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::task::AtomicWaker;
@@ -26,6 +27,7 @@ use super::{events, params};
 use crate::dispatch::{Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
+use crate::transport::peer::Wake;
 
 /// How many bytes of events are made at once.
 const ROOM: usize = 64 << 10;
@@ -41,7 +43,8 @@ pub(super) enum Begun {
 /// A call under way.
 pub(super) struct Call {
     running: RunningCall,
-    queue: Arc<Queue>,
+    /// None if nothing can be sent before the answer, because the call asked for no stream when it started.
+    queue: Option<Arc<Queue>>,
 }
 
 impl From<Refusal> for Begun {
@@ -61,7 +64,7 @@ fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>
         .meta_string(MetaMember::ProtocolVersion)
         .ok()
         .flatten();
-    match text(headers, VERSION) {
+    match text(headers, &VERSION) {
         None => {
             return Err(errors::header_mismatch(
                 "MCP-Protocol-Version",
@@ -118,18 +121,14 @@ pub(super) fn begin(
         let refusal = Refusal::new(StatusCode::NOT_ACCEPTABLE, error).with_id(Some(id));
         return refusal.into();
     }
-    let bell = Arc::new(AtomicWaker::new());
-    let wake = {
-        let bell = Arc::clone(&bell);
-        Arc::new(move || bell.wake())
-    };
     let dispatcher = &inner.dispatcher;
-    let mut session = Session::new(dispatcher, wake);
+    let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
+    let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
     let mut out = Vec::new();
     let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Some(prepared)) => prepared,
-        Ok(None) if is_listen => {
+        Ok(None) if let Some(bell) = bell => {
             let listening = Listening {
                 session,
                 bell,
@@ -150,11 +149,26 @@ pub(super) fn begin(
             return Refusal::new(status, error).with_id(Some(id)).into();
         }
     };
-    let queue = Arc::new(Queue::new(accepts.events, inner.limits().outgoing));
-    let sink = || Arc::clone(&queue) as Arc<dyn Sink>;
-    match prepared.start(&sink) {
-        Started::Done(finished) => Begun::Over(finish(finished, &queue)),
+    let queue = OnceCell::new();
+    let open = || Arc::new(Queue::new(accepts.events, inner.limits().outgoing));
+    let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
+    let started = prepared.start(&sink);
+    let queue = queue.into_inner();
+    match started {
+        Started::Done(finished) => Begun::Over(finish(finished, queue.as_deref())),
         Started::Running(running) => Begun::Running(Call { running, queue }),
+    }
+}
+
+/// Rings the bell, if somebody listens.
+fn rings(bell: Option<&Arc<AtomicWaker>>) -> Wake {
+    static NOBODY: LazyLock<Wake> = LazyLock::new(|| Arc::new(|| {}));
+    match bell {
+        None => Arc::clone(&NOBODY),
+        Some(bell) => {
+            let bell = Arc::clone(bell);
+            Arc::new(move || bell.wake())
+        }
     }
 }
 
@@ -184,6 +198,10 @@ fn check_arguments(
 /// Runs a call until it is known how the response begins.
 pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
     let Call { mut running, queue } = call;
+    let Some(queue) = queue else {
+        let finished = poll_fn(|cx| inner.pulse.run(|| Pin::new(&mut running).poll(cx))).await;
+        return finish(finished, None);
+    };
     let finished = poll_fn(|cx| {
         queue.watch(cx.waker());
         let polled = inner.pulse.run(|| Pin::new(&mut running).poll(cx));
@@ -198,7 +216,7 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
     })
     .await;
     if let Some(finished) = finished {
-        return finish(finished, &queue);
+        return finish(finished, Some(&queue));
     }
     let running = Some(running);
     let pulse = Arc::clone(&inner.pulse);
@@ -214,11 +232,13 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
 }
 
 /// The answer of a call that is over: with what was sent before it, if there was anything.
-fn finish(finished: Finished, queue: &Queue) -> Response<HttpBody> {
+fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
     let code = finished.encode(&mut message);
     let mut out = Vec::new();
-    queue.take(&mut out);
+    if let Some(queue) = queue {
+        queue.take(&mut out);
+    }
     if out.is_empty() {
         return answer::json(modern_status(code), message);
     }

@@ -138,7 +138,7 @@ async fn serve<B: Body>(
     match *method {
         Method::POST => post(inner, uri, headers, body).await,
         Method::GET => {
-            let says_nothing = !headers.contains_key(SESSION) && !headers.contains_key(VERSION);
+            let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
             if options.sse_2024 && says_nothing {
                 sse_2024::open(inner, headers)
             } else {
