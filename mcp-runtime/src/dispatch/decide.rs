@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::dispatch::prepared::Prepared;
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
-use crate::protocol::{Claim, Era, Method, Modern, claim, encode, errors};
+use crate::protocol::encode::{self, Gap};
+use crate::protocol::{Claim, Era, Method, Modern, claim, errors};
 
 /// What to do about a message.
 #[allow(
@@ -28,11 +31,13 @@ pub(crate) enum Decision<'m> {
     Cancel(RequestId),
 }
 
-/// What answering a request came to, before it is written.
+/// What answering a request came to.
 #[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
-pub(super) enum Answer<'m> {
+pub(crate) enum Answer<'m> {
     /// What is to be sent now is written: the answer, or the first message of a request that stays open.
     Written,
+    /// The answer is written, but for this page of a list, which all who ask for it share.
+    Around(Gap, Bytes),
     /// User code has to run.
     Call(Prepared<'m>),
 }
@@ -77,6 +82,10 @@ impl Dispatcher {
         }
         match self.answer(method, &id, &message.params, session, out) {
             Ok(Answer::Written) => Decision::Answered,
+            Ok(Answer::Around(gap, page)) => {
+                gap.fill(out, &page);
+                Decision::Answered
+            }
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
             Err(error) => {
                 encode::error(out, Some(&id), &error);
@@ -87,7 +96,7 @@ impl Dispatcher {
 
     /// Decides what a request whose claim was read asks for; the error is left to the caller, who has a status for it.
     ///
-    /// `session` is that of this request alone. `None` means that the first message is in `out`.
+    /// `session` is that of this request alone.
     #[cfg(feature = "http")]
     pub(crate) fn decide_modern<'m>(
         self: &Arc<Self>,
@@ -95,14 +104,9 @@ impl Dispatcher {
         modern: Modern<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Prepared<'m>>, ErrorObject> {
+    ) -> Result<Answer<'m>, ErrorObject> {
         let (name, id, params) = message;
-        Ok(
-            match self.claimed(name, id, params, modern, session, out)? {
-                Answer::Written => None,
-                Answer::Call(prepared) => Some(prepared),
-            },
-        )
+        self.claimed(name, id, params, modern, session, out)
     }
 
     fn claimed<'m>(

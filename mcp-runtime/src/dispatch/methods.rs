@@ -76,8 +76,8 @@ impl Dispatcher {
                     .ok_or_else(|| errors::method_not_found(method.as_str()))?;
                 match self.page(&request, list, &snapshot)? {
                     Page::Ready(members) => {
-                        encode::list(out, self.reply(&request), &members, cache);
-                        return Ok(Answer::Written);
+                        let gap = encode::list_around(out, self.reply(&request), cache);
+                        return Ok(Answer::Around(gap, members));
                     }
                     Page::Listing(listing) => Work::List(Box::new(listing)),
                 }

@@ -62,19 +62,18 @@ impl RequestId {
     }
 
     /// The one spelling that stands for all spellings of this id.
-    fn canonical(&self) -> Cow<'_, str> {
-        let json = self.as_json();
-        if !json.starts_with('"') {
-            return Cow::Borrowed(if json == "-0" { "0" } else { json });
+    fn canonical(&self) -> Cow<'_, [u8]> {
+        let json = self.as_bytes();
+        if json == b"-0" {
+            return Cow::Borrowed(b"0");
         }
-        if memchr::memchr(b'\\', json.as_bytes()).is_some()
-            && let Ok(text) = unquote(json)
+        if json.starts_with(b"\"")
+            && memchr::memchr(b'\\', json).is_some()
+            && let Ok(text) = unquote(self.as_json())
         {
             let mut out = Vec::with_capacity(json.len());
             write_string(&mut out, &text);
-            if let Ok(canonical) = String::from_utf8(out) {
-                return Cow::Owned(canonical);
-            }
+            return Cow::Owned(out);
         }
         Cow::Borrowed(json)
     }

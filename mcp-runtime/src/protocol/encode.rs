@@ -113,13 +113,38 @@ pub(crate) fn discover(
 }
 /// A list page; `members` is the rendered text of its members, such as `"tools":[…],"nextCursor":"…"`.
 pub(crate) fn list(out: &mut Vec<u8>, reply: Reply<'_>, members: &str, cache: CacheHint) {
+    let gap = list_around(out, reply, cache);
+    gap.fill(out, members.as_bytes());
+}
+
+/// A list page without its members, for whoever need not copy them.
+pub(crate) fn list_around(out: &mut Vec<u8>, reply: Reply<'_>, cache: CacheHint) -> Gap {
+    let mut at = 0;
     result(out, reply, None, |out| {
-        if !members.is_empty() {
-            comma(out);
-            out.extend_from_slice(members.as_bytes());
-        }
+        comma(out);
+        at = out.len();
         cache_hint(out, reply.version, cache);
     });
+    Gap(at)
+}
+
+/// Where in a message something is left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap(usize);
+
+impl Gap {
+    /// Puts in what was left out.
+    pub(crate) fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
+        let after = self.split(out);
+        out.reserve(missing.len().saturating_add(after.len()));
+        out.extend_from_slice(missing);
+        out.extend_from_slice(&after);
+    }
+
+    /// Takes off what comes behind it.
+    pub(crate) fn split(self, out: &mut Vec<u8>) -> Vec<u8> {
+        out.split_off(self.0.min(out.len()))
+    }
 }
 /// Structured content is said again as text, if the handler did not do so.
 pub(crate) fn tool_result(out: &mut Vec<u8>, reply: Reply<'_>, mut tool: CallToolResult) {

@@ -142,7 +142,7 @@ pub(super) fn page(
     cursor: Option<&str>,
 ) -> (Vec<String>, Option<String>) {
     let text = match snapshot.page(list, MODERN, cursor).unwrap() {
-        Page::Ready(text) => text.to_string(),
+        Page::Ready(text) => String::from_utf8(text.into()).unwrap(),
         Page::Listing(listing) => futures_util::FutureExt::now_or_never(listing.start(context()))
             .expect("test listers do not wait")
             .unwrap(),

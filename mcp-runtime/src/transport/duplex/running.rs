@@ -13,6 +13,9 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State};
 use crate::transport::peer::{Begun, Peer, Verdict};
 
+/// Most answers need no more room.
+const ANSWER: usize = 256;
+
 /// What the first poll of a call came to.
 enum Outcome<P: Peer> {
     /// Its answer is in the scratch buffer.
@@ -199,7 +202,7 @@ impl<P: Peer> Channel<P> {
         let Ok(Incoming::Message(message)) = self.peer.parse(&job.text) else {
             return Some(Ok(Answer(None)));
         };
-        let mut answer = Vec::new();
+        let mut answer = Vec::with_capacity(ANSWER);
         let call = {
             let mut state = self.lock();
             if !state.in_flight.is_live(&job.id, job.serial) {
@@ -233,7 +236,7 @@ impl<P: Peer> Channel<P> {
             let polled = self.beat.run(&self.watchdog, || {
                 catch_unwind(AssertUnwindSafe(|| {
                     Pin::new(&mut *running).poll(cx).map(|finished| {
-                        let mut answer = Vec::new();
+                        let mut answer = Vec::with_capacity(ANSWER);
                         P::encode(finished, &mut answer);
                         answer
                     })

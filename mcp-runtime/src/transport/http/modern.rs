@@ -24,7 +24,7 @@ use super::headers::{Accepts, VERSION, text};
 use super::pulse::Pulse;
 use super::service::Inner;
 use super::{events, params};
-use crate::dispatch::{Finished, RunningCall, Session, Sink, Started};
+use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
 use crate::transport::peer::Wake;
@@ -127,8 +127,8 @@ pub(super) fn begin(
     let mut out = Vec::new();
     let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
-        Ok(Some(prepared)) => prepared,
-        Ok(None) if let Some(bell) = bell => {
+        Ok(Answer::Call(prepared)) => prepared,
+        Ok(Answer::Written) if let Some(bell) = bell => {
             let listening = Listening {
                 session,
                 bell,
@@ -139,7 +139,12 @@ pub(super) fn begin(
             let body = HttpBody::events(listening, inner.limits().keep_alive);
             return Begun::Over(answer::stream(body));
         }
-        Ok(None) => return Begun::Over(answer::json(StatusCode::OK, out)),
+        Ok(Answer::Written) => return Begun::Over(answer::json(StatusCode::OK, out)),
+        Ok(Answer::Around(gap, page)) => {
+            let after = gap.split(&mut out);
+            let body = HttpBody::parts([out.into(), page, after.into()]);
+            return Begun::Over(answer::json_body(StatusCode::OK, body));
+        }
         Err(error) => {
             let status = match error.code {
                 // Parameters that do not fit are the handler's business; here 200 would say that a call was made.
