@@ -1,6 +1,5 @@
 //! What requests see before and after changes.
 
-
 use super::*;
 use crate::context::Step;
 use crate::handler::call::Refusal;
