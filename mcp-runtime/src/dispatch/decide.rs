@@ -140,7 +140,7 @@ impl Dispatcher {
         if !params.is_object() {
             return Err(errors::invalid_member("params", "an object"));
         }
-        match claim(params) {
+        match claim(params, Some(&mut session.known)) {
             Claim::Malformed(error) | Claim::Unsupported(error) => return Err(error),
             Claim::Valid(modern) => return self.claimed(name, id, params, modern, session, out),
             Claim::None => {}

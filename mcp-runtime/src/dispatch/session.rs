@@ -13,7 +13,7 @@ use crate::dispatch::rate::Bucket;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, Reply};
-use crate::protocol::{InitializeParams, ProtocolVersion};
+use crate::protocol::{InitializeParams, Known, ProtocolVersion};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities};
 
 /// The state of one multiplexed channel.
@@ -21,6 +21,8 @@ pub(crate) struct Session {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
+    /// What modern requests said before.
+    pub(super) known: Known,
     pub(super) listens: Vec<Listen>,
     /// None for a session of one request, whose budgets nobody shares.
     pub(super) logs: Option<Arc<LogBudget>>,
@@ -84,6 +86,7 @@ impl Session {
             dispatcher: Arc::clone(dispatcher),
             wake,
             legacy: None,
+            known: Known::default(),
             listens: Vec::new(),
             logs: None,
             completions: None,

@@ -72,8 +72,30 @@ struct Named<'a> {
     version: Cow<'a, str>,
 }
 
+/// Client information that was in order, as text: most clients say the same in every request, and it need not be read again.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Box<str>);
+
+impl Known {
+    /// Longer ones are read each time.
+    const MOST: usize = 1 << 10;
+
+    fn admits(&mut self, json: &str) -> bool {
+        if *self.0 == *json {
+            return true;
+        }
+        let is_named = is_named(json);
+        if is_named && json.len() <= Self::MOST {
+            self.0 = json.into();
+        }
+        is_named
+    }
+}
+
 /// What a message claims. Whether the claim can be read is decided before whether it is served.
-pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
+///
+/// `known` is what was said earlier on the same channel, if it is one of many requests.
+pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut Known>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
         return Claim::None;
     }
@@ -90,8 +112,11 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
             return Claim::Malformed(malformed(MetaMember::ClientCapabilities, "is missing"));
         }
     };
-    let client_info = params.meta(MetaMember::ClientInfo);
-    if !client_info.is_none_or(is_named) {
+    let admits = |json: &str| match known {
+        Some(known) => known.admits(json),
+        None => is_named(json),
+    };
+    if !params.meta(MetaMember::ClientInfo).is_none_or(admits) {
         let problem = "must be an object with `name` and `version`";
         return Claim::Malformed(malformed(MetaMember::ClientInfo, problem));
     }
@@ -138,7 +163,7 @@ mod tests {
         #[test]
         fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
             if let Ok(Incoming::Message(message)) = parse(&bytes, &Limits::default()) {
-                if let Claim::Valid(modern) = claim(&message.params) {
+                if let Claim::Valid(modern) = claim(&message.params, None) {
                     drop(modern.capabilities());
                     drop(message.params.get(Member::Meta).map(client_info));
                 }
@@ -223,7 +248,7 @@ mod tests {
             let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &Limits::default()) else {
                 panic!("{text}")
             };
-            match claim(&message.params) {
+            match claim(&message.params, None) {
                 Claim::None => assert_eq!(expected, "none", "{meta}"),
                 Claim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
                 Claim::Unsupported(error) => {
@@ -239,6 +264,20 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_is_known_admits_itself_and_nothing_else() {
+        let mut known = Known::default();
+        for (json, expected) in [
+            (r#"{"name":"a"}"#, false),
+            (r#"{"name":"a","version":"1"}"#, true),
+            (r#"{"name":"a","version":"1"}"#, true),
+            (r#"{"name":"a","version":2}"#, false),
+            (r#"{"name":"a","version":"1"}"#, true),
+        ] {
+            assert_eq!(known.admits(json), expected, "{json}");
         }
     }
 }

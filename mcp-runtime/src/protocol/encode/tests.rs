@@ -723,8 +723,8 @@ fn the_requests_of_the_specification_make_a_valid_claim() {
         let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &Limits::default()) else {
             panic!("{name}")
         };
-        let Claim::Valid(modern) = claim(&message.params) else {
-            panic!("{name}: {:?}", claim(&message.params))
+        let Claim::Valid(modern) = claim(&message.params, None) else {
+            panic!("{name}: {:?}", claim(&message.params, None))
         };
         assert_eq!(modern.version, V2026_07_28);
         modern.capabilities().unwrap();

@@ -56,7 +56,7 @@ impl From<Refusal> for Begun {
 /// Reads the claim, and compares it with the header: what is malformed comes first, then what disagrees, then what is not
 /// served.
 fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>, ErrorObject> {
-    let claim = claim(params);
+    let claim = claim(params, None);
     if let Claim::Malformed(error) = claim {
         return Err(error);
     }
