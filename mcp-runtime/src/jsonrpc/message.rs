@@ -93,7 +93,7 @@ pub(crate) fn parse<'a>(
 }
 
 /// The members of an object that was read as part of a message; none of anything else.
-pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&str, &'a str)) {
+pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
     let mut scan = Scan::valid(object);
     scan.object(0, |scan, key| {
         each(key, scan.value(0)?.of(object));
@@ -161,15 +161,15 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     let mut ids = 0_usize;
     scan.object(0, |scan, key| {
         let slot = match key {
-            "jsonrpc" => &mut version,
-            "id" => {
+            b"jsonrpc" => &mut version,
+            b"id" => {
                 ids = ids.saturating_add(1);
                 &mut id
             }
-            "method" => &mut method,
-            "result" => &mut result,
-            "error" => &mut error,
-            "params" => {
+            b"method" => &mut method,
+            b"result" => &mut result,
+            b"error" => &mut error,
+            b"params" => {
                 repeated |= has_params;
                 has_params = true;
                 return params.read(scan, &mut repeated);

@@ -24,9 +24,9 @@ macro_rules! members {
                 }
             }
 
-            fn named(name: &str) -> Option<Self> {
+            fn named(name: &[u8]) -> Option<Self> {
                 Some(match name {
-                    $($name => Self::$member,)+
+                    $(name if name == $name.as_bytes() => Self::$member,)+
                     _ => return None,
                 })
             }

@@ -39,7 +39,7 @@ impl Span {
     }
 
     /// What is between the quotes of a string.
-    fn inside(self, text: &str) -> &str {
+    fn inside(self, text: &[u8]) -> &[u8] {
         let range = self.start as usize + 1..self.end.get() as usize - 1;
         text.get(range).unwrap_or_default()
     }
@@ -137,7 +137,7 @@ impl<'a> Scan<'a> {
     pub(super) fn object(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, &str) -> Option<()>,
+        mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
     ) -> Option<()> {
         self.node()?;
         self.open(depth, b'{')?;
@@ -151,9 +151,9 @@ impl<'a> Scan<'a> {
             let unescaped;
             let name = if self.escaped > escaped {
                 unescaped = unquote(key.of(self.text)).unwrap_or_default();
-                &*unescaped
+                unescaped.as_bytes()
             } else {
-                key.inside(self.text)
+                key.inside(self.text.as_bytes())
             };
             each(self, name)?;
             match self.peek() {

@@ -52,7 +52,7 @@ impl Modern<'_> {
 pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
     let mut json = None;
     each_member(meta, |key, value| {
-        if key == MetaMember::ClientInfo.as_str() {
+        if key == MetaMember::ClientInfo.as_str().as_bytes() {
             json = Some(value);
         }
     });
@@ -142,8 +142,8 @@ pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut Known>) -> Claim
 fn is_named(json: &str) -> bool {
     let (mut name, mut version) = (0, 0);
     each_member(json, |key, value| match key {
-        "name" => name += 1 + usize::from(!value.starts_with('"')),
-        "version" => version += 1 + usize::from(!value.starts_with('"')),
+        b"name" => name += 1 + usize::from(!value.starts_with('"')),
+        b"version" => version += 1 + usize::from(!value.starts_with('"')),
         _ => {}
     });
     json.starts_with('{') && (name, version) == (1, 1)

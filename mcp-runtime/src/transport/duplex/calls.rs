@@ -20,15 +20,16 @@ const UNREAD_RESULTS: usize = 4;
 impl<P: Peer> Channel<P> {
     /// Handles a line.
     pub(super) fn handle(self: &Arc<Self>, me: u64, text: &[u8], scratch: &mut Vec<u8>) {
-        match self.peer.parse(text) {
+        // Looked at where it is: a message is large.
+        match &self.peer.parse(text) {
             Err((id, error)) => {
-                self.answer_error(id.as_ref(), None, &error);
+                self.answer_error(id.as_ref(), None, error);
                 if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
                     self.lock().distrust();
                 }
             }
-            Ok(Incoming::Message(message)) => self.message(me, text, &message, None, scratch),
-            Ok(Incoming::Batch(elements)) => self.batch(me, &elements, scratch),
+            Ok(Incoming::Message(message)) => self.message(me, text, message, None, scratch),
+            Ok(Incoming::Batch(elements)) => self.batch(me, elements, scratch),
         }
     }
 
