@@ -24,7 +24,7 @@ pub struct Limits {
     pub nodes: usize,
     /// Longest string id of a request, in bytes. Default 1 KiB. Beyond: -32600.
     pub id: usize,
-    /// Longest name of a method, tool or prompt, in bytes. Default 256. Beyond: -32601 or -32602.
+    /// Longest name of a tool or prompt, in bytes. Default 256. Beyond: -32602.
     pub name: usize,
     /// Longest resource address, in bytes. Default 8 KiB. Beyond: -32602.
     pub uri: usize,

@@ -62,16 +62,15 @@ pub(super) fn answer<'m>(
     session: &mut Session,
     out: &mut Vec<u8>,
 ) -> Result<Answer<'m>, ErrorObject> {
+    let change = match request.method {
+        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => follow,
+        Method::LoggingSetLevel => set_level,
+        _ => return dispatcher.answer_common(request, session, out),
+    };
     if !dispatcher.offers(request.method, &dispatcher.registry.snapshot()) {
         return Err(errors::method_not_found(request.method.as_str()));
     }
-    match request.method {
-        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-            follow(dispatcher, &request, session)?;
-        }
-        Method::LoggingSetLevel => set_level(dispatcher, &request, session)?,
-        _ => return dispatcher.answer_common(request, session, out),
-    }
+    change(dispatcher, &request, session)?;
     encode::empty(out, dispatcher.reply(&request));
     Ok(Answer::Written)
 }

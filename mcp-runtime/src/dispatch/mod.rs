@@ -25,6 +25,8 @@ mod session;
 mod stream;
 
 pub(crate) use call::{Finished, RunningCall, Started};
+#[cfg(feature = "http")]
+pub(crate) use decide::Answer;
 pub(crate) use decide::Decision;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
 pub(crate) use prepared::Prepared;

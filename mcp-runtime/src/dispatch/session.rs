@@ -13,7 +13,7 @@ use crate::dispatch::rate::Bucket;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, Reply};
-use crate::protocol::{InitializeParams, ProtocolVersion};
+use crate::protocol::{InitializeParams, Known, ProtocolVersion};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities};
 
 /// The state of one multiplexed channel.
@@ -21,9 +21,12 @@ pub(crate) struct Session {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
+    /// What modern requests said before.
+    pub(super) known: Known,
     pub(super) listens: Vec<Listen>,
-    pub(super) logs: Arc<LogBudget>,
-    pub(super) completions: Arc<CompletionBudget>,
+    /// None for a session of one request, whose budgets nobody shares.
+    pub(super) logs: Option<Arc<LogBudget>>,
+    pub(super) completions: Option<Arc<CompletionBudget>>,
 }
 
 /// What a handshake agreed on.
@@ -71,12 +74,22 @@ impl Session {
     pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         let limits = dispatcher.limits();
         Self {
+            logs: Some(Arc::new(LogBudget::new(limits.logs))),
+            completions: Some(Arc::new(CompletionBudget::new(limits.completions))),
+            ..Self::of_one_request(dispatcher, wake)
+        }
+    }
+
+    /// A session that ends with its first request.
+    pub(crate) fn of_one_request(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
+        Self {
             dispatcher: Arc::clone(dispatcher),
             wake,
             legacy: None,
+            known: Known::default(),
             listens: Vec::new(),
-            logs: Arc::new(LogBudget::new(limits.logs)),
-            completions: Arc::new(CompletionBudget::new(limits.completions)),
+            logs: None,
+            completions: None,
         }
     }
 

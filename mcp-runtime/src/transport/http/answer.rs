@@ -97,7 +97,12 @@ pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
 
 /// One message, or an array of them.
 pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody::whole(message));
+    json_body(status, HttpBody::whole(message))
+}
+
+/// The same, however the message is held.
+pub(super) fn json_body(status: StatusCode, body: HttpBody) -> Response<HttpBody> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,

@@ -62,7 +62,7 @@ impl From<Response<HttpBody>> for Posted {
 
 /// What the header says about the revision.
 pub(super) fn check_version(headers: &HeaderMap) -> Result<Option<ProtocolVersion>, Refusal> {
-    match text(headers, VERSION) {
+    match text(headers, &VERSION) {
         None => Ok(None),
         Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
         Some(_) => {
@@ -82,7 +82,7 @@ pub(super) fn find(
     inner: &Inner,
     headers: &HeaderMap,
 ) -> Result<Option<Arc<HttpSession>>, Refusal> {
-    match text(headers, SESSION) {
+    match text(headers, &SESSION) {
         None => Ok(None),
         Some(Ok(id)) if let Some(session) = inner.sessions.get(id, false, inner.limits()) => {
             Ok(Some(session))
@@ -105,7 +105,7 @@ pub(super) fn post(inner: &Inner, headers: &HeaderMap, message: Message<'_>) -> 
     let Some(method) = message.method.clone() else {
         return match find(inner, headers) {
             Ok(Some(session)) => {
-                session.decide(&inner.dispatcher, message, &mut Vec::new());
+                session.decide(&inner.dispatcher, &message, &mut Vec::new());
                 answer::empty(StatusCode::ACCEPTED).into()
             }
             Ok(None) => Refusal::bad_request("a response needs a session").into(),
@@ -125,9 +125,7 @@ pub(super) fn post(inner: &Inner, headers: &HeaderMap, message: Message<'_>) -> 
             Err(refusal) => refusal.into(),
         };
     };
-    if is_modern(version)
-        || Method::from_wire(&method, Era::Legacy).is_none()
-            && Method::from_wire(&method, Era::Modern).is_some()
+    if is_modern(version) || Method::named(&method).is_some_and(|method| !method.is_in(Era::Legacy))
     {
         // A header alone makes no request modern, nor does a method; and what claims to be modern is not served as legacy.
         let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
@@ -169,7 +167,7 @@ fn initialize(inner: &Inner, message: Message<'_>, accepts: Accepts) -> Posted {
         return unavailable("no session can be opened").into();
     };
     let mut out = Vec::new();
-    session.decide(&inner.dispatcher, message, &mut out);
+    session.decide(&inner.dispatcher, &message, &mut out);
     let mut response = whole(StatusCode::OK, &[out.into()], false, accepts);
     if session.version().is_some() {
         let Ok(name) = HeaderValue::from_str(&session.id) else {
@@ -181,14 +179,14 @@ fn initialize(inner: &Inner, message: Message<'_>, accepts: Accepts) -> Posted {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
             return response.into();
         }
-        response.headers_mut().insert(SESSION, name);
+        response.headers_mut().insert(&SESSION, name);
     }
     response.into()
 }
 
 /// Serves a notification.
 pub(super) fn notify(inner: &Inner, session: &HttpSession, message: Message<'_>) {
-    let decision = session.decide(&inner.dispatcher, message, &mut Vec::new());
+    let decision = session.decide(&inner.dispatcher, &message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
     }
@@ -233,7 +231,7 @@ pub(super) fn one(
 ) -> Option<Vec<u8>> {
     let id = message.id.to_request_id();
     let mut out = Vec::new();
-    let prepared = match session.decide(&inner.dispatcher, message, &mut out) {
+    let prepared = match session.decide(&inner.dispatcher, &message, &mut out) {
         Decision::Call(prepared) => prepared,
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
     };

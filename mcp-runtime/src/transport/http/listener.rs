@@ -208,8 +208,8 @@ fn route(
     let is_there = is_stream || path == options.path;
     if is_stream {
         // Whatever the client says about sessions, there are none here.
-        request.headers_mut().remove(super::headers::SESSION);
-        request.headers_mut().remove(super::headers::VERSION);
+        request.headers_mut().remove(&super::headers::SESSION);
+        request.headers_mut().remove(&super::headers::VERSION);
     }
     let served = is_there.then(|| service.clone().call(request));
     async move {

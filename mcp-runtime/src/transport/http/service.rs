@@ -148,7 +148,7 @@ async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<
             let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
                 return Refusal::too_many("event streams", None);
             };
-            let says_nothing = !headers.contains_key(SESSION) && !headers.contains_key(VERSION);
+            let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
             let mut response = if options.sse_2024 && says_nothing {
                 sse_2024::open(inner, headers, path(options, parts))
             } else {

@@ -104,7 +104,7 @@ impl HttpSession {
     pub(super) fn decide<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
-        message: Message<'m>,
+        message: &'m Message<'m>,
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let mut state = self.state();
