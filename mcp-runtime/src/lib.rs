@@ -39,6 +39,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(feature = "cli", feature = "testing"))]
+mod client;
 mod context;
 mod dispatch;
 mod error;
@@ -50,6 +52,8 @@ pub mod prelude;
 mod protocol;
 mod registry;
 mod server;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 pub mod types;
 
@@ -92,3 +96,8 @@ pub use serde_json;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/asking.md")]
 mod asking {}
+
+/// The examples of the page on testing compile.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../../docs/testing.md")]
+mod testing_page {}

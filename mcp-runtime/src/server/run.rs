@@ -91,4 +91,17 @@ impl Server {
         let (dispatcher, shared) = self.start()?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
+
+    /// Starts the server for that many clients in this process, and gives their sides. It ends when all have gone.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn serve_in_process(
+        self,
+        clients: usize,
+    ) -> Result<Vec<tokio::io::DuplexStream>, Error> {
+        let (dispatcher, shared) = self.start()?;
+        let (transport, clients) = transport::memories(clients);
+        let shutdown = shared.shutdown().clone();
+        tokio::spawn(transport::serve(transport, dispatcher, shutdown));
+        Ok(clients)
+    }
 }

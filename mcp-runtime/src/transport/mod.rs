@@ -23,6 +23,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 #[cfg(feature = "http")]
 pub use http::{HttpBody, HttpOptions, HttpService};
+#[cfg(any(feature = "cli", feature = "testing"))]
+pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
 #[cfg(all(feature = "cli", feature = "http"))]

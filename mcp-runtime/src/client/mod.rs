@@ -1,0 +1,14 @@
+//! A client in the same process, in any revision: what the command line and the client for tests are made of.
+//!
+//! It says what a well-behaved client says, and believes the server, whose code it shares. What is answered to questions
+//! and done with notices is its [`Host`]'s business. A client that believes nothing is in the tests.
+
+mod connection;
+mod message;
+mod requests;
+pub(crate) mod surface;
+
+pub(crate) use connection::Client;
+pub use message::{Notice, Question};
+pub(crate) use message::{Failure, Host};
+pub(crate) use requests::Listed;
