@@ -284,10 +284,7 @@ async fn read(reader: ReadHalf<DuplexStream>, shared: Arc<Shared>) {
     shared.fail_all(&GONE);
 }
 
-async fn write(
-    mut writer: WriteHalf<DuplexStream>,
-    mut messages: mpsc::UnboundedReceiver<Value>,
-) {
+async fn write(mut writer: WriteHalf<DuplexStream>, mut messages: mpsc::UnboundedReceiver<Value>) {
     while let Some(message) = messages.recv().await {
         let line = format!("{message}\n");
         if writer.write_all(line.as_bytes()).await.is_err() {

@@ -9,6 +9,6 @@ mod requests;
 pub(crate) mod surface;
 
 pub(crate) use connection::Client;
-pub use message::{Notice, Question};
 pub(crate) use message::{Failure, Host};
+pub use message::{Notice, Question};
 pub(crate) use requests::Listed;

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::client::message::{Failure, Question};
 use crate::client::Client;
+use crate::client::message::{Failure, Question};
 use crate::protocol::ProtocolVersion;
 
 /// Most pages of a list, and most rounds of a call: more than a server gives that ever ends.
@@ -19,12 +19,8 @@ pub(crate) enum Listed {
 }
 
 impl Listed {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Tools,
-        Self::Prompts,
-        Self::Resources,
-        Self::Templates,
-    ];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
     /// The member of a page that holds the items.
     pub(crate) const fn member(self) -> &'static str {
@@ -132,7 +128,9 @@ impl Client {
             json!({"ref": reference, "argument": {"name": argument, "value": partial}});
         // Older revisions have no context.
         if self.version() >= ProtocolVersion::V2025_06_18
-            && earlier.as_object().is_some_and(|earlier| !earlier.is_empty())
+            && earlier
+                .as_object()
+                .is_some_and(|earlier| !earlier.is_empty())
         {
             params["context"] = json!({"arguments": earlier});
         }

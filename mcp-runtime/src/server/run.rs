@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::server::Server;
+#[cfg(feature = "cli")]
+use crate::server::command_line::Wish;
 use crate::server::stderr::Lines;
 use crate::transport::{self, Stdio, Transport};
 
@@ -34,10 +36,22 @@ impl Server {
     /// output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
-        let wishes = super::command_line::read(self.identity());
+        let wish = super::command_line::read(self.identity());
         let lines = Lines::start(std::io::stderr())?;
         lines.log();
         lines.tell_panics();
+        #[cfg(feature = "cli")]
+        let wishes = match wish {
+            Wish::Serve(wishes) => wishes,
+            Wish::Command(matches) => {
+                let outcome = super::command_line::run(self, &matches).await;
+                lines.flush();
+                match outcome {
+                    Ok(false) => std::process::exit(1),
+                    outcome => return outcome.map(drop),
+                }
+            }
+        };
         #[cfg(all(feature = "cli", feature = "http"))]
         if let Some(address) = wishes.http {
             let mut server = self;

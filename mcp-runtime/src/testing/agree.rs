@@ -55,7 +55,10 @@ fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
             for name in ["_meta", "resultType", "ttlMs", "cacheScope"] {
                 members.remove(name);
             }
-            if members.get("structuredContent").is_some_and(|content| !content.is_object()) {
+            if members
+                .get("structuredContent")
+                .is_some_and(|content| !content.is_object())
+            {
                 members.remove("structuredContent");
             }
             Value::Object(members).to_string()

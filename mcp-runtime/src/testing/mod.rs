@@ -27,8 +27,8 @@ mod surface;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub use crate::client::{Notice, Question};
 use crate::client::{Failure, Listed};
+pub use crate::client::{Notice, Question};
 use crate::jsonrpc::ErrorObject;
 use crate::types::{
     Completion, CompletionReference, GetPromptResult, Prompt, ReadResourceResult, Resource,
@@ -166,12 +166,9 @@ impl TestClient {
     ) -> Result<Completion, ErrorObject> {
         let mut settled = Settled::new("completion/complete");
         for side in &self.sides {
-            let completed = side.client.complete(
-                json!(reference),
-                argument,
-                partial,
-                earlier.clone(),
-            );
+            let completed =
+                side.client
+                    .complete(json!(reference), argument, partial, earlier.clone());
             settled.add(side, refused(side, completed.await));
         }
         let mut result = settled.outcome()?;

@@ -104,7 +104,9 @@ impl Host for Script {
             let fits = |answer: &Answer| answer.result(question).is_some();
             if let Some(answer) = state.answers.iter().position(fits) {
                 let answer = state.answers.remove(answer);
-                return Ok(answer.and_then(|answer| answer.result(question)).unwrap_or_default());
+                return Ok(answer
+                    .and_then(|answer| answer.result(question))
+                    .unwrap_or_default());
             }
             state.answerer.clone()
         };
@@ -135,7 +137,10 @@ impl TestClient {
     }
 
     /// Answers all questions that [`answer`](Self::answer) does not, by looking at them. `None` fails the test.
-    pub fn answer_with(&self, answerer: impl Fn(&Question) -> Option<Answer> + Send + Sync + 'static) {
+    pub fn answer_with(
+        &self,
+        answerer: impl Fn(&Question) -> Option<Answer> + Send + Sync + 'static,
+    ) {
         let answerer: Answerer = Arc::new(answerer);
         for side in &self.sides {
             side.script.state().answerer = Some(Arc::clone(&answerer));
@@ -145,14 +150,23 @@ impl TestClient {
     /// The questions that were asked since this was called last, in their order; as in the modern era, if there are both.
     #[must_use]
     pub fn asked(&self) -> Vec<Question> {
-        let mut all = self.sides.iter().map(|side| std::mem::take(&mut side.script.state().asked));
+        let mut all = self
+            .sides
+            .iter()
+            .map(|side| std::mem::take(&mut side.script.state().asked));
         let mut last = all.next().unwrap_or_default();
         for next in all {
             let texts = |questions: &[Question]| -> Vec<_> {
                 let questions = questions.iter();
-                questions.map(|question| (question.method.clone(), question.message().to_owned())).collect()
+                questions
+                    .map(|question| (question.method.clone(), question.message().to_owned()))
+                    .collect()
             };
-            assert_eq!(texts(&last), texts(&next), "the eras were asked different things");
+            assert_eq!(
+                texts(&last),
+                texts(&next),
+                "the eras were asked different things"
+            );
             last = next;
         }
         last

@@ -60,6 +60,9 @@ impl TestClient {
             }
             Err(error) => changes = format!("it cannot be read: {error}\n"),
         }
-        panic!("the server is not what {} says:\n{changes}{again}", path.display());
+        panic!(
+            "the server is not what {} says:\n{changes}{again}",
+            path.display()
+        );
     }
 }

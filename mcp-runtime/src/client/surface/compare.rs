@@ -20,7 +20,11 @@ pub(crate) struct Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.is_breaking { "breaking" } else { "changed" };
+        let kind = if self.is_breaking {
+            "breaking"
+        } else {
+            "changed"
+        };
         write!(f, "{kind}: {}", self.text)
     }
 }

@@ -25,10 +25,37 @@ const DEEPEST: usize = 24;
 
 /// What says nothing about which values fit, or is looked at in its own way.
 const UNDERSTOOD: [&str; 31] = [
-    "$schema", "$id", "$comment", "$defs", "definitions", "$ref", "title", "description", "default", "examples",
-    "deprecated", "readOnly", "writeOnly", "x-mcp-header", "type", "enum", "const", "anyOf", "oneOf", "properties",
-    "required", "additionalProperties", "items", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
-    "minLength", "maxLength", "minItems", "maxItems",
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "definitions",
+    "$ref",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "x-mcp-header",
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "oneOf",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
 ];
 
 /// Bounds: their name, and whether a smaller one is the looser.
@@ -87,10 +114,13 @@ impl<'s> Walk<'s> {
             };
             if !allowed.iter().any(fits) {
                 let value = value.describe();
-                self.find(at, match self.direction {
-                    Direction::Input => format!("{value} is not taken any more"),
-                    Direction::Output => format!("may be {value} now"),
-                });
+                self.find(
+                    at,
+                    match self.direction {
+                        Direction::Input => format!("{value} is not taken any more"),
+                        Direction::Output => format!("may be {value} now"),
+                    },
+                );
             }
         }
     }
@@ -101,7 +131,12 @@ impl<'s> Walk<'s> {
             (Branch::Value(from), Branch::Schema(to)) => {
                 let types = types(to);
                 if !types.is_empty() && !types.iter().any(|name| name_of(from).contains(name)) {
-                    self.becomes(at, "type", Some(&Value::from(name_of(from)[0])), to.get("type"));
+                    self.becomes(
+                        at,
+                        "type",
+                        Some(&Value::from(name_of(from)[0])),
+                        to.get("type"),
+                    );
                 }
                 return;
             }
@@ -119,7 +154,8 @@ impl<'s> Walk<'s> {
             return;
         }
         let (given, taken) = (types(from), types(to));
-        let fits = |name: &&str| taken.contains(name) || (*name == "integer" && taken.contains("number"));
+        let fits =
+            |name: &&str| taken.contains(name) || (*name == "integer" && taken.contains("number"));
         if !taken.is_empty() && (given.is_empty() || !given.iter().all(fits)) {
             self.becomes(at, "type", from.get("type"), to.get("type"));
             return;
@@ -128,7 +164,9 @@ impl<'s> Walk<'s> {
             let (before, now) = (from.get(bound), to.get(bound));
             let is_tighter = match (before.and_then(Value::as_f64), now.and_then(Value::as_f64)) {
                 (_, None) => false,
-                (None, Some(now)) => !(now == 0.0 && bound.starts_with("min") && bound != "minimum"),
+                (None, Some(now)) => {
+                    !(now == 0.0 && bound.starts_with("min") && bound != "minimum")
+                }
                 (Some(before), Some(now)) if smaller_is_looser => now > before,
                 (Some(before), Some(now)) => now < before,
             };
@@ -182,9 +220,10 @@ impl<'s> Walk<'s> {
         if is_closed && was_open && self.direction == Direction::Input {
             self.find(at, "members it does not know are refused now".into());
         }
-        if let (Some(given @ Value::Object(_)), Some(taken @ Value::Object(_))) =
-            (from.get("additionalProperties"), to.get("additionalProperties"))
-        {
+        if let (Some(given @ Value::Object(_)), Some(taken @ Value::Object(_))) = (
+            from.get("additionalProperties"),
+            to.get("additionalProperties"),
+        ) {
             self.schema(given, taken, &format!("{at}/*"), depth);
         }
     }
@@ -230,7 +269,11 @@ impl Branch<'_> {
                 for name in types(schema) {
                     let _ = write!(text, "{}{name}", if text.is_empty() { "" } else { " or " });
                 }
-                if text.is_empty() { "anything".into() } else { text }
+                if text.is_empty() {
+                    "anything".into()
+                } else {
+                    text
+                }
             }
         }
     }
