@@ -2,6 +2,8 @@
 
 mod compare;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value};
 

@@ -25,7 +25,11 @@ pub(super) async fn run(session: &Session, list: Listed) -> Outcome {
         return Ok(true);
     }
     let texts: Vec<_> = items.iter().map(|item| describe(list, item)).collect();
-    print::line(&texts.join("\n"));
+    let between = match list {
+        Listed::Tools | Listed::Prompts => "\n",
+        Listed::Resources | Listed::Templates => "",
+    };
+    print::line(&texts.join(between));
     Ok(true)
 }
 

@@ -68,15 +68,11 @@ pub(super) fn lint(surface: &Surface) -> Vec<Finding> {
     for prompt in surface.items(Listed::Prompts) {
         lint_prompt(prompt, &mut found);
     }
-    for (list, word) in [
-        (Listed::Resources, "resource"),
-        (Listed::Templates, "template"),
-    ] {
-        for item in surface.items(list) {
-            found.about(word, item[list.key()].as_str());
-            found.described(item);
-        }
+    for template in surface.items(Listed::Templates) {
+        found.about("template", template["uriTemplate"].as_str());
+        found.described(template);
     }
+    lint_resources(surface.items(Listed::Resources), &mut found);
     let (tools, tokens) = (surface.items(Listed::Tools).len(), tokens(surface));
     found.at = "the tools".to_owned();
     if tools > MOST_TOOLS {
@@ -117,7 +113,7 @@ fn lint_tool(tool: &Value, found: &mut Findings) {
     }
     let schema = &tool["inputSchema"];
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        if property["description"].as_str().is_none_or(str::is_empty) {
+        if !is_described(property) {
             found.advice(format!("argument `{name}` has no description"));
         }
     }
@@ -128,11 +124,29 @@ fn lint_prompt(prompt: &Value, found: &mut Findings) {
     found.about("prompt", prompt["name"].as_str());
     found.described(prompt);
     for argument in prompt["arguments"].as_array().into_iter().flatten() {
-        if argument["description"].as_str().is_none_or(str::is_empty) {
+        if !is_described(argument) {
             let name = argument["name"].as_str().unwrap_or_default();
             found.advice(format!("argument `{name}` has no description"));
         }
     }
+}
+
+/// A template may list thousands, so they are one finding.
+fn lint_resources(resources: &[Value], found: &mut Findings) {
+    let mut bare = resources.iter().filter(|resource| !is_described(resource));
+    if let Some(first) = bare.next() {
+        found.about("resource", first["uri"].as_str());
+        found.advice(match bare.count() {
+            0 => "has no description".to_owned(),
+            more => format!("has no description, and neither have {more} more"),
+        });
+    }
+}
+
+fn is_described(item: &Value) -> bool {
+    item["description"]
+        .as_str()
+        .is_some_and(|text| !text.is_empty())
 }
 
 /// What was found so far, and what is looked at.
@@ -148,7 +162,7 @@ impl Findings {
     }
 
     fn described(&mut self, item: &Value) {
-        if item["description"].as_str().is_none_or(str::is_empty) {
+        if !is_described(item) {
             self.advice("has no description; write a doc comment");
         }
     }
@@ -169,5 +183,144 @@ impl Findings {
             text,
             source,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What is found in a server of these tools.
+    fn found(tools: &Value) -> Vec<String> {
+        let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
+        lint(&surface).iter().map(Finding::to_string).collect()
+    }
+
+    /// What is found in the schema of an argument.
+    fn found_in(property: Value) -> Vec<String> {
+        let mut schema = json!({"type": "object", "properties": {"a": property}});
+        if schema["properties"]["a"].is_object() {
+            schema["properties"]["a"]["description"] = "An argument".into();
+        }
+        found(&json!([{"name": "t", "description": "A tool.", "inputSchema": schema}]))
+    }
+
+    #[test]
+    fn every_fault_of_an_argument_is_found() {
+        for (property, fault) in [
+            (json!({"type": "string", "format": "date-time"}), ""),
+            (
+                json!({"type": "array", "items": {"type": "string", "enum": ["x"]}}),
+                "",
+            ),
+            (json!({"$ref": "#/$defs/A"}), "`$ref`"),
+            (json!({"type": ["string", "null"]}), "several types"),
+            (json!({"type": "array"}), "list of anything"),
+            (json!({"type": "integer", "enum": [1, 2]}), "no text"),
+            (json!({"type": "string", "format": "uint32"}), "`uint32`"),
+            (
+                json!({"type": "object", "properties": {"a b": {"type": "string"}}}),
+                "/a/a b",
+            ),
+            (
+                json!({"type": "array", "items": {"type": ["string"]}}),
+                "/a/items",
+            ),
+            (json!({"anyOf": [{"type": "array"}]}), "list of anything"),
+        ] {
+            let found = found_in(property.clone());
+            match fault {
+                "" => assert!(found.is_empty(), "{property}: {found:?}"),
+                fault => assert!(
+                    found.len() == 1
+                        && found[0].starts_with("refused: tool `t`: ")
+                        && found[0].contains(fault),
+                    "{property}: {found:?}"
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn every_fault_of_a_tool_is_found() {
+        let object = json!({"type": "object"});
+        let long = "x".repeat(1_025);
+        for (tool, faults) in [
+            (
+                json!({"name": "t", "description": "A tool.", "inputSchema": object}),
+                vec![],
+            ),
+            (
+                json!({"name": "a.b", "description": "A tool.", "inputSchema": object}),
+                vec!["refused: tool `a.b`: the name"],
+            ),
+            (
+                json!({"name": "x".repeat(65), "description": "A tool.", "inputSchema": object}),
+                vec!["refused"],
+            ),
+            (
+                json!({"name": "t", "inputSchema": object}),
+                vec!["advice: tool `t`: has no description"],
+            ),
+            (
+                json!({"name": "t", "description": long, "inputSchema": object}),
+                vec!["refused: tool `t`: the description is long"],
+            ),
+            (
+                json!({"name": "t", "description": "A tool.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}),
+                vec!["advice: tool `t`: argument `a` has no description"],
+            ),
+            (
+                json!({"name": "t", "description": "A tool.", "inputSchema": {"anyOf": []}}),
+                vec![
+                    "refused: tool `t`: the schema of the arguments is not",
+                    "refused: tool `t`: the schema of the arguments has `anyOf`",
+                ],
+            ),
+        ] {
+            let found = found(&json!([tool]));
+            assert_eq!(found.len(), faults.len(), "{tool}: {found:?}");
+            for (found, fault) in found.iter().zip(faults) {
+                assert!(found.starts_with(fault), "{found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_catalogue_can_be_too_large() {
+        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": text, "inputSchema": {"type": "object"}});
+        let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
+        assert_eq!(
+            found(&many),
+            ["refused: the tools: there are 129 (VS Code, at most 128 tools in a request)"]
+        );
+        let large: Value = (0..60).map(|index| tool(index, &"x".repeat(700))).collect();
+        let found = found(&large);
+        assert!(
+            found.len() == 1 && found[0].starts_with("advice: the tools: they take about 1"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn everything_else_has_a_description() {
+        let surface = json!({
+            "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],
+            "resources": [{"uri": "a:b"}, {"uri": "a:c"}, {"uri": "a:d", "description": "x"}],
+            "resourceTemplates": [{"uriTemplate": "a:{b}"}],
+        });
+        let surface = Surface::parse(&surface.to_string()).unwrap();
+        let found: Vec<_> = lint(&surface).iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "advice: prompt `p`: has no description; write a doc comment",
+                "advice: prompt `p`: argument `a` has no description",
+                "advice: template `a:{b}`: has no description; write a doc comment",
+                "advice: resource `a:b`: has no description, and neither have 1 more",
+            ]
+        );
     }
 }
