@@ -53,13 +53,13 @@ fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
             let mut members = members.clone();
             // 2026-07-28 alone has these, and structured content other than objects.
             for name in ["_meta", "resultType", "ttlMs", "cacheScope"] {
-                members.remove(name);
+                members.shift_remove(name);
             }
             if members
                 .get("structuredContent")
                 .is_some_and(|content| !content.is_object())
             {
-                members.remove("structuredContent");
+                members.shift_remove("structuredContent");
             }
             Value::Object(members).to_string()
         }
