@@ -113,6 +113,7 @@ impl Client {
     }
 
     /// Is told from now on when the resource at this address changes.
+    #[cfg(feature = "testing")]
     pub(crate) async fn follow(&self, uri: &str) -> Result<(), Failure> {
         match self.version.era() {
             Era::Legacy => {
@@ -147,10 +148,8 @@ impl Client {
         outcome
     }
 
-    /// What is answered to a question of a round.
-    pub(super) fn answer(&self, question: &Question) -> Result<Value, Failure> {
-        let answer = self.shared.host.answer(question);
-        answer.map_err(Failure::Unanswered)
+    pub(super) fn host(&self) -> &dyn Host {
+        &*self.shared.host
     }
 
     fn notify(&self, method: &str, params: &Value) {

@@ -78,6 +78,9 @@ pub(crate) trait Host: Send + Sync + 'static {
     fn answer(&self, question: &Question) -> Result<Value, String>;
 
     fn notice(&self, notice: Notice);
+
+    /// A call ended with questions, and goes on with their answers. Modern era only.
+    fn round(&self) {}
 }
 
 /// Why a request came to nothing.

@@ -4,11 +4,19 @@
 //! and done with notices is its [`Host`]'s business. A client that believes nothing is in the tests.
 
 mod connection;
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(unreachable_pub, reason = "tests alone see questions and notices")
+)]
 mod message;
 mod requests;
 pub(crate) mod surface;
 
 pub(crate) use connection::Client;
 pub(crate) use message::{Failure, Host};
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(unreachable_pub, reason = "tests alone see questions and notices")
+)]
 pub use message::{Notice, Question};
 pub(crate) use requests::Listed;

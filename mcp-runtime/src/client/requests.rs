@@ -60,19 +60,16 @@ impl Listed {
     }
 }
 
-/// What a call came to.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) result: Value,
-    /// How often the call ended with questions before. Modern era only.
-    pub(crate) rounds: usize,
-}
-
 impl Client {
+    /// Whether the server says that it has such things.
+    pub(crate) fn offers(&self, list: Listed) -> bool {
+        self.offered.get(list.capability()).is_some()
+    }
+
     /// All of a list; empty if the server does not offer it.
     pub(crate) async fn list(&self, list: Listed) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
-        if self.offered.get(list.capability()).is_none() {
+        if !self.offers(list) {
             return Ok(items);
         }
         let mut params = json!({});
@@ -90,13 +87,14 @@ impl Client {
     }
 
     /// Calls a method, answers what is asked on the way, and gives what it comes to.
-    pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Outcome, Failure> {
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let mut next = params.clone();
-        for rounds in 0..MOST_STEPS {
+        for _ in 0..MOST_STEPS {
             let mut result = self.request(method, next).await?;
             if result["resultType"] != "input_required" {
-                return Ok(Outcome { result, rounds });
+                return Ok(result);
             }
+            self.host().round();
             let mut responses = Map::new();
             if let Value::Object(questions) = result["inputRequests"].take() {
                 for (key, mut question) in questions {
@@ -104,7 +102,8 @@ impl Client {
                         method: question["method"].as_str().unwrap_or_default().to_owned(),
                         params: question["params"].take(),
                     };
-                    responses.insert(key, self.answer(&question)?);
+                    let answer = self.host().answer(&question);
+                    responses.insert(key, answer.map_err(Failure::Unanswered)?);
                 }
             }
             next = params.clone();

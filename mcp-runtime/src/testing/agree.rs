@@ -49,6 +49,12 @@ impl<'t> Settled<'t> {
 fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
     let text = match outcome {
         Err(error) => format!("error: {}", error.message),
+        // What a client cannot be asked is an error of the protocol in one era, and of the tool in the other.
+        Ok(result) if result["isError"] == true => {
+            let texts = result["content"].as_array().into_iter().flatten();
+            let texts = texts.map(|block| block["text"].as_str().unwrap_or_default());
+            format!("error: {}", texts.collect::<Vec<_>>().join("\n"))
+        }
         Ok(Value::Object(members)) => {
             let mut members = members.clone();
             // 2026-07-28 alone has these, and structured content other than objects.

@@ -92,7 +92,7 @@ impl TestClient {
     /// # Errors
     ///
     /// The error of the protocol, such as that there is no such tool. What a tool says went wrong is a result:
-    /// [`CallResult::error_text`].
+    /// [`CallResult::error_text`]. That the client lacks a capability is an error in the modern era only.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.settle("tools/call", params).await?;
@@ -230,7 +230,7 @@ impl TestClient {
     /// How often the last call ended with questions before it came to its result. Modern era only: zero in the other.
     #[must_use]
     pub fn rounds(&self) -> usize {
-        self.sides.last().map_or(0, Side::rounds)
+        self.sides.last().map_or(0, |side| side.script.rounds())
     }
 
     /// Everything the server said that nobody asked for, since this was called last: progress, log messages, changes.
@@ -278,9 +278,9 @@ impl TestClient {
     async fn settle(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
         let mut settled = Settled::new(method);
         for side in &self.sides {
+            side.script.begin_call();
             let outcome = side.client.call(method, params.clone()).await;
-            side.set_rounds(outcome.as_ref().map_or(0, |outcome| outcome.rounds));
-            settled.add(side, refused(side, outcome.map(|outcome| outcome.result)));
+            settled.add(side, refused(side, outcome));
         }
         settled.outcome()
     }

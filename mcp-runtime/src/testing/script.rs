@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -16,16 +15,11 @@ use crate::testing::{Answer, TestClient};
 pub(super) struct Side {
     pub(super) client: Client,
     pub(super) script: Arc<Script>,
-    rounds: AtomicUsize,
 }
 
 impl Side {
     pub(super) fn new(client: Client, script: Arc<Script>) -> Self {
-        Self {
-            client,
-            script,
-            rounds: AtomicUsize::new(0),
-        }
+        Self { client, script }
     }
 
     pub(super) fn revision(&self) -> &'static str {
@@ -34,14 +28,6 @@ impl Side {
 
     pub(super) fn is_modern(&self) -> bool {
         self.client.version().era() == Era::Modern
-    }
-
-    pub(super) fn rounds(&self) -> usize {
-        self.rounds.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_rounds(&self, rounds: usize) {
-        self.rounds.store(rounds, Ordering::Relaxed);
     }
 }
 
@@ -66,12 +52,22 @@ struct State {
     answers: VecDeque<Answer>,
     answerer: Option<Answerer>,
     asked: Vec<Question>,
+    /// Of the last call.
+    rounds: usize,
     notices: VecDeque<Notice>,
 }
 
 impl Script {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begin_call(&self) {
+        self.state().rounds = 0;
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.state().rounds
     }
 
     pub(super) fn take_notices(&self) -> Vec<Notice> {
@@ -122,6 +118,10 @@ impl Host for Script {
     fn notice(&self, notice: Notice) {
         self.state().notices.push_back(notice);
         self.said.notify_one();
+    }
+
+    fn round(&self) {
+        self.state().rounds += 1;
     }
 }
 

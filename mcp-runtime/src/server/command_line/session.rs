@@ -118,7 +118,7 @@ impl Session {
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
         let called = self.client.call(method, params).await;
         self.terminal.clear_bar();
-        Ok(called?.result)
+        Ok(called?)
     }
 
     /// The item of a list that has this key.
