@@ -16,7 +16,15 @@ impl Server {
     /// | `--http [ADDRESS]` | serve HTTP instead, on 127.0.0.1:8000 or this address; the URL is printed on standard error |
     /// | `--allow-host HOST` | let in requests to this host name too ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)) |
     /// | `--allow-origin ORIGIN` | let in web pages of this origin too ([`HttpOptions::allow_origin`](crate::transport::HttpOptions::allow_origin)) |
-    /// | `--help` | say so |
+    /// | `tools`, `prompts`, `resources`, `templates` | list what the server has |
+    /// | `call TOOL NAME=VALUE…` | call a tool; values are read as the types of its schema |
+    /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
+    /// | `check [--surface FILE]` | say what clients and models refuse, and what changed since the file was saved; for pipelines |
+    /// | `install CLIENT` | enter this executable into the configuration of a client |
+    /// | `--help`, `--version` | say so |
+    ///
+    /// Commands start the server in this process, speak the full protocol to it in any revision, and end the process with 1
+    /// if something is wrong. `--help` after a command says more.
     ///
     /// The arguments are read with feature `cli`, and HTTP is there with feature `http`; both are on by default. A program
     /// with arguments of its own calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or

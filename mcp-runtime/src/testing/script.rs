@@ -26,8 +26,12 @@ impl Side {
         self.client.version().as_str()
     }
 
-    pub(super) fn is_modern(&self) -> bool {
-        self.client.version().era() == Era::Modern
+    /// What every server answers at once.
+    pub(super) fn harmless_method(&self) -> &'static str {
+        match self.client.version().era() {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        }
     }
 }
 
@@ -148,6 +152,10 @@ impl TestClient {
     }
 
     /// The questions that were asked since this was called last, in their order; as in the modern era, if there are both.
+    ///
+    /// # Panics
+    ///
+    /// If the eras were asked different things.
     #[must_use]
     pub fn asked(&self) -> Vec<Question> {
         let mut all = self

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use crate::client::surface::{Surface, compare};
+use crate::client::surface::Surface;
+use crate::client::surface::compare::compare;
 use crate::testing::TestClient;
 
 /// Set to anything, it writes surface files anew rather than comparing.

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::command_line::{Scratch, run_in};
+use crate::command_line::{Scratch, run_at};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/src/bin/garden.rs");
 
@@ -48,7 +48,9 @@ fn renewed(page: &str) -> String {
 
 /// What a command prints, with the places of whoever reads the page.
 fn printed(scratch: &Scratch, command: &str) -> String {
-    let arguments = command.strip_prefix("cargo run -q -- ").unwrap_or_else(|| panic!("{command}"));
+    let arguments = command
+        .strip_prefix("cargo run -q -- ")
+        .unwrap_or_else(|| panic!("{command}"));
     // Words in quotes are one; nothing else of a shell is used there.
     let arguments: Vec<_> = arguments
         .split('"')
@@ -58,12 +60,14 @@ fn printed(scratch: &Scratch, command: &str) -> String {
             _ => vec![part],
         })
         .collect();
-    let ran = run_in(scratch.path(), "garden", &arguments);
+    let (home, here) = (scratch.path(), scratch.path().join("garden"));
+    fs::create_dir_all(&here).unwrap();
+    let ran = run_at(&here, home, "garden", &arguments);
     let text = ran.out + &ran.err;
     let executable = tests::binary("garden");
     let directory = executable.parent().unwrap().to_str().unwrap();
     text.replace(directory, "/home/you/garden/target/debug")
-        .replace(scratch.path().to_str().unwrap(), "/home/you/garden")
+        .replace(home.to_str().unwrap(), "/home/you")
         .replace(std::env::consts::EXE_SUFFIX, "")
 }
 
@@ -74,7 +78,10 @@ fn check(page: &str) {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(path, renewed).unwrap();
     } else {
-        assert_eq!(text, renewed, "{page}: run with UPDATE_DOCS=1 and read what changed");
+        assert_eq!(
+            text, renewed,
+            "{page}: run with UPDATE_DOCS=1 and read what changed"
+        );
     }
 }
 

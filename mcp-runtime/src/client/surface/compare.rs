@@ -1,7 +1,7 @@
 //! What changed between two surfaces, and whether that breaks those who use the server.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
@@ -178,15 +178,15 @@ fn called(list: Listed, key: &str) -> String {
 
 /// Clients complete variables by name, and keep addresses.
 fn moved_template(was: &str, is: &str) -> String {
-    let renamed = match (UriTemplate::parse(was), UriTemplate::parse(is)) {
-        (Ok(was), Ok(is)) if was.variables().len() == is.variables().len() => {
-            let pairs = was.variables().iter().zip(is.variables());
-            let pairs = pairs.filter(|(was, is)| was != is);
-            pairs
-                .map(|(was, is)| format!("; variable `{was}` is `{is}` now"))
-                .collect()
+    let mut text = format!("template `{was}` is `{is}` now");
+    if let (Ok(was), Ok(is)) = (UriTemplate::parse(was), UriTemplate::parse(is))
+        && was.variables().len() == is.variables().len()
+    {
+        for (was, is) in was.variables().iter().zip(is.variables()) {
+            if was != is {
+                let _ = write!(text, "; variable `{was}` is `{is}` now");
+            }
         }
-        _ => String::new(),
-    };
-    format!("template `{was}` is `{is}` now{renamed}")
+    }
+    text
 }

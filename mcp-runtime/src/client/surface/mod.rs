@@ -1,6 +1,6 @@
 //! The surface of a server: everything it declares, as text that changes only when the server does.
 
-mod compare;
+pub(crate) mod compare;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -9,8 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::client::message::Failure;
 use crate::client::{Client, Listed};
-
-pub(crate) use compare::{Change, compare};
 
 /// Everything a server declares: instructions, tools, prompts, resources and templates, each list by name.
 ///

@@ -1,6 +1,12 @@
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "cases are written where they are used"
+)]
+
 use serde_json::{Value, json};
 
-use crate::client::surface::{Surface, compare};
+use crate::client::surface::Surface;
+use crate::client::surface::compare::compare;
 
 /// What a change of a surface comes to.
 fn changes(old: Value, new: Value) -> Vec<String> {

@@ -222,16 +222,30 @@ fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Strin
             return Ok(Some(default.clone()));
         }
         let value = typed(field, &typed_text);
-        let fits = match field["type"].as_str() {
-            Some("boolean") => value.is_boolean(),
-            Some("integer" | "number") => value.is_number(),
-            Some("array") => value.is_array(),
-            _ => true,
-        };
-        if fits {
+        if fits(field, &value) {
             return Ok(Some(value));
         }
         say(&format!("  that is not {}\n", kind(field)));
+    }
+}
+
+/// Whether a value is what a field takes, as far as that is said in a few words; the server looks at it again.
+fn fits(field: &Value, value: &Value) -> bool {
+    let is_among = |choices: &Value| {
+        let mut choices = choices.as_array().into_iter().flatten();
+        choices.any(|choice| choice == value || choice["const"] == *value)
+    };
+    match field["type"].as_str() {
+        Some("boolean") => value.is_boolean(),
+        Some("integer" | "number") => value.as_f64().is_some_and(|number| {
+            let least = field["minimum"].as_f64().unwrap_or(f64::NEG_INFINITY);
+            let most = field["maximum"].as_f64().unwrap_or(f64::INFINITY);
+            (least..=most).contains(&number)
+        }),
+        Some("array") => value.is_array(),
+        _ if field["enum"].is_array() => is_among(&field["enum"]),
+        _ if field["oneOf"].is_array() => is_among(&field["oneOf"]),
+        _ => true,
     }
 }
 
@@ -280,6 +294,25 @@ fn here() -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_a_field_is_asked_for_again() {
+        let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
+        let choice = json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}]});
+        for (field, value, expected) in [
+            (&number, json!(9), true),
+            (&number, json!(10), false),
+            (&number, json!("x"), false),
+            (&choice, json!("a"), true),
+            (&choice, json!("b"), false),
+            (&json!({"type": "string", "enum": ["a"]}), json!("b"), false),
+            (&json!({"type": "array"}), json!(["a"]), true),
+            (&json!({"type": "boolean"}), json!("maybe"), false),
+            (&json!({"type": "string"}), json!("anything"), true),
+        ] {
+            assert_eq!(fits(field, &value), expected, "{field}: {value}");
+        }
+    }
 
     #[test]
     fn a_bar_shows_how_far_it_is() {

@@ -47,11 +47,11 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The Messages API of Anthropic, `tools[].name`; the function names of OpenAI's Chat Completions API are the same.
+// Where a rule comes from. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
 const NAMES: &str = "Anthropic and OpenAI, names of tools: ^[a-zA-Z0-9_-]{1,64}$";
-/// OpenAI, Chat Completions API, `tools[].function.description`.
+// The Chat Completions API, `tools[].function.description`.
 const LONG: &str = "OpenAI, descriptions of functions: at most 1024 characters";
-/// Visual Studio Code, "Use tools in chat": a request can have at most 128 tools.
+// Visual Studio Code, "Use tools in chat".
 const MANY: &str = "VS Code, at most 128 tools in a request";
 /// Most tokens of tools that are still no burden: a twentieth of a context of 200,000.
 const MOST_TOKENS: usize = 10_000;
@@ -74,7 +74,7 @@ pub(super) fn lint(surface: &Surface) -> Vec<Finding> {
     }
     lint_resources(surface.items(Listed::Resources), &mut found);
     let (tools, tokens) = (surface.items(Listed::Tools).len(), tokens(surface));
-    found.at = "the tools".to_owned();
+    found.at = "the tools".into();
     if tools > MOST_TOOLS {
         found.refused(format!("there are {tools}"), MANY);
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     /// What is found in the schema of an argument.
-    fn found_in(property: Value) -> Vec<String> {
+    fn found_in(property: &Value) -> Vec<String> {
         let mut schema = json!({"type": "object", "properties": {"a": property}});
         if schema["properties"]["a"].is_object() {
             schema["properties"]["a"]["description"] = "An argument".into();
@@ -230,7 +230,7 @@ mod tests {
             ),
             (json!({"anyOf": [{"type": "array"}]}), "list of anything"),
         ] {
-            let found = found_in(property.clone());
+            let found = found_in(&property);
             match fault {
                 "" => assert!(found.is_empty(), "{property}: {found:?}"),
                 fault => assert!(

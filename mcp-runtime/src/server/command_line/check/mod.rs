@@ -9,7 +9,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use crate::client::Listed;
-use crate::client::surface::{Change, Surface, compare};
+use crate::client::surface::Surface;
+use crate::client::surface::compare::{Change, compare};
 use crate::server::command_line::session::{Session, common};
 use crate::server::command_line::{Outcome, print};
 use lint::{Finding, Severity};
@@ -49,40 +50,41 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     let findings = lint::lint(&surface);
     let file = matches.get_one::<String>("surface").map(String::as_str);
     let saves = matches.get_flag("save");
-    let changes = match file {
-        Some(file) => changes(file, &surface, saves)?,
+    let differences = match file {
+        Some(file) => compared(file, &surface, saves)?,
         None => Vec::new(),
     };
     if let (Some(file), true) = (file, saves) {
         fs::write(file, surface.to_text()).map_err(|error| format!("{file}: {error}"))?;
     }
     if session.json {
-        print::json(&report(&surface, &findings, &changes));
+        print::json(&report(&surface, &findings, &differences));
     } else {
-        print::line(&text(&surface, &findings, &changes));
+        print::line(&text(&surface, &findings, &differences));
     }
     let is_fine =
         |finding: &Finding| finding.severity == Severity::Advice && !matches.get_flag("strict");
     // Whoever saves has seen what changed.
-    let breaks = !saves && changes.iter().any(|change| change.is_breaking);
+    let breaks = !saves && differences.iter().any(|change| change.is_breaking);
     Ok(findings.iter().all(is_fine) && !breaks)
 }
 
 /// What changed since the file was saved.
-fn changes(file: &str, surface: &Surface, saves: bool) -> Result<Vec<Change>, String> {
-    let saved = match fs::read_to_string(file) {
-        Ok(saved) => saved,
+fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<Change>, String> {
+    let before = match fs::read_to_string(file) {
+        Ok(before) => before,
         Err(error) if saves && error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
         Err(error) => return Err(format!("{file}: {error}; `--save` writes it")),
     };
-    let saved = Surface::parse(&saved)
-        .map_err(|error| format!("{file} holds no surface: {error}; `--save` writes it anew"))?;
-    Ok(compare(&saved, surface))
+    match Surface::parse(&before) {
+        Ok(before) => Ok(compare(&before, surface)),
+        Err(error) => Err(format!("{file} holds something else: {error}")),
+    }
 }
 
-fn text(surface: &Surface, findings: &[Finding], changes: &[Change]) -> String {
+fn text(surface: &Surface, findings: &[Finding], differences: &[Change]) -> String {
     let counts: Vec<_> = [
         (Listed::Tools, "tool"),
         (Listed::Prompts, "prompt"),
@@ -101,30 +103,28 @@ fn text(surface: &Surface, findings: &[Finding], changes: &[Change]) -> String {
         lint::tokens(surface)
     )];
     lines.extend(findings.iter().map(Finding::to_string));
-    lines.extend(changes.iter().map(Change::to_string));
-    if findings.is_empty() && changes.is_empty() {
+    lines.extend(differences.iter().map(Change::to_string));
+    if findings.is_empty() && differences.is_empty() {
         lines.push("nothing to complain about".to_owned());
     }
     lines.join("\n")
 }
 
-fn report(surface: &Surface, findings: &[Finding], changes: &[Change]) -> Value {
-    let findings = findings.iter().map(|finding| {
+fn report(surface: &Surface, findings: &[Finding], differences: &[Change]) -> Value {
+    let found = |one: &Finding| {
         json!({
-            "severity": finding.severity.as_str(),
-            "at": finding.at,
-            "text": finding.text,
-            "source": finding.source,
+            "severity": one.severity.as_str(),
+            "at": one.at,
+            "text": one.text,
+            "source": one.source,
         })
-    });
-    let changes = changes
-        .iter()
-        .map(|change| json!({"breaking": change.is_breaking, "text": change.text}));
+    };
+    let difference = |one: &Change| json!({"breaking": one.is_breaking, "text": one.text});
     let mut report = json!({"tokens": lint::tokens(surface)});
     for list in Listed::ALL {
         report[list.member()] = surface.items(list).len().into();
     }
-    report["findings"] = findings.collect();
-    report["changes"] = changes.collect();
+    report["findings"] = findings.iter().map(found).collect();
+    report["changes"] = differences.iter().map(difference).collect();
     report
 }

@@ -4,19 +4,20 @@ use serde_json::Value;
 
 use crate::server::command_line::check::lint::Findings;
 
-/// "input_schema does not support oneOf, allOf, or anyOf at the top level": what the Messages API answers.
+// Where a rule comes from, and what the server of an API answers.
+// "input_schema does not support oneOf, allOf, or anyOf at the top level": what the Messages API answers.
 const ROOT: &str = "Anthropic and OpenAI, the root of a schema is a plain object";
-/// Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI takes references for missing types.
+// Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI takes references for missing types.
 const REFERENCES: &str = "Anthropic, managed agents; Gemini";
-/// Claude Platform, "Self-hosted sandboxes", and the Messages API: `tools.*.input_schema.properties`.
+// Claude Platform, "Self-hosted sandboxes", and the Messages API: `tools.*.input_schema.properties`.
 const PROPERTIES: &str = "Anthropic, names of properties: ^[a-zA-Z0-9_.-]{1,64}$";
-/// Gemini API, `Schema`: `type` is a single value, "Proto field is not repeating, cannot start list".
+// Gemini API, `Schema`: `type` is a single value, "Proto field is not repeating, cannot start list".
 const TYPES: &str = "Gemini, `type` is one word";
-/// Gemini API, `Schema`: an array has `items`, "missing field".
+// Gemini API, `Schema`: an array has `items`, "missing field".
 const ITEMS: &str = "Gemini and OpenAI, lists say what is in them";
-/// Gemini API, `Schema.enum`: values are strings.
+// Gemini API, `Schema.enum`: values are strings.
 const ENUMS: &str = "Gemini, choices are text";
-/// Gemini API, `Schema.format`: "only 'enum' and 'date-time' are supported for STRING type". OpenAI, "Structured Outputs".
+// Gemini API, `Schema.format`: "only 'enum' and 'date-time' are supported for STRING type". OpenAI, "Structured Outputs".
 const FORMATS: &str = "Gemini takes `date-time` only; others those of JSON Schema";
 /// JSON Schema 2020-12, "Defined Formats", and what Gemini has for numbers.
 const KNOWN_FORMATS: [&str; 21] = [
