@@ -4,12 +4,12 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::{Arguments, DynamicTool};
 
 #[tool(name = "files.read")]
-fn files_read(path: String) -> String {
-    path
+fn files_read(path: &str) -> String {
+    path.to_owned()
 }
 
 #[prompt]
-fn greet(name: String) -> String {
+fn greet(name: &str) -> String {
     format!("Greet {name}.")
 }
 

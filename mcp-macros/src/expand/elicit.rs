@@ -340,7 +340,7 @@ fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> Toke
             }
 
             fn to_value(&self) -> __mcp::serde_json::Value {
-                <Self as __mcp::FormChoice>::to_choice(self).into()
+                ::core::convert::From::from(<Self as __mcp::FormChoice>::to_choice(self))
             }
         }
     )

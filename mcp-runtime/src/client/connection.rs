@@ -34,11 +34,16 @@ pub(crate) struct Client {
 struct Shared {
     host: Arc<dyn Host>,
     outgoing: mpsc::UnboundedSender<Value>,
-    /// Who waits for which answer.
     pending: Mutex<Pending>,
 }
 
-type Pending = HashMap<u64, oneshot::Sender<Result<Value, Failure>>>;
+/// Who waits for which answer.
+#[derive(Default)]
+struct Pending {
+    waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
+    /// There will be no more answers.
+    gone: bool,
+}
 
 impl Client {
     /// A client that is ready: it has shaken hands, or learnt what is offered, and is told when lists change.
@@ -138,7 +143,13 @@ impl Client {
     pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        self.shared.pending().insert(id, sender);
+        {
+            let mut pending = self.shared.pending();
+            if pending.gone {
+                return Err(GONE);
+            }
+            pending.waiting.insert(id, sender);
+        }
         let waiting = Waiting { client: self, id };
         let params = self.dress(params, id);
         self.shared
@@ -191,7 +202,8 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.client.shared.pending().remove(&self.id).is_some() {
+        let waiting = self.client.shared.pending().waiting.remove(&self.id);
+        if waiting.is_some() {
             let params = json!({"requestId": self.id});
             self.client.notify("notifications/cancelled", &params);
         }
@@ -209,7 +221,9 @@ impl Shared {
     }
 
     fn settle(&self, id: &Value, outcome: Result<Value, Failure>) {
-        let waiting = id.as_u64().and_then(|id| self.pending().remove(&id));
+        let waiting = id
+            .as_u64()
+            .and_then(|id| self.pending().waiting.remove(&id));
         if let Some(waiting) = waiting {
             // Nobody waits any more: it was cancelled just now.
             let _ = waiting.send(outcome);
@@ -217,7 +231,7 @@ impl Shared {
     }
 
     fn fail_all(&self, failure: &Failure) {
-        let waiting = std::mem::take(&mut *self.pending());
+        let waiting = std::mem::take(&mut self.pending().waiting);
         for (_, waiting) in waiting {
             let _ = waiting.send(Err(failure.clone()));
         }
@@ -241,7 +255,10 @@ impl Shared {
             (Some(method), id) => self.asked(method, &id, message["params"].take()),
             (None, id) => {
                 let outcome = match message["error"].take() {
-                    Value::Null => Ok(message["result"].take()),
+                    Value::Null => match message["result"].take() {
+                        result @ Value::Object(_) => Ok(result),
+                        _ => Err(Failure::Broken("the server sent a result that is none")),
+                    },
                     error => Err(serde_json::from_value::<ErrorObject>(error).map_or(
                         Failure::Broken("the server sent an error that is none"),
                         Failure::Refused,
@@ -276,10 +293,11 @@ impl Shared {
 async fn read(reader: ReadHalf<DuplexStream>, shared: Arc<Shared>) {
     let mut lines = BufReader::new(reader).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        if let Ok(message) = serde_json::from_str(&line) {
+        if let Ok(message @ Value::Object(_)) = serde_json::from_str(&line) {
             shared.take(message);
         }
     }
+    shared.pending().gone = true;
     shared.fail_all(&GONE);
 }
 

@@ -1,6 +1,6 @@
 //! A client for tests of servers, in memory, in both eras at once. With feature `testing`, for dev-dependencies.
 //!
-//! ```
+//! ```standalone_crate
 //! use mcp_runtime::prelude::*;
 //! use mcp_runtime::testing::TestClient;
 //!

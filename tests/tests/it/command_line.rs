@@ -257,7 +257,7 @@ fn check_finds_every_fault() {
             "advice: tool `files.read`",
             "argument `path` has no description",
         ),
-        ("refused: tool `book`", "the description is long"),
+        ("advice: tool `book`", "the description is long"),
         ("refused: tool `book`", "has `anyOf` at its root"),
         (
             "refused: tool `book`",
@@ -363,7 +363,7 @@ fn a_server_is_installed_beside_what_is_there() {
     let entry = entry(&scratch.read(config));
     assert_eq!(
         entry,
-        json!({"command": command, "args": [], "disabled": true, "env": {"A": "b"}})
+        json!({"command": command, "args": ["--verbose"], "disabled": true, "env": {"A": "b"}})
     );
     assert!(scratch.path().join(".cursor/mcp.json.backup-2").exists());
 }

@@ -49,10 +49,10 @@ impl fmt::Display for Finding {
 
 // Where a rule comes from. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
 const NAMES: &str = "Anthropic and OpenAI, names of tools: ^[a-zA-Z0-9_-]{1,64}$";
-// The Chat Completions API, `tools[].function.description`.
-const LONG: &str = "OpenAI, descriptions of functions: at most 1024 characters";
-// Visual Studio Code, "Use tools in chat".
-const MANY: &str = "VS Code, at most 128 tools in a request";
+// The Chat Completions API, `tools[].function.description`, until 2025, and what has copied it.
+const LONG: &str = "services like OpenAI's, at most 1024 characters";
+// Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
+const MANY: &str = "OpenAI and VS Code, at most 128 tools in a request";
 /// Most tokens of tools that are still no burden: a twentieth of a context of 200,000.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
@@ -109,7 +109,7 @@ fn lint_tool(tool: &Value, found: &mut Findings) {
     found.described(tool);
     let description = tool["description"].as_str().unwrap_or_default();
     if description.chars().count() > LONGEST_DESCRIPTION {
-        found.refused("the description is long", LONG);
+        found.push(Severity::Advice, "the description is long".into(), LONG);
     }
     let schema = &tool["inputSchema"];
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -266,7 +266,7 @@ mod tests {
             ),
             (
                 json!({"name": "t", "description": long, "inputSchema": object}),
-                vec!["refused: tool `t`: the description is long"],
+                vec!["advice: tool `t`: the description is long"],
             ),
             (
                 json!({"name": "t", "description": "A tool.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}),
@@ -294,7 +294,9 @@ mod tests {
         let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
         assert_eq!(
             found(&many),
-            ["refused: the tools: there are 129 (VS Code, at most 128 tools in a request)"]
+            [
+                "refused: the tools: there are 129 (OpenAI and VS Code, at most 128 tools in a request)"
+            ]
         );
         let large: Value = (0..60).map(|index| tool(index, &"x".repeat(700))).collect();
         let found = found(&large);

@@ -25,10 +25,23 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, St
     Ok(format!("{mark}{edited}{end}"))
 }
 
+/// Whether there is a member at this path.
+pub(super) fn has(text: &str, path: &[&str]) -> bool {
+    let Some(root) = read(text) else {
+        return false;
+    };
+    let mut names = path.iter();
+    let found = names.try_fold(&root, |object, name| object.get(*name));
+    found.is_some()
+}
+
 /// Whether two texts say the same.
 pub(super) fn are_same(a: &str, b: &str) -> bool {
-    let read = |text: &str| serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).ok();
     a == b || matches!((read(a), read(b)), (Some(a), Some(b)) if a == b)
+}
+
+fn read(text: &str) -> Option<Value> {
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
 }
 
 /// How a file is laid out.

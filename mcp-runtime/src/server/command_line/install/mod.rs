@@ -92,13 +92,16 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
     let mut after = before.to_owned();
     // Member by member, so that what somebody added to the entry stays.
     for (member, value) in &entry {
-        after =
-            edit::set(&after, &[host.servers, entry_name, member], value).map_err(|problem| {
-                format!(
-                    "{} {problem}\nNothing was changed. Enter this yourself:\n{whole:#}",
-                    file.display()
-                )
-            })?;
+        let path = [host.servers, entry_name, member];
+        if member == "args" && !matches.contains_id("arg") && edit::has(before, &path) {
+            continue;
+        }
+        after = edit::set(&after, &path, value).map_err(|problem| {
+            format!(
+                "{} {problem}\nNothing was changed. Enter this yourself:\n{whole:#}",
+                file.display()
+            )
+        })?;
     }
     if matches.get_flag("dry-run") {
         print::line(&format!("{}:", file.display()));
