@@ -26,6 +26,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) use duplex::fuzzing;
 #[cfg(feature = "http")]
 pub use http::{HttpBody, HttpListener, HttpOptions, HttpService};
+#[cfg(any(feature = "cli", feature = "testing"))]
+pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
 pub use stdio::Stdio;

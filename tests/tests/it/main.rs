@@ -14,6 +14,8 @@ mod asking;
 mod bad_input;
 mod batches;
 mod cancellation;
+mod command_line;
+mod command_line_docs;
 mod completion;
 mod coverage;
 mod down_conversion;
@@ -46,4 +48,5 @@ mod stdio;
 #[cfg(unix)]
 mod subject;
 mod support;
+mod test_client;
 mod tools;
