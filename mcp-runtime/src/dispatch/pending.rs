@@ -58,6 +58,16 @@ impl Pending {
         }
     }
 
+    /// Questions are numbered from somewhere in the middle, so that an answer that comes late, or at the wrong instance of a
+    /// server, answers nothing else.
+    #[cfg(feature = "http")]
+    pub(super) fn somewhere(self) -> Self {
+        let [a, b, c, d, e, f] = crate::dispatch::seal::random();
+        // Far below what a JSON number holds exactly.
+        self.table().last = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+        self
+    }
+
     pub(super) fn set_ready(&self) {
         self.ready.store(true, Ordering::Release);
     }

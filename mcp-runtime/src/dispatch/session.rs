@@ -14,13 +14,15 @@ use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, Reply};
 use crate::protocol::{InitializeParams, ProtocolVersion};
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// The state of one multiplexed channel.
 pub(crate) struct Session {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
+    /// Whether what the legacy part holds is there again for the next message.
+    pub(super) is_lasting: bool,
     pub(super) listens: Vec<Listen>,
     pub(super) logs: Arc<LogBudget>,
     pub(super) completions: Arc<CompletionBudget>,
@@ -74,6 +76,7 @@ impl Session {
             dispatcher: Arc::clone(dispatcher),
             wake,
             legacy: None,
+            is_lasting: true,
             listens: Vec::new(),
             logs: Arc::new(LogBudget::new(limits.logs)),
             completions: Arc::new(CompletionBudget::new(limits.completions)),
@@ -146,19 +149,13 @@ impl Session {
         }
     }
 
-    /// Remembers what a handshake agreed on. The client hears of what it was offered, and of nothing else.
-    pub(super) fn begin(&mut self, params: InitializeParams, offered: &ServerCapabilities) {
+    /// Remembers what a handshake agreed on. The client hears of the lists it was offered, and of nothing else.
+    pub(super) fn begin(&mut self, params: InitializeParams, offered: Filter) {
         let InitializeParams {
             version,
             capabilities,
             client_info: info,
         } = params;
-        let offered = Filter {
-            tools: offered.tools.is_some(),
-            prompts: offered.prompts.is_some(),
-            resources: offered.resources.is_some(),
-            uris: Vec::new(),
-        };
         let mailbox = self
             .dispatcher
             .notices()

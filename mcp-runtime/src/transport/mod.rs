@@ -22,7 +22,10 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 #[cfg(feature = "http")]
-pub use http::{HttpBody, HttpOptions, HttpService};
+pub use http::{
+    EventStore, HttpBody, HttpOptions, HttpService, HttpSessions, MaybeReady, MemoryEvents,
+    MemorySessions, SessionRecord, SessionStore, StreamEntry,
+};
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
 #[cfg(all(feature = "cli", feature = "http"))]

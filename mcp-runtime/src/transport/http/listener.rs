@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -13,7 +12,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, Id, JoinSet};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
 use super::answer::Refusal;
@@ -23,9 +22,6 @@ use super::service::HttpService;
 use crate::error::Error;
 use crate::jsonrpc::ErrorObject;
 use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
-
-/// How often idle sessions are looked for.
-const SWEEP: Duration = Duration::from_secs(5);
 
 /// Where streams of 2024-11-05 are opened besides at the endpoint.
 const SSE_PATH: &str = "/sse";
@@ -46,8 +42,6 @@ pub(crate) async fn serve(listener: TcpListener, service: HttpService) -> Result
     let shutdown = service.0.shutdown.clone();
     let mut tasks = JoinSet::new();
     let mut open: HashMap<Id, Open> = HashMap::new();
-    let mut sweep = interval(SWEEP);
-    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
@@ -56,7 +50,6 @@ pub(crate) async fn serve(listener: TcpListener, service: HttpService) -> Result
                 let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
                 open.remove(&id);
             }
-            _ = sweep.tick() => service.0.sessions.sweep(&limits),
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => {
                     if open.len() >= limits.connections.max(1) && !make_room(&mut open) {
