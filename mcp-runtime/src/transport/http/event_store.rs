@@ -18,7 +18,8 @@ use crate::limits::Limits;
 ///
 /// A stream is a list of entries at places that follow each other without gaps: first [`StreamEntry::Opened`] at place 0,
 /// then messages, and [`StreamEntry::Ended`] at last. A client names the last place it has seen. Nothing is sent before it was
-/// appended; if appending fails, it is sent nevertheless, and that stream cannot be resumed elsewhere.
+/// appended, unless that fails: then it is tried again a few times while the client gets what there is. A stream that could
+/// not be stored to its end, because the store or the instance failed, ends elsewhere when the store forgets it.
 ///
 /// As for a [`SessionStore`], [`Limits::store_time`](crate::Limits::store_time) is how long anything may take, and errors are
 /// answered 503.
@@ -29,8 +30,9 @@ pub trait EventStore: Send + Sync + 'static {
     /// said before: [`Limits::session_idle_streaming`](crate::Limits::session_idle_streaming) while it goes on, and
     /// [`Limits::replay_time`](crate::Limits::replay_time) once it has ended.
     ///
-    /// Entries of one stream are appended one after the other, by one instance. `stream` is below 2⁶³. A store may forget
-    /// the oldest entries of a stream, and streams of a session, when they are too many.
+    /// Entries of one stream are appended one after the other, by one instance; after an error, or when it took too long, the
+    /// same entry again. `stream` is below 2⁶³. A store may forget the oldest entries of a stream, and streams of a session,
+    /// when they are too many.
     fn append<'a>(
         &'a self,
         session: &'a str,
@@ -165,6 +167,10 @@ impl EventStore for MemoryEvents {
             bytes: 0,
             until: now,
         });
+        if log.next() == place.saturating_add(1) {
+            // Again, because it was not known that it had worked.
+            return MaybeReady::ready(());
+        }
         if log.next() != place {
             return MaybeReady::Ready(Err("an entry does not follow the one before".into()));
         }
@@ -250,6 +256,7 @@ mod tests {
             known(store.append(session, stream, place, entry, MINUTE));
         };
         append("a", 1, 0, StreamEntry::Opened);
+        append("a", 1, 1, message("1"));
         append("a", 1, 1, message("1"));
         append("a", 2, 0, StreamEntry::Opened);
         append("a", 1, 2, StreamEntry::Ended);

@@ -10,8 +10,11 @@ use super::session_store::StoreFailed;
 use super::stream::{Stream, is_standalone};
 use crate::limits::Limits;
 
-/// How often a stream that goes on at another instance is looked at.
+/// How often a stream that goes on at another instance is looked at, and how soon a store that failed is asked again.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// How often storing is tried.
+const TRIES: u32 = 10;
 
 /// Stores what is sent on a stream, from its beginning to its end, unless somebody does already.
 pub(super) fn begin_storing(
@@ -40,26 +43,39 @@ struct Storing {
 
 impl Storing {
     async fn run(self) {
-        loop {
-            let (place, entry) = poll_fn(|cx| self.stream.poll_entry(cx)).await;
+        let mut place = 0;
+        while let Some(entry) = poll_fn(|cx| self.stream.poll_entry(place, cx)).await {
             let is_last = entry == StreamEntry::Ended;
-            let keep = if is_last {
-                self.limits.replay_time
-            } else {
-                self.limits.session_idle_streaming
-            };
-            let number = self.stream.number;
-            let appended = self.store.append(&self.session, number, place, entry, keep);
-            if appended.within(self.limits.store_time).await.is_err() {
-                // Whoever reads here need not suffer for it.
-                self.stream.stored(u64::MAX);
+            if !self.store(place, entry).await {
                 return;
             }
-            self.stream.stored(place.saturating_add(1));
+            place = place.saturating_add(1);
+            self.stream.stored(place);
             if is_last {
                 return;
             }
         }
+    }
+
+    /// Stores an entry, however often that has to be tried. `false` if it cannot be.
+    async fn store(&self, place: u64, entry: StreamEntry) -> bool {
+        let keep = match entry {
+            StreamEntry::Ended => self.limits.replay_time,
+            StreamEntry::Opened | StreamEntry::Message(_) => self.limits.session_idle_streaming,
+        };
+        for _ in 0..TRIES {
+            let number = self.stream.number;
+            let appended = self
+                .store
+                .append(&self.session, number, place, entry.clone(), keep);
+            if appended.within(self.limits.store_time).await.is_ok() {
+                return true;
+            }
+            // Whoever reads here need not wait for it.
+            self.stream.stored(u64::MAX);
+            tokio::time::sleep(PAUSE).await;
+        }
+        false
     }
 }
 

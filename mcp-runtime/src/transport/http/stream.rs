@@ -58,7 +58,7 @@ struct Log {
     /// The place of the first event that is kept, and of the next one to come. Place 0 is the priming event's.
     first: u64,
     next: u64,
-    /// The place up to which entries were stored; the last possible one if none are.
+    /// The place up to which events may be read, because they were stored; the last possible one if none are.
     stored: u64,
     /// The place up to which events were read.
     read: u64,
@@ -191,27 +191,27 @@ impl Stream {
         self.manner.stored && !std::mem::replace(&mut self.log().is_storing, true)
     }
 
-    /// Waits for the next entry that is to be stored, and its place.
-    pub(super) fn poll_entry(&self, cx: &mut Context<'_>) -> Poll<(u64, StreamEntry)> {
+    /// Waits for the entry at a place. None if it is forgotten already.
+    pub(super) fn poll_entry(&self, place: u64, cx: &mut Context<'_>) -> Poll<Option<StreamEntry>> {
         let mut log = self.log();
-        let place = log.stored;
         if place == 0 {
-            return Poll::Ready((0, StreamEntry::Opened));
+            return Poll::Ready(Some(StreamEntry::Opened));
         }
-        if let Some(event) = log.event(place) {
-            return Poll::Ready((place, StreamEntry::Message(Arc::clone(event))));
+        if place < log.next {
+            let event = log.event(place).cloned();
+            return Poll::Ready(event.map(StreamEntry::Message));
         }
         if log.awaited == 0 {
-            return Poll::Ready((place, StreamEntry::Ended));
+            return Poll::Ready(Some(StreamEntry::Ended));
         }
         log.storer = Some(cx.waker().clone());
         Poll::Pending
     }
 
-    /// What comes before this place is stored, or will not be.
+    /// What comes before this place is stored, or need not be waited for.
     pub(super) fn stored(&self, place: u64) {
         let mut log = self.log();
-        log.stored = place;
+        log.stored = log.stored.max(place);
         log.forget(self.bounds);
         log.wake_reader();
     }
