@@ -198,7 +198,7 @@ async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
     write(&mut running, &wait).await;
     one.shared.started(1).await;
     // What is under way keeps a session that would be over by now.
-    tokio::time::sleep(Duration::from_millis(2_000)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(two.send(&on_session("DELETE", &session)).await.status, 204);
     one.shared.dropped(1).await;
     assert_eq!(stream.next().await, None);

@@ -9,6 +9,7 @@ use super::record::SessionRecord;
 use super::sealed_sessions::SealedSessions;
 use super::session_store::{SessionStore, StoreFailed};
 use crate::dispatch::Dispatcher;
+use crate::limits::Limits;
 
 /// How sessions are kept.
 pub(super) enum Keeping {
@@ -38,11 +39,10 @@ impl Keeping {
     pub(super) async fn load(
         &self,
         id: &str,
-        dispatcher: &Dispatcher,
+        limits: &Limits,
     ) -> Result<Option<Arc<SessionRecord>>, StoreFailed> {
         match self {
             Self::Store(store) => {
-                let limits = dispatcher.limits();
                 let loaded = store.load(id, limits.session_idle);
                 loaded.within(limits.store_time).await
             }

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
+use super::calls::Begun;
 use super::events;
 use super::handshake::{Opening, initialize};
 use super::headers::{Accepts, VERSION, text};
@@ -24,7 +25,7 @@ use super::keeping::Keeping;
 use super::reading::following;
 use super::record::Change;
 use super::service::Inner;
-use super::session::{Begun, HttpSession};
+use super::session::HttpSession;
 use super::sessions::{Found, Save};
 use super::stream::{Opening as Begins, Stream};
 use crate::dispatch::Decision;

@@ -11,8 +11,8 @@ use super::record::SessionRecord;
 use super::session_store::{MaybeReady, SessionStore};
 use crate::limits::Limits;
 
-/// How often sessions whose time is over are looked for, in milliseconds.
-const SWEEP: u64 = 5_000;
+/// How often sessions whose time is over are looked for, in microseconds.
+const SWEEP: u64 = 5_000_000;
 
 /// Keeps sessions in the memory of this process: what servers do by themselves, and servers in one process can share.
 ///
@@ -29,7 +29,7 @@ struct Table {
     swept: u64,
 }
 
-/// Times are milliseconds since the start, which take half the room of an instant.
+/// Times are microseconds since the start, which take half the room of an instant.
 struct Entry {
     record: Arc<SessionRecord>,
     used: u64,
@@ -49,7 +49,7 @@ impl MemorySessions {
 
     /// The table, with what is in it still, and the time.
     fn table(&self) -> (MutexGuard<'_, Table>, u64) {
-        let now = milliseconds(self.began.elapsed());
+        let now = microseconds(self.began.elapsed());
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         if now.saturating_sub(table.swept) > SWEEP {
             table.swept = now;
@@ -59,8 +59,8 @@ impl MemorySessions {
     }
 }
 
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Table {
@@ -92,7 +92,7 @@ impl SessionStore for MemorySessions {
         let entry = Entry {
             record,
             used: now,
-            until: now.saturating_add(milliseconds(keep)),
+            until: now.saturating_add(microseconds(keep)),
         };
         table.entries.insert(id.into(), entry);
         MaybeReady::ready(true)
@@ -107,7 +107,7 @@ impl SessionStore for MemorySessions {
         let entry = table.get(id, now).map(|entry| {
             if !keep.is_zero() {
                 entry.used = now;
-                entry.until = entry.until.max(now.saturating_add(milliseconds(keep)));
+                entry.until = entry.until.max(now.saturating_add(microseconds(keep)));
             }
             Arc::clone(&entry.record)
         });

@@ -10,6 +10,7 @@
 mod answer;
 mod batch;
 mod body;
+mod calls;
 mod event_store;
 mod events;
 mod guards;

@@ -170,6 +170,7 @@ impl Change {
 mod date {
     use super::{Cow, Deserialize, Deserializer, ProtocolVersion, Serializer};
 
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
     pub(super) fn serialize<S: Serializer>(
         version: &ProtocolVersion,
         serializer: S,

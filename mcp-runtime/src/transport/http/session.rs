@@ -4,20 +4,18 @@
 //! a connection that breaks ends none of them; ending the session ends them all.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::pulse::Pulse;
+use super::calls::Call;
 use super::record::{Change, SessionRecord};
-use super::stream::{Manner, Stream};
-use crate::dispatch::{Decision, Dispatcher, Prepared, Session, Sink, Started};
+use super::stream::{Manner, Resuming, Stream};
+use crate::dispatch::{Decision, Dispatcher, Session, Sink as _};
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
@@ -48,10 +46,10 @@ pub(super) enum Kind {
     Connection,
 }
 
-struct State {
+pub(super) struct State {
     session: Session,
-    calls: HashMap<RequestId, Call>,
-    next_call: u64,
+    pub(super) calls: HashMap<RequestId, Call>,
+    pub(super) next_call: u64,
     streams: HashMap<u64, Arc<Stream>>,
     /// The number of the stream that no request opened.
     standalone: u64,
@@ -60,32 +58,11 @@ struct State {
     readers: usize,
     /// Move events to and from a store.
     movers: Vec<AbortHandle>,
-    used: Instant,
+    pub(super) used: Instant,
     /// When its record was last looked at, and the change of it that is known here.
     renewed: Instant,
     known: u32,
     is_closed: bool,
-}
-
-/// A call under way.
-struct Call {
-    serial: u64,
-    /// Its task and the stream of its answer, once it has them.
-    task: Option<(AbortHandle, Arc<Stream>)>,
-}
-
-/// What starting a call came to.
-pub(super) enum Begun {
-    /// Its answer.
-    Done(Vec<u8>),
-    /// It goes on; the answer comes on its stream.
-    Running,
-    /// It was taken back.
-    Cancelled,
-    /// There is a call of that id already.
-    Repeated,
-    /// There are as many calls as there may be.
-    TooMany,
 }
 
 impl HttpSession {
@@ -145,7 +122,7 @@ impl HttpSession {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -239,15 +216,18 @@ impl HttpSession {
 
     /// What its streams are like, if their client takes events.
     fn manner(&self, state: &State, takes_events: bool) -> Manner {
-        let is_kept = matches!(self.kind, Kind::Kept { .. });
+        let (is_kept, stored) = match self.kind {
+            Kind::Kept { stores_events } => (true, stores_events),
+            Kind::Alone | Kind::Connection => (false, false),
+        };
         Manner {
             takes_events,
-            resumable: is_kept,
-            primed: is_kept && state.primes(),
-            stored: self.kind
-                == Kind::Kept {
-                    stores_events: true,
-                },
+            resuming: match (is_kept, state.primes()) {
+                (false, _) => Resuming::Never,
+                (true, false) => Resuming::ById,
+                (true, true) => Resuming::Primed,
+            },
+            stored,
         }
     }
 
@@ -329,98 +309,6 @@ impl HttpSession {
         let mut state = self.state();
         state.readers = state.readers.saturating_sub(1);
         state.used = Instant::now();
-    }
-
-    /// Runs a call: to its end if that is near, else as a task of the session.
-    pub(super) fn run(
-        self: &Arc<Self>,
-        prepared: Prepared<'_>,
-        (limits, pulse): (&Limits, &Arc<Pulse>),
-        stream: &dyn Fn() -> Arc<Stream>,
-    ) -> Begun {
-        let id = prepared.id().clone();
-        let serial = {
-            let mut state = self.state();
-            if state.calls.contains_key(&id) {
-                return Begun::Repeated;
-            }
-            if state.calls.len() >= limits.running {
-                return Begun::TooMany;
-            }
-            let serial = state.next_call;
-            state.next_call = serial.wrapping_add(1);
-            state.calls.insert(id.clone(), Call { serial, task: None });
-            serial
-        };
-        let done = |answer: Vec<u8>| {
-            if self.finish(&id, serial) {
-                Begun::Done(answer)
-            } else {
-                Begun::Cancelled
-            }
-        };
-        let mut running = match prepared.start(&|| stream() as Arc<dyn Sink>) {
-            Started::Done(finished) => {
-                let mut answer = Vec::with_capacity(256);
-                finished.encode(&mut answer);
-                return done(answer);
-            }
-            Started::Running(running) => running,
-        };
-        let first = Pin::new(&mut running).poll(&mut Context::from_waker(Waker::noop()));
-        if let Poll::Ready(finished) = first {
-            let mut answer = Vec::with_capacity(256);
-            finished.encode(&mut answer);
-            return done(answer);
-        }
-        let stream = stream();
-        let mut state = self.state();
-        let Some(call) = state
-            .calls
-            .get_mut(&id)
-            .filter(|call| call.serial == serial)
-        else {
-            drop(state);
-            return Begun::Cancelled;
-        };
-        let task = {
-            let (session, stream, id) = (Arc::downgrade(self), Arc::clone(&stream), id.clone());
-            let pulse = Arc::clone(pulse);
-            async move {
-                let finished = poll_fn(|cx| pulse.run(|| Pin::new(&mut running).poll(cx))).await;
-                let mut answer = Vec::with_capacity(256);
-                finished.encode(&mut answer);
-                if let Some(session) = session.upgrade()
-                    && session.finish(&id, serial)
-                {
-                    stream.answer(&answer);
-                }
-            }
-        };
-        // The session owns the task: it is aborted when the call is taken back or the session ends.
-        let task = tokio::spawn(task).abort_handle();
-        call.task = Some((task, stream));
-        Begun::Running
-    }
-
-    /// Takes a call off the list; `false` if it was taken back before.
-    fn finish(&self, id: &RequestId, serial: u64) -> bool {
-        let mut state = self.state();
-        state.used = Instant::now();
-        let is_there = state
-            .calls
-            .get(id)
-            .is_some_and(|call| call.serial == serial);
-        is_there && state.calls.remove(id).is_some()
-    }
-
-    /// The client takes back a request: its handler's future is dropped, and no answer comes.
-    pub(super) fn cancel(&self, id: &RequestId) {
-        let call = self.state().calls.remove(id);
-        if let Some((task, stream)) = call.and_then(|call| call.task) {
-            task.abort();
-            stream.give_up();
-        }
     }
 
     /// Ends the session: its calls are dropped, its streams end.

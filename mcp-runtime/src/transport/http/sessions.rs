@@ -114,13 +114,11 @@ impl Sessions {
             Some(Ok(id)) => id,
             Some(Err(_)) => return Err(Refusal::unknown_session()),
         };
-        match self.keeping.load(id, &self.dispatcher).await? {
-            Some(record) => Ok(Some(Found { id, record })),
-            None => {
-                self.end(id);
-                Err(Refusal::unknown_session())
-            }
-        }
+        let Some(record) = self.keeping.load(id, self.limits()).await? else {
+            self.end(id);
+            return Err(Refusal::unknown_session());
+        };
+        Ok(Some(Found { id, record }))
     }
 
     /// Keeps a new session; `false` if there are too many.

@@ -38,12 +38,20 @@ pub(super) struct Stream {
 pub(super) struct Manner {
     /// Whether its client takes events; if not, only answers are kept.
     pub(super) takes_events: bool,
-    /// Whether its client can come back to it.
-    pub(super) resumable: bool,
-    /// Whether its client is told so by an event of its own (2025-11-25 and later).
-    pub(super) primed: bool,
+    pub(super) resuming: Resuming,
     /// Whether its events are stored for other instances.
     pub(super) stored: bool,
+}
+
+/// Whether a client can come back to a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Resuming {
+    /// It cannot.
+    Never,
+    /// By the ids of events.
+    ById,
+    /// And it is told so by an event of its own (2025-11-25 and later).
+    Primed,
 }
 
 #[derive(Clone, Copy)]
@@ -125,8 +133,7 @@ impl Stream {
     pub(super) fn copy(number: u64, after: u64, limits: &Limits) -> Self {
         let manner = Manner {
             takes_events: true,
-            resumable: true,
-            primed: false,
+            resuming: Resuming::ById,
             stored: false,
         };
         let stream = Self::new(number, manner, 1, limits);
@@ -183,7 +190,7 @@ impl Stream {
 
     /// Whether its client can come back to it.
     pub(super) fn is_resumable(&self) -> bool {
-        self.manner.resumable
+        self.manner.resuming > Resuming::Never
     }
 
     /// Whether entries are to be stored, and nobody does so yet. Whoever asks does from now on.
@@ -246,7 +253,7 @@ impl Stream {
             stream: Arc::clone(self),
             me: log.reader,
             place,
-            primes: primes && self.manner.primed,
+            primes: primes && self.manner.resuming == Resuming::Primed,
         })
     }
 
@@ -325,7 +332,7 @@ impl Sink for Stream {
     }
 
     fn close_connection(&self) {
-        if self.manner.takes_events && self.manner.primed {
+        if self.manner.takes_events && self.manner.resuming == Resuming::Primed {
             let mut log = self.log();
             log.close_at = Some(log.next);
             log.wake();
@@ -364,10 +371,7 @@ impl Reader {
                 // Forgotten, which happens to nothing that was not read.
                 return Poll::Ready(false);
             };
-            let id = stream
-                .manner
-                .resumable
-                .then_some((stream.number, self.place));
+            let id = stream.is_resumable().then_some((stream.number, self.place));
             events::write(out, id, "message", event);
             let size = event.len();
             self.place = self.place.saturating_add(1);
