@@ -1,4 +1,5 @@
-//! Opens sessions over HTTP and says how much memory each takes: idle, after a call, and with the stream of a GET open.
+//! Opens sessions over HTTP and says how much memory each takes: idle, with a connection, with the stream of a GET open, and
+//! idle again after a call.
 //!
 //! `sessions [NUMBER]`, 10,000 if not said. The server is this program again, on one thread, so that only its memory counts.
 //! Resident memory is that of `/proc`, so this needs Linux. Fails if a session is lost.
@@ -20,6 +21,7 @@ fn add(a: i64, b: i64) -> i64 {
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true},"sampling":{},"elicitation":{}},"clientInfo":{"name":"example-desktop","title":"Example Desktop","version":"1.24.3","websiteUrl":"https://example.com"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}"#;
 
 fn main() -> Result<(), Error> {
@@ -47,7 +49,40 @@ async fn serve() -> Result<(), Error> {
     served.await.map_err(Error::other)
 }
 
+/// Measures on two servers, because memory that was needed once is not given back to the system.
 fn measure(number: u32) -> Result<(), Error> {
+    with_server(|address, server| {
+        let (before, sessions) = open(number, address, server)?;
+        let mut connections = Vec::new();
+        for session in &sessions {
+            let mut connection = Connection::open(address)?;
+            connection.post(Some(session), PING)?;
+            connections.push(connection);
+        }
+        report("with a connection", number, before, server)?;
+        for (connection, session) in connections.iter_mut().zip(&sessions) {
+            connection.send("GET", Some(session), "")?;
+            if connection.head()?.status != 200 {
+                return Err(Error::other("no stream"));
+            }
+        }
+        report("with a stream of a GET", number, before, server)
+    })?;
+    with_server(|address, server| {
+        let (before, sessions) = open(number, address, server)?;
+        let mut connection = Connection::open(address)?;
+        for session in &sessions {
+            let answer = connection.post(Some(session), CALL)?;
+            if !answer.body.contains(r#""text":"3""#) {
+                return Err(Error::other(format!("not an answer: {}", answer.body)));
+            }
+        }
+        report("idle again after a call of each", number, before, server)
+    })
+}
+
+/// Starts a server, and stops it.
+fn with_server(run: impl FnOnce(&str, u32) -> Result<(), Error>) -> Result<(), Error> {
     let mut server = Command::new(std::env::current_exe()?)
         .arg("serve")
         .stdin(Stdio::null())
@@ -57,47 +92,33 @@ fn measure(number: u32) -> Result<(), Error> {
     let output = server.stderr.take();
     let output = output.ok_or_else(|| Error::other("no standard error"))?;
     BufReader::new(output).read_line(&mut address)?;
-    let measured = run(number, address.trim(), server.id());
+    let measured = run(address.trim(), server.id());
     server.kill()?;
     server.wait()?;
     measured
 }
 
-fn run(number: u32, address: &str, server: u32) -> Result<(), Error> {
-    let mut output = std::io::stdout();
+/// Opens sessions; gives the memory before that too.
+fn open(number: u32, address: &str, server: u32) -> Result<(u32, Vec<String>), Error> {
     let mut connection = Connection::open(address)?;
     // What the server needs once and for all is none of a session's.
     for _ in 0..100 {
-        connection.session()?;
+        let session = connection.session()?;
+        connection.post(Some(&session), CALL)?;
     }
     settle();
     let before = resident(server)?;
-    let each = |now: u32| (f64::from(now) - f64::from(before)) / f64::from(number);
     let sessions = (0..number).map(|_| connection.session());
     let sessions = sessions.collect::<Result<Vec<_>, _>>()?;
+    report("idle", number, before, server)?;
+    Ok((before, sessions))
+}
+
+fn report(what: &str, number: u32, before: u32, server: u32) -> Result<(), Error> {
     settle();
-    writeln!(output, "idle: {:.2} KiB a session", each(resident(server)?))?;
-    for session in &sessions {
-        let answer = connection.post(Some(session), CALL)?;
-        if !answer.body.contains(r#""text":"3""#) {
-            return Err(Error::other(format!("not an answer: {}", answer.body)));
-        }
-    }
-    settle();
-    let now = each(resident(server)?);
-    writeln!(output, "idle after a call: {now:.2} KiB a session")?;
-    let mut streams = Vec::new();
-    for session in &sessions {
-        let mut stream = Connection::open(address)?;
-        stream.send("GET", Some(session), "")?;
-        if stream.head()?.status != 200 {
-            return Err(Error::other("no stream"));
-        }
-        streams.push(stream);
-    }
-    settle();
-    let now = each(resident(server)?);
-    writeln!(output, "with a stream open: {now:.2} KiB a session")
+    let more = f64::from(resident(server)?) - f64::from(before);
+    let each = more / f64::from(number);
+    writeln!(std::io::stdout(), "{what}: {each:.2} KiB a session")
 }
 
 /// Waits until the server has dropped what it needs no longer.

@@ -208,16 +208,17 @@ mod tests {
 
     #[test]
     fn a_record_comes_back_as_it_was_written() {
-        let json = serde_json::to_string(&record()).unwrap();
+        let record = record();
+        let json = serde_json::to_string(&record).unwrap();
         assert!(
             json.contains(r#""version":"2025-06-18","level":"info""#),
             "{json}"
         );
         assert_eq!(
             serde_json::from_str::<SessionRecord>(&json).unwrap(),
-            record()
+            record
         );
-        assert_eq!(record().agreed().info, Some(Implementation::new("c", "1")));
+        assert_eq!(record.agreed().info, Some(Implementation::new("c", "1")));
         let unknown = SessionRecord::unknown(ProtocolVersion::V2025_03_26).agreed();
         assert_eq!(
             (unknown.capabilities, unknown.info),

@@ -363,3 +363,6 @@ async fn tend(sessions: Weak<Sessions>) {
 pub(super) fn random_id() -> String {
     URL_SAFE_NO_PAD.encode(crate::dispatch::seal::random::<32>())
 }
+
+#[cfg(test)]
+mod tests;
