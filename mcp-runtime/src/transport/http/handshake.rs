@@ -30,40 +30,34 @@ pub(super) fn initialize(
     accepts: Accepts,
 ) -> Posted {
     let mut out = Vec::new();
-    let whole = |out: Vec<u8>| whole(StatusCode::OK, &[out.into()], false, accepts);
-    match shake_hands(inner, &id, message, &mut out) {
-        Ok(begun) => {
-            let mut response = whole(out);
-            match begun {
-                Begun::Kept(record) => {
-                    return Answer::Opening(Opening {
-                        id,
-                        record,
-                        response,
-                    })
-                    .into();
-                }
-                #[cfg(feature = "sealing")]
-                Begun::Sealed(token) => {
-                    response.headers_mut().insert(SESSION, token);
-                }
-                Begun::Forgotten => {}
+    let begun = shake_hands(inner, &id, message, &mut out).unwrap_or_else(|error| {
+        out.clear();
+        encode::error(&mut out, Some(&id), &error);
+        Begun::Told(None)
+    });
+    let mut response = whole(StatusCode::OK, &[out.into()], false, accepts);
+    match begun {
+        Begun::Kept(record) => Answer::Opening(Opening {
+            id,
+            record,
+            response,
+        })
+        .into(),
+        Begun::Told(session) => {
+            if let Some(session) = session {
+                response.headers_mut().insert(SESSION, session);
             }
             response.into()
-        }
-        Err(error) => {
-            let mut out = Vec::new();
-            encode::error(&mut out, Some(&id), &error);
-            whole(out).into()
         }
     }
 }
 
+/// What a handshake begins.
 enum Begun {
+    /// A session that has to be kept.
     Kept(SessionRecord),
-    #[cfg(feature = "sealing")]
-    Sealed(HeaderValue),
-    Forgotten,
+    /// One that the client keeps, by its id; or none.
+    Told(Option<HeaderValue>),
 }
 
 fn shake_hands(
@@ -110,11 +104,10 @@ fn shake_hands(
             let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
             let limit =
                 format!("the id of a session, which holds them, has at most {most} characters");
-            token
-                .map(Begun::Sealed)
-                .ok_or_else(|| too_large(&params, &limit))
+            let token = token.ok_or_else(|| too_large(&params, &limit))?;
+            Ok(Begun::Told(Some(token)))
         }
-        Keeping::None => Ok(Begun::Forgotten),
+        Keeping::None => Ok(Begun::Told(None)),
     }
 }
 

@@ -97,13 +97,13 @@ impl Accepts {
         for field in fields.filter_map(|field| field.to_str().ok()) {
             for range in field.split(',') {
                 let mut parts = range.split(';').map(str::trim);
-                let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+                let kind = parts.next().unwrap_or_default();
                 if parts.any(is_never) {
                     continue;
                 }
-                let all = kind == "*/*";
-                accepts.json |= all || matches!(&*kind, "application/json" | "application/*");
-                accepts.events |= all || matches!(&*kind, "text/event-stream" | "text/*");
+                let is = |name| kind.eq_ignore_ascii_case(name);
+                accepts.json |= is("*/*") || is("application/json") || is("application/*");
+                accepts.events |= is("*/*") || is("text/event-stream") || is("text/*");
             }
         }
         accepts

@@ -165,11 +165,12 @@ impl Sessions {
     }
 
     fn make(&self, id: Arc<str>, record: &SessionRecord) -> Arc<HttpSession> {
-        let kind = match self.keeping {
-            Keeping::Store(_) => Kind::Kept {
+        let kind = if self.keeping.is_lasting() {
+            Kind::Kept {
                 stores_events: self.events.is_some(),
-            },
-            _ => Kind::Alone,
+            }
+        } else {
+            Kind::Alone
         };
         Arc::new(HttpSession::resume(id, kind, record, &self.dispatcher))
     }
