@@ -63,7 +63,8 @@ pub struct Limits {
     pub completion_input: usize,
     /// Most questions to the client that one call may have open at once. Default 16. Beyond: the call gets an error.
     pub questions: usize,
-    /// How long the client may take to answer a question (legacy era). Default 5 minutes. Then the call gets an error.
+    /// How long the client may take to answer a question (legacy era), and to be ready for one. Default 5 minutes. Then the
+    /// call gets an error.
     pub question_time: Duration,
     /// Longest `requestState`, in characters. Default 16 KiB. Longer ones are refused, and a call that needs more fails.
     pub request_state: usize,

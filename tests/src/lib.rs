@@ -1,18 +1,26 @@
-//! What the test binaries share: a raw client that believes nothing, and the official schemas that judge every message.
+//! What the test binaries share: a raw client that believes nothing, the official schemas that judge every message, and a
+//! server that asks.
 //!
-//! Nothing here uses the runtime's own types: a fault they share with the server would hide.
+//! Clients use none of the runtime's own types: a fault they share with the server would hide.
 
 #![allow(
     clippy::missing_panics_doc,
     reason = "panicking is how a test says that something is wrong"
 )]
 
+pub mod asking;
+pub mod bridge;
 pub mod client;
 pub mod http;
+pub mod link;
 pub mod process;
 pub mod revision;
 pub mod schema;
+pub mod tamper;
+pub mod test_client;
 
 pub use client::{Answer, Client, Failure, Question};
+pub use link::{Link, Served};
 pub use process::{Process, binary};
 pub use revision::Revision;
+pub use test_client::TestClient;

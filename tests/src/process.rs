@@ -1,6 +1,6 @@
 //! A server in a process of its own, over its standard input and output.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::OnceLock;
 
@@ -49,7 +49,22 @@ impl Process {
         variables: &[(&str, &str)],
         revision: Revision,
     ) -> Self {
-        let mut child = Command::new(binary(name))
+        Self::spawn(&binary(name), arguments, variables, revision)
+    }
+
+    /// Starts a program with these variables in its environment.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be started.
+    #[must_use]
+    pub fn spawn(
+        program: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        revision: Revision,
+    ) -> Self {
+        let mut child = Command::new(program)
             .args(arguments)
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
@@ -57,7 +72,7 @@ impl Process {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()
-            .expect("the example starts");
+            .expect("the program starts");
         let (output, input) = (child.stdout.take(), child.stdin.take());
         let client = Client::new(output.expect("a pipe"), input.expect("a pipe"), revision);
         Self { child, client }

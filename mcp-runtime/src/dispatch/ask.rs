@@ -132,7 +132,99 @@ impl Asks {
         }
     }
 
-    /// Whether a question may be asked at all.
+    fn too_many(&self) -> AskError {
+        let most = self.dispatcher.limits().questions;
+        AskError::Misused(format!("more than {most} questions are open at once"))
+    }
+
+    /// Gives a question an id of our own, and the time it has.
+    fn open(
+        &self,
+        question: &mut Question,
+        task: &TaskContext<'_>,
+        pending: &Pending,
+        waiting: &Mutex<Vec<u64>>,
+    ) -> Result<(), AskError> {
+        let limits = self.dispatcher.limits();
+        if lock(waiting).len() >= limits.questions {
+            return Err(self.too_many());
+        }
+        let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
+        lock(waiting).push(id);
+        // Far enough away, if the limit is too large for a clock.
+        let now = Instant::now();
+        let until = now.checked_add(limits.question_time);
+        let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
+        question.progress = Asked::Waiting(id, Box::pin(tokio::time::sleep_until(until)));
+        self.caller.wake();
+        Ok(())
+    }
+
+    /// Looks for the answer to a request of our own, and sends the request when it may be sent.
+    fn receive(
+        &self,
+        question: &mut Question,
+        task: &mut TaskContext<'_>,
+        pending: &Pending,
+        sink: &dyn Sink,
+        waiting: &Mutex<Vec<u64>>,
+    ) -> Poll<Result<Box<str>, AskError>> {
+        let Asked::Waiting(id, until) = &mut question.progress else {
+            return Poll::Ready(Err(AskError::Gone));
+        };
+        let id = *id;
+        let answer = match pending.poll(id, task.waker()) {
+            Poll::Ready(Ok(Ok(result))) => Ok(result),
+            Poll::Ready(Ok(Err(error))) => Err(AskError::Failed {
+                code: error.code,
+                message: error.message,
+            }),
+            Poll::Ready(Err(_)) => Err(AskError::Gone),
+            Poll::Pending => {
+                if until.as_mut().poll(task).is_ready() {
+                    Err(AskError::TimedOut(self.dispatcher.limits().question_time))
+                } else if pending.release(id) && !self.send(&question.request, id, sink) {
+                    Err(AskError::Gone)
+                } else {
+                    return Poll::Pending;
+                }
+            }
+        };
+        pending.withdraw(id);
+        question.progress = Asked::Over;
+        self.no_longer(waiting, id);
+        Poll::Ready(answer)
+    }
+
+    /// Sends a request of our own; `false` if nobody reads it.
+    fn send(&self, request: &InputRequest, id: u64, sink: &dyn Sink) -> bool {
+        let elicitation = match request {
+            InputRequest::Url { .. } => seal::random_id(),
+            _ => String::new(),
+        };
+        let params = input::params(request, self.version, &elicitation);
+        let mut message = Vec::with_capacity(256);
+        encode::request(&mut message, &id_of(id), input::method(request), &params);
+        sink.send(&message)
+    }
+
+    /// One question less is waited for, so the call's own time goes on.
+    fn no_longer(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
+        lock(waiting).retain(|other| *other != id);
+        self.caller.wake();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Asking for Asks {
+    fn can(&self, feature: ClientFeature) -> bool {
+        !matches!(self.way, Way::None)
+            && protocol::missing(&self.capabilities, &[feature], self.version).is_none()
+    }
+
     fn check(&self, request: &InputRequest) -> Result<(), AskError> {
         if once::is_inside() {
             return Err(AskError::Misused(
@@ -149,105 +241,8 @@ impl Asks {
             Way::None => Err(AskError::Misused(
                 "the client can be asked from tools, prompts and resources only".into(),
             )),
-            Way::Requests { pending, .. } if !pending.is_ready() => Err(AskError::Misused(
-                "the client cannot be asked before it has said that it is initialized".into(),
-            )),
             Way::Requests { .. } | Way::Rounds(_) => Ok(()),
         }
-    }
-
-    fn too_many(&self) -> AskError {
-        let most = self.dispatcher.limits().questions;
-        AskError::Misused(format!("more than {most} questions are open at once"))
-    }
-
-    /// Sends a request of our own.
-    fn send(
-        &self,
-        question: &mut Question,
-        task: &TaskContext<'_>,
-        pending: &Pending,
-        sink: &dyn Sink,
-        waiting: &Mutex<Vec<u64>>,
-    ) -> Result<(), AskError> {
-        let limits = self.dispatcher.limits();
-        if lock(waiting).len() >= limits.questions {
-            return Err(self.too_many());
-        }
-        let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
-        let request = &question.request;
-        let elicitation = match request {
-            InputRequest::Url { .. } => seal::random_id(),
-            _ => String::new(),
-        };
-        let params = input::params(request, self.version, &elicitation);
-        let mut message = Vec::with_capacity(256);
-        encode::request(&mut message, &id_of(id), input::method(request), &params);
-        if !sink.send(&message) {
-            pending.forget(id);
-            return Err(AskError::Gone);
-        }
-        lock(waiting).push(id);
-        // Far enough away, if the limit is too large for a clock.
-        let now = Instant::now();
-        let until = now.checked_add(limits.question_time);
-        let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
-        question.progress = Asked::Sent(id, Box::pin(tokio::time::sleep_until(until)));
-        self.caller.wake();
-        Ok(())
-    }
-
-    /// Looks for the answer to a request of our own.
-    fn receive(
-        &self,
-        question: &mut Question,
-        task: &mut TaskContext<'_>,
-        pending: &Pending,
-        waiting: &Mutex<Vec<u64>>,
-    ) -> Poll<Result<Box<str>, AskError>> {
-        let Asked::Sent(id, until) = &mut question.progress else {
-            return Poll::Ready(Err(AskError::Gone));
-        };
-        let answer = match pending.poll(*id, task.waker()) {
-            Poll::Ready(Ok(Ok(result))) => Ok(result),
-            Poll::Ready(Ok(Err(error))) => Err(AskError::Failed {
-                code: error.code,
-                message: error.message,
-            }),
-            Poll::Ready(Err(_)) => Err(AskError::Gone),
-            Poll::Pending => match until.as_mut().poll(task) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(()) => {
-                    pending.withdraw(*id);
-                    Err(AskError::TimedOut(self.dispatcher.limits().question_time))
-                }
-            },
-        };
-        let id = *id;
-        question.progress = Asked::Over;
-        self.no_longer(waiting, id);
-        Poll::Ready(answer)
-    }
-
-    /// One question less is waited for, so the call's own time goes on.
-    fn no_longer(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
-        lock(waiting).retain(|other| *other != id);
-        self.caller.wake();
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Asking for Asks {
-    fn can(&self, feature: ClientFeature) -> bool {
-        let is_possible = match &self.way {
-            Way::None => false,
-            Way::Requests { pending, .. } => pending.is_ready(),
-            Way::Rounds(_) => true,
-        };
-        is_possible && protocol::missing(&self.capabilities, &[feature], self.version).is_none()
     }
 
     fn place(&self, request: &InputRequest) -> Place {
@@ -274,6 +269,7 @@ impl Asking for Asks {
     ) -> Poll<Result<Box<str>, AskError>> {
         if matches!(question.progress, Asked::Not) {
             self.check(&question.request)?;
+            input::leave_out(&mut question.request, &self.capabilities, self.version);
         }
         match &self.way {
             Way::None => Poll::Ready(Err(AskError::Gone)),
@@ -292,9 +288,9 @@ impl Asking for Asks {
                 waiting,
             } => {
                 if matches!(question.progress, Asked::Not) {
-                    self.send(question, task, pending, &**sink, waiting)?;
+                    self.open(question, task, pending, waiting)?;
                 }
-                self.receive(question, task, pending, waiting)
+                self.receive(question, task, pending, &**sink, waiting)
             }
         }
     }
@@ -321,7 +317,7 @@ impl Asking for Asks {
                 Way::Requests {
                     pending, waiting, ..
                 },
-                Asked::Sent(id, _),
+                Asked::Waiting(id, _),
             ) => {
                 pending.withdraw(*id);
                 self.no_longer(waiting, *id);

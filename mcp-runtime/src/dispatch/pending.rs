@@ -1,10 +1,11 @@
 //! Questions of a legacy session that await their answers: requests of the server's own, with ids of its own.
 //!
 //! Data, not tasks: the channel hands answers in, calls look for theirs, and what is given up is told to the client when
-//! the session is drained. Specification: `docs/requirements.md`, section 2.21.
+//! the session is drained. What is asked before the client is initialized is held back until then.
+//!
+//! Specification: `docs/requirements.md`, section 2.21, and LIFE-04.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
@@ -20,13 +21,13 @@ const MOST_WITHDRAWN: usize = 1_024;
 /// The open questions of a session.
 pub(super) struct Pending {
     table: Mutex<Table>,
-    /// Whether the client has said that it is initialized; before that it is asked nothing.
-    ready: AtomicBool,
     wake: Wake,
 }
 
 #[derive(Default)]
 struct Table {
+    /// Whether the client has said that it is initialized; before that it is asked nothing.
+    ready: bool,
     last: u64,
     open: HashMap<u64, Slot>,
     withdrawn: Vec<u64>,
@@ -34,6 +35,8 @@ struct Table {
 }
 
 enum Slot {
+    /// Not sent yet.
+    Held(Waker),
     Waiting(Waker),
     Answered(Reply),
 }
@@ -53,7 +56,6 @@ impl Pending {
     pub(super) fn new(wake: Wake) -> Self {
         Self {
             table: Mutex::default(),
-            ready: AtomicBool::new(false),
             wake,
         }
     }
@@ -67,15 +69,20 @@ impl Pending {
         self
     }
 
+    /// The client is initialized: whoever holds a question back is woken.
     pub(super) fn set_ready(&self) {
-        self.ready.store(true, Ordering::Release);
+        let mut table = self.table();
+        table.ready = true;
+        let held = table.open.values().filter_map(|slot| match slot {
+            Slot::Held(waker) => Some(waker.clone()),
+            Slot::Waiting(_) | Slot::Answered(_) => None,
+        });
+        let held: Vec<Waker> = held.collect();
+        drop(table);
+        held.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::Acquire)
-    }
-
-    /// An id for a new question; `None` if the session is over.
+    /// An id for a new question, which is held back at first; `None` if the session is over.
     pub(super) fn open(&self, waker: &Waker) -> Option<u64> {
         let mut table = self.table();
         if table.closed {
@@ -83,15 +90,28 @@ impl Pending {
         }
         table.last = table.last.checked_add(1)?;
         let id = table.last;
-        table.open.insert(id, Slot::Waiting(waker.clone()));
+        table.open.insert(id, Slot::Held(waker.clone()));
         Some(id)
+    }
+
+    /// Whether a question that was held back is to be sent now. Says so once.
+    pub(super) fn release(&self, id: u64) -> bool {
+        let Table { ready, open, .. } = &mut *self.table();
+        if *ready
+            && let Some(slot) = open.get_mut(&id)
+            && let Slot::Held(waker) = slot
+        {
+            *slot = Slot::Waiting(waker.clone());
+            return true;
+        }
+        false
     }
 
     /// Takes the answer to a question, if it has come. `Err` if there will be none.
     pub(super) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, Closed>> {
         let mut table = self.table();
         match table.open.get_mut(&id) {
-            Some(Slot::Waiting(before)) => {
+            Some(Slot::Held(before) | Slot::Waiting(before)) => {
                 before.clone_from(waker);
                 Poll::Pending
             }
@@ -128,24 +148,23 @@ impl Pending {
         }
     }
 
-    /// Nobody waits for the answer any more: the client is told, unless it has answered.
+    /// Nobody waits for the answer any more: the client is told, if it was asked and has not answered.
     pub(super) fn withdraw(&self, id: u64) {
         let mut table = self.table();
-        let Some(Slot::Waiting(waker)) = table.open.remove(&id) else {
-            return;
+        let (waker, was_asked) = match table.open.remove(&id) {
+            Some(Slot::Held(waker)) => (waker, false),
+            Some(Slot::Waiting(waker)) => (waker, true),
+            Some(Slot::Answered(_)) | None => return,
         };
-        if table.withdrawn.len() < MOST_WITHDRAWN {
+        if was_asked && table.withdrawn.len() < MOST_WITHDRAWN {
             table.withdrawn.push(id);
         }
         drop(table);
         // Whoever polls it after all learns that there will be no answer.
         waker.wake();
-        (self.wake)();
-    }
-
-    /// Forgets a question that was never sent.
-    pub(super) fn forget(&self, id: u64) {
-        self.table().open.remove(&id);
+        if was_asked {
+            (self.wake)();
+        }
     }
 
     /// Writes what was withdrawn, a line each, until `out` holds `room` bytes; says whether that is all.
@@ -167,7 +186,7 @@ impl Pending {
         let open = std::mem::take(&mut table.open);
         drop(table);
         for slot in open.into_values() {
-            if let Slot::Waiting(waker) = slot {
+            if let Slot::Held(waker) | Slot::Waiting(waker) = slot {
                 waker.wake();
             }
         }
@@ -198,14 +217,58 @@ impl std::fmt::Debug for Pending {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake as Woken;
 
     use super::*;
 
+    /// Of a client that is initialized.
+    fn pending() -> Pending {
+        let pending = Pending::new(Arc::new(|| {}));
+        pending.set_ready();
+        pending
+    }
+
+    /// A question that was sent.
+    fn ask(pending: &Pending) -> u64 {
+        let id = pending.open(Waker::noop()).unwrap();
+        assert!(pending.release(id) && !pending.release(id));
+        id
+    }
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Woken for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    // Covers: LIFE-04
+    #[test]
+    fn what_is_asked_too_early_is_held_back_and_then_sent_once() {
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&count));
+        let pending = Pending::new(Arc::new(|| {}));
+        let (one, two) = (pending.open(&waker).unwrap(), pending.open(&waker).unwrap());
+        assert!(!pending.release(one));
+        // What was not asked can neither be answered nor taken back.
+        pending.answer(&id_of(one), Some("{}"), None);
+        assert!(pending.poll(one, &waker).is_pending());
+        pending.withdraw(two);
+        assert!(pending.drain(&mut Vec::new(), 1));
+        let before = count.0.load(Ordering::SeqCst);
+        pending.set_ready();
+        assert_eq!(count.0.load(Ordering::SeqCst), before + 1);
+        assert!(pending.release(one) && !pending.release(one) && !pending.release(two));
+    }
+
     #[test]
     fn an_answer_is_taken_once_and_only_for_an_open_question() {
-        let pending = Pending::new(Arc::new(|| {}));
+        let pending = pending();
         let waker = Waker::noop();
-        let id = pending.open(waker).unwrap();
+        let id = ask(&pending);
         assert!(pending.poll(id, waker).is_pending());
         for foreign in ["7", "\"1\"", "-1", "1.0", "18446744073709551616"] {
             pending.answer(&RequestId::from_valid(foreign), Some("{}"), None);
@@ -222,7 +285,7 @@ mod tests {
 
     #[test]
     fn an_error_that_cannot_be_read_is_an_error_still() {
-        let pending = Pending::new(Arc::new(|| {}));
+        let pending = pending();
         let waker = Waker::noop();
         for (error, expected) in [
             (r#"{"code":-1,"message":"no"}"#, (-1, "no")),
@@ -230,7 +293,7 @@ mod tests {
             ("5", (0, "")),
             ("null", (0, "")),
         ] {
-            let id = pending.open(waker).unwrap();
+            let id = ask(&pending);
             pending.answer(&id_of(id), None, Some(error));
             let Poll::Ready(Ok(Err(error))) = pending.poll(id, waker) else {
                 panic!("no error")
@@ -241,9 +304,8 @@ mod tests {
 
     #[test]
     fn what_is_withdrawn_is_told_once_unless_it_was_answered() {
-        let pending = Pending::new(Arc::new(|| {}));
-        let waker = Waker::noop();
-        let (one, two) = (pending.open(waker).unwrap(), pending.open(waker).unwrap());
+        let pending = pending();
+        let (one, two) = (ask(&pending), ask(&pending));
         pending.answer(&id_of(two), Some("{}"), None);
         pending.withdraw(one);
         pending.withdraw(one);
@@ -259,9 +321,9 @@ mod tests {
 
     #[test]
     fn the_end_of_a_session_ends_its_questions() {
-        let pending = Pending::new(Arc::new(|| {}));
+        let pending = pending();
         let waker = Waker::noop();
-        let id = pending.open(waker).unwrap();
+        let id = ask(&pending);
         pending.close();
         assert_eq!(pending.poll(id, waker), Poll::Ready(Err(Closed)));
         assert_eq!(pending.open(waker), None);

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::{Era, ProtocolVersion};
 use crate::types::{
-    Choice, ClientFeature, Field, Form, Format, Input, InputRequest, Role, Sample, SamplingContent,
-    SamplingMessage,
+    Choice, ClientCapabilities, ClientFeature, Field, Form, Format, Input, InputRequest, Role,
+    Sample, SamplingContent, SamplingMessage,
 };
 
 /// The method of a question.
@@ -28,6 +28,21 @@ pub(crate) fn needs(request: &InputRequest) -> &'static [ClientFeature] {
         InputRequest::Roots => &[ClientFeature::Roots],
         InputRequest::Sample(sample) if uses_tools(sample) => &[ClientFeature::SamplingTools],
         InputRequest::Sample(_) => &[ClientFeature::Sampling],
+    }
+}
+
+/// Leaves out what the client could not use, and the question can do without.
+pub(crate) fn leave_out(
+    request: &mut InputRequest,
+    capabilities: &ClientCapabilities,
+    version: ProtocolVersion,
+) {
+    if let InputRequest::Sample(sample) = request
+        // Older clients have nothing to declare for it.
+        && version >= ProtocolVersion::V2025_11_25
+        && capabilities.sampling.as_ref().is_none_or(|sampling| sampling.context.is_none())
+    {
+        sample.include_context = None;
     }
 }
 

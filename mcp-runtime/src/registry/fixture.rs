@@ -45,6 +45,9 @@ impl Asking for Nobody {
     fn can(&self, _: ClientFeature) -> bool {
         false
     }
+    fn check(&self, _: &InputRequest) -> Result<(), AskError> {
+        unreachable!()
+    }
     fn place(&self, _: &InputRequest) -> Place {
         unreachable!()
     }

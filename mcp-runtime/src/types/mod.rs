@@ -15,6 +15,8 @@ mod input;
 mod logging;
 mod prompt;
 mod resource;
+mod sampling;
+mod sampling_message;
 mod tool;
 
 pub use capabilities::{
@@ -30,13 +32,12 @@ pub use content::{
 };
 pub(crate) use form::Input;
 pub use form::{Choice, Field, Form, Format};
-pub use input::{
-    CreateMessageResult, InputRequest, ModelPreferences, Root, Sample, SamplingContent,
-    SamplingMessage,
-};
+pub use input::{InputRequest, Root};
 pub use logging::LoggingLevel;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{CacheScope, ReadResourceResult, Resource, ResourceTemplate};
+pub use sampling::{IncludeContext, ModelPreferences, Sample};
+pub use sampling_message::{CreateMessageResult, SamplingContent, SamplingMessage};
 pub use tool::{CallToolResult, Tool, ToolAnnotations};
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use tests::Revision;
 use tests::http::{Request, send};
 use tokio::net::TcpListener;
 
-use crate::asking::{Counts, able, server};
+use crate::asking::{able, server};
 
 async fn serve() -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = server().state(Counts::default());
+    let server = server();
     tokio::spawn(server.serve_http_listener(listener));
     address
 }
@@ -72,6 +72,34 @@ async fn an_answer_counts_only_in_the_session_that_was_asked() {
         send(address, &Request::legacy(session, &answer, revision)).await;
     }
     let answer = stream.next().await.unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
+}
+
+// Covers: LHTTP-05, LHTTP-08, REQ-03
+#[tokio::test]
+async fn a_session_whose_stream_broke_while_it_was_asked_can_answer_and_come_back() {
+    let address = serve().await;
+    let revision = Revision::D;
+    let session = session(address, revision).await;
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
+    let mut stream = send(address, &Request::legacy(&session, &call, revision)).await;
+    let (mut last, mut question) = (String::new(), Value::Null);
+    while question.is_null() {
+        let event = stream.event().await.unwrap();
+        last = event.id.unwrap();
+        question = serde_json::from_str(&event.data).unwrap_or_default();
+    }
+    drop(stream);
+    let result = json!({"action": "accept", "content": {"name": "Ada"}});
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    let answered = send(address, &Request::legacy(&session, &answer, revision)).await;
+    assert_eq!(answered.status, 202);
+    let back = Request::new("GET", revision)
+        .header("Mcp-Session-Id", &session)
+        .header("Last-Event-ID", &last)
+        .answering("tools/call");
+    let answer = send(address, &back).await.next().await.unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
 }
 

@@ -279,6 +279,8 @@ mod tests {
         Arguments,
         Server,
         Method,
+        /// It comes this many seconds too late.
+        Late(u64),
     }
 
     fn mutations() -> impl Strategy<Value = Mutation> {
@@ -292,6 +294,7 @@ mod tests {
             Just(Mutation::Arguments),
             Just(Mutation::Server),
             Just(Mutation::Method),
+            (1..1_000_000_u64).prop_map(Mutation::Late),
         ]
     }
 
@@ -302,11 +305,16 @@ mod tests {
             plain in proptest::collection::vec(any::<u8>(), 0..200),
             other in proptest::collection::vec(any::<u8>(), 0..200),
             mutation in mutations(),
+            // Another instance opens: with the same key, or with that one beside another.
+            keys in prop::sample::select(vec![&[1_u8][..], &[2, 1], &[1, 2]]),
         ) {
-            let (seal, mut bound) = (ring(&[1]), binding());
+            let (seal, opener, mut bound) = (ring(&[1]), ring(keys), binding());
             let state = seal.seal(&bound.digest(), &plain, NOW).unwrap();
-            let second = seal.seal(&bound.digest(), &other, NOW).unwrap();
-            prop_assert_eq!(seal.open(&bound.digest(), &state, NOW).unwrap(), plain);
+            // Of the other instance, if that has the same first key.
+            let second = opener.seal(&bound.digest(), &other, NOW).unwrap();
+            let mut now = NOW + LIFETIME;
+            prop_assert_eq!(opener.open(&bound.digest(), &state, now).unwrap(), plain);
+            prop_assert_eq!(opener.open(&bound.digest(), &second, now).unwrap(), other);
             let mut changed = state.clone();
             match mutation {
                 Mutation::Bit(at, bit) => {
@@ -331,8 +339,9 @@ mod tests {
                 Mutation::Arguments => bound.arguments = r#"{"a":2}"#,
                 Mutation::Server => bound.server = "z",
                 Mutation::Method => bound.method = "prompts/get",
+                Mutation::Late(seconds) => now += Duration::from_secs(seconds),
             }
-            prop_assert!(seal.open(&bound.digest(), &changed, NOW).is_err());
+            prop_assert!(opener.open(&bound.digest(), &changed, now).is_err());
         }
     }
 }

@@ -62,7 +62,11 @@ pub(super) fn post(
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
-    let save = |session| found.as_ref().and_then(|found| found.changed(session));
+    let save = |session| {
+        found
+            .as_ref()
+            .and_then(|found| found.changed(session, None))
+    };
     if requests == 0 {
         for message in messages {
             take_notification(inner, &session, message);

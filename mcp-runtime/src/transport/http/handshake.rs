@@ -6,11 +6,10 @@ use hyper::{Response, StatusCode};
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
 use super::headers::{Accepts, SESSION, text};
-use super::keeping::Keeping;
+use super::keeping::{Keeping, is_id, random_id};
 use super::legacy::{Answer, Posted, check_version, is_modern, session_required, whole};
 use super::record::SessionRecord;
 use super::service::Inner;
-use super::sessions::random_id;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::{InitializeParams, encode, errors};
 use crate::types::ClientCapabilities;
@@ -161,7 +160,8 @@ async fn end(inner: &Inner, headers: &HeaderMap) -> Result<Response<HttpBody>, R
         return Ok(Refusal::method("POST"));
     }
     let id = text(headers, SESSION).ok_or_else(session_required)?;
-    let id = id.map_err(|_| Refusal::unknown_session())?;
+    let id = id.ok().filter(|id| is_id(id));
+    let id = id.ok_or_else(Refusal::unknown_session)?;
     let time = inner.limits().store_time;
     let removed = store.remove(id).within(time).await?;
     inner.sessions.end(id);

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use super::memory_sessions::MemorySessions;
 use super::options::HttpSessions;
 use super::record::SessionRecord;
 #[cfg(feature = "sealing")]
 use super::sealed_sessions::SealedSessions;
 use super::session_store::{SessionStore, StoreFailed};
-use crate::dispatch::Dispatcher;
+use crate::dispatch::{Dispatcher, seal};
 use crate::limits::Limits;
 
 /// How sessions are kept.
@@ -42,6 +45,7 @@ impl Keeping {
         limits: &Limits,
     ) -> Result<Option<Arc<SessionRecord>>, StoreFailed> {
         match self {
+            Self::Store(_) if !is_id(id) => Ok(None),
             Self::Store(store) => {
                 let loaded = store.load(id, limits.session_idle);
                 loaded.within(limits.store_time).await
@@ -51,4 +55,15 @@ impl Keeping {
             Self::None => Ok(None),
         }
     }
+}
+
+/// An id nobody can guess: 256 random bits.
+pub(super) fn random_id() -> String {
+    URL_SAFE_NO_PAD.encode(seal::random::<32>())
+}
+
+/// Whether it looks like an id of ours, so that no store is asked for anything else.
+pub(super) fn is_id(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    id.len() == 43 && id.bytes().all(is_plain)
 }

@@ -190,10 +190,10 @@ fn notify(inner: &Inner, found: Finding<'_>, message: Message<'_>) -> Result<Pos
         // For this alone no live part is made: each client says it once, and many then nothing for long.
         Some(found) if message.method.as_deref() == Some("notifications/initialized") => {
             let change = Change {
-                ready: true,
+                ready: !found.record.is_ready(),
                 ..Change::default()
             };
-            posted.save = Some(found.save(change));
+            posted.save = (!change.is_nothing()).then(|| found.save(change, None));
         }
         Some(found) => {
             if let Some(session) = inner.sessions.get(found.id) {
@@ -230,6 +230,7 @@ fn request(
         message.method.as_deref(),
         Some("logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
     );
+    let id = message.id.to_request_id();
     let answer = one(inner, session, message, &open);
     let is_open = stream.get().is_some();
     match answer {
@@ -237,7 +238,7 @@ fn request(
         Some(answer) => {
             let found = found.filter(|_| is_remembered);
             return Posted {
-                save: found.and_then(|found| found.changed(session)),
+                save: found.and_then(|found| found.changed(session, id)),
                 answer: Answer::Over(whole(StatusCode::OK, &[answer.into()], false, accepts)),
             };
         }

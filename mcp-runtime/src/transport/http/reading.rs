@@ -65,8 +65,9 @@ async fn resume(
         return Ok(None);
     };
     let kept = session.stream(number, limits);
+    let is_ours = kept.as_ref().is_some_and(|stream| !stream.is_copy);
     let reader = kept.and_then(|stream| stream.reader(next, false));
-    let (None, Some(store)) = (&reader, &inner.sessions.events) else {
+    let (None, false, Some(store)) = (&reader, is_ours, &inner.sessions.events) else {
         return Ok(reader);
     };
     let stream = movers::fetch(store, session, (number, place), limits).await?;

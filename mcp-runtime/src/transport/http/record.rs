@@ -71,6 +71,11 @@ impl SessionRecord {
         self.version
     }
 
+    /// Whether the client said that it is ready.
+    pub(super) const fn is_ready(&self) -> bool {
+        self.ready
+    }
+
     /// How many bytes are kept of what the client said of itself.
     pub(super) fn client_size(&self) -> usize {
         self.client.len()

@@ -20,9 +20,6 @@ use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 
-/// For how long a live part stays that nothing is in. Longer than it takes a budget of the session to fill up again.
-const LINGER: Duration = Duration::from_secs(5);
-
 /// The live part of a legacy session over HTTP.
 pub(super) struct HttpSession {
     pub(super) id: Arc<str>,
@@ -177,8 +174,8 @@ impl HttpSession {
         !self.state().calls.is_empty()
     }
 
-    /// Whether nothing is in it, and has not been for a while.
-    pub(super) fn is_unused(&self, limits: &Limits) -> bool {
+    /// Whether nothing is in it, and it was not used for the time `linger`.
+    pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
         let mut state = self.state();
         state.sweep(limits);
         self.kind != Kind::Connection
@@ -187,7 +184,7 @@ impl HttpSession {
             && state.streams.is_empty()
             && state.movers.is_empty()
             && !state.session.follows()
-            && state.used.elapsed() > LINGER
+            && state.used.elapsed() > linger
     }
 
     /// Whether its record was not looked at for the time `after`; then for how long it is to be kept from now on.
@@ -253,7 +250,7 @@ impl HttpSession {
         state.add(stream)
     }
 
-    /// A copy of a stream of another instance, in the place of one that may be there.
+    /// A copy of a stream of another instance, in the place of a copy that may be there.
     pub(super) fn copy_stream(&self, number: u64, after: u64, limits: &Limits) -> Arc<Stream> {
         let mut state = self.state();
         let before = state.streams.remove(&number);

@@ -1,11 +1,10 @@
 //! All sessions of a server: where they are kept, and their live parts at this instance.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::StreamExt as _;
 use hyper::header::HeaderMap;
 use tokio::task::JoinHandle;
@@ -13,12 +12,13 @@ use tokio::task::JoinHandle;
 use super::answer::Refusal;
 use super::event_store::EventStore;
 use super::headers::{SESSION, VERSION, text};
-use super::keeping::Keeping;
+use super::keeping::{Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::{Change, SessionRecord};
 use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
 use crate::dispatch::Dispatcher;
+use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::protocol::{Era, ProtocolVersion};
 
@@ -26,6 +26,8 @@ use crate::protocol::{Era, ProtocolVersion};
 const TEND: Duration = Duration::from_secs(5);
 /// How often records are looked at while something is under way here.
 const RENEW: Duration = Duration::from_secs(15);
+/// For how long a live part stays that nothing is in. Longer than it takes a budget of the session to fill up again.
+const LINGER: Duration = Duration::from_secs(5);
 /// How many records are looked at together.
 const TOGETHER: usize = 16;
 /// How often a change is tried again because of others.
@@ -53,26 +55,34 @@ pub(super) struct Found<'h> {
 }
 
 impl Found<'_> {
-    pub(super) fn save(&self, change: Change) -> Save {
+    /// A change that a request asked for, or something else did.
+    pub(super) fn save(&self, change: Change, request: Option<RequestId>) -> Save {
         Save {
             id: self.id.into(),
             record: Arc::clone(&self.record),
             change,
+            request,
         }
     }
 
-    /// What a message changed, if it did.
-    pub(super) fn changed(&self, session: &HttpSession) -> Option<Save> {
+    /// What was changed, if anything was.
+    pub(super) fn changed(
+        &self,
+        session: &HttpSession,
+        request: Option<RequestId>,
+    ) -> Option<Save> {
         let change = session.change_since(&self.record);
-        change.map(|change| self.save(change))
+        change.map(|change| self.save(change, request))
     }
 }
 
 /// A change that is still to be kept.
 pub(super) struct Save {
-    pub(super) id: Box<str>,
-    pub(super) record: Arc<SessionRecord>,
-    pub(super) change: Change,
+    id: Box<str>,
+    record: Arc<SessionRecord>,
+    change: Change,
+    /// Who is answered if it cannot be.
+    request: Option<RequestId>,
 }
 
 impl From<StoreFailed> for Refusal {
@@ -201,11 +211,16 @@ impl Sessions {
 
     fn make_room(&self, live: &mut Live) -> Result<(), Refusal> {
         let limits = self.limits();
-        // Those that have ended may be here for a while still, until that is noticed.
-        let most = limits.sessions.saturating_mul(2).max(1);
+        let mut most = limits.sessions.max(1);
+        if self.keeping.is_lasting() {
+            // A store counts sessions; those that have ended may be here for a while still, until that is noticed.
+            most = most.saturating_mul(2);
+        }
         if live.sessions.len() >= most {
-            live.sessions
-                .retain(|_, session| !session.is_unused(limits));
+            let is_held = |session: &Arc<_>| Arc::strong_count(session) > 1;
+            live.sessions.retain(|_, session| {
+                is_held(session) || !session.is_unused(Duration::ZERO, limits)
+            });
         }
         if live.sessions.len() >= most {
             return Err(Refusal::unavailable("there are too many sessions"));
@@ -226,39 +241,51 @@ impl Sessions {
         let Keeping::Store(store) = &self.keeping else {
             return Ok(());
         };
-        let Save {
-            id,
-            mut record,
-            change,
-        } = save;
-        let limits = self.limits();
-        for _ in 0..TRIES {
-            let changed = Arc::new(record.changed(&change, limits.subscriptions));
-            let saved = store.save(&id, Arc::clone(&changed));
-            let saved = saved.within(limits.store_time).await;
-            let session = self.get(&id);
-            match (saved, session) {
-                (Ok(true), Some(session)) => session.know(&changed),
-                (Ok(_), _) => {}
-                (Err(failed), Some(session)) => {
-                    session.doubt();
-                    return Err(failed.into());
+        let saved = self.save_in(&**store, &save).await;
+        let session = self.get(&save.id);
+        let refusal = match (saved, session) {
+            (Ok(Some(record)), session) => {
+                if let Some(session) = session {
+                    session.know(&record);
                 }
-                (Err(failed), None) => return Err(failed.into()),
-            }
-            if matches!(saved, Ok(true)) {
                 return Ok(());
             }
-            let loaded = store.load(&id, Duration::ZERO).within(limits.store_time);
-            let Some(loaded) = loaded.await? else {
-                self.end(&id);
-                return Err(Refusal::unknown_session());
-            };
-            record = loaded;
+            (Ok(None), _) => {
+                self.end(&save.id);
+                Refusal::unknown_session()
+            }
+            (Err(StoreFailed), session) => {
+                if let Some(session) = session {
+                    session.doubt();
+                }
+                StoreFailed.into()
+            }
+        };
+        Err(refusal.with_id(save.request))
+    }
+
+    /// What the record became; none if there is no such session any more.
+    async fn save_in(
+        &self,
+        store: &dyn SessionStore,
+        save: &Save,
+    ) -> Result<Option<Arc<SessionRecord>>, StoreFailed> {
+        let limits = self.limits();
+        let mut record = Arc::clone(&save.record);
+        for _ in 0..TRIES {
+            let changed = Arc::new(record.changed(&save.change, limits.subscriptions));
+            let saved = store.save(&save.id, Arc::clone(&changed));
+            if saved.within(limits.store_time).await? {
+                return Ok(Some(changed));
+            }
+            let loaded = store.load(&save.id, Duration::ZERO);
+            match loaded.within(limits.store_time).await? {
+                Some(loaded) => record = loaded,
+                None => return Ok(None),
+            }
         }
-        Err(Refusal::unavailable(
-            "the session is changed too often at the same time",
-        ))
+        tracing::warn!("a session was changed too often at the same time to be changed once more");
+        Err(StoreFailed)
     }
 
     /// Ends the live part of a session that has ended.
@@ -298,7 +325,7 @@ impl Sessions {
             let mut live = self.live();
             let after = RENEW.min(limits.session_idle / 3);
             live.sessions.retain(|_, session| {
-                if session.is_expired(limits) || session.is_unused(limits) {
+                if session.is_expired(limits) || session.is_unused(LINGER, limits) {
                     ended.push(Arc::clone(session));
                     return false;
                 }
@@ -320,13 +347,17 @@ impl Sessions {
         }
         if let Keeping::Store(store) = &self.keeping {
             let renewing = futures_util::stream::iter(due);
+            let has_failed = &AtomicBool::new(false);
             let renew = |(session, keep): (Arc<HttpSession>, Duration)| async move {
+                if has_failed.load(Ordering::Relaxed) {
+                    return;
+                }
                 let loaded = store.load(&session.id, keep).within(limits.store_time);
                 match loaded.await {
                     Ok(Some(record)) => session.know(&record),
                     Ok(None) => self.end(&session.id),
-                    // It is in the log; what is under way goes on meanwhile.
-                    Err(StoreFailed) => {}
+                    // It is in the log; what is under way goes on, and the rest is looked at the next time.
+                    Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
                 }
             };
             renewing.for_each_concurrent(TOGETHER, renew).await;
@@ -358,11 +389,6 @@ async fn tend(sessions: Weak<Sessions>) {
             return;
         }
     }
-}
-
-/// 256 random bits.
-pub(super) fn random_id() -> String {
-    URL_SAFE_NO_PAD.encode(crate::dispatch::seal::random::<32>())
 }
 
 #[cfg(test)]

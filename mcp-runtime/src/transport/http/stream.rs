@@ -2,7 +2,7 @@
 //!
 //! A stream outlives the connection that carries it. What has not been read is kept until somebody reads it; what has been
 //! read is kept for a while, for a client that lost its connection and comes back. Both are bounded. The newest reader
-//! wins: an older one ends. If events are stored for other instances, they are read once they are stored.
+//! wins: an older one ends. Events that are stored for other instances are read after that.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 
@@ -28,6 +28,8 @@ const ROOM: usize = 64 << 10;
 /// One stream of a session.
 pub(super) struct Stream {
     pub(super) number: u64,
+    /// Whether its call runs at another instance.
+    pub(super) is_copy: bool,
     manner: Manner,
     bounds: Bounds,
     log: Mutex<Log>,
@@ -124,6 +126,7 @@ impl Stream {
         Self {
             number,
             manner,
+            is_copy: false,
             bounds,
             log: Mutex::new(log),
         }
@@ -136,12 +139,12 @@ impl Stream {
             resuming: Resuming::ById,
             stored: false,
         };
-        let stream = Self::new(number, manner, 1, limits);
-        {
-            let mut log = stream.log();
-            log.first = after.saturating_add(1);
-            (log.next, log.read) = (log.first, log.first);
-        }
+        let mut stream = Self::new(number, manner, 1, limits);
+        stream.is_copy = true;
+        let next = after.saturating_add(1);
+        let mut log = stream.log();
+        (log.first, log.next, log.read) = (next, next, next);
+        drop(log);
         stream
     }
 

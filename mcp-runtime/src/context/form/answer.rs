@@ -1,0 +1,217 @@
+//! Whether what was filled in fits its form.
+//!
+//! What a client does not do is done here: numbers that arrive as text are read, defaults are filled in, members nobody
+//! asked for are left out.
+
+use serde_json::{Number, Value};
+
+use crate::context::form::format::looks_like;
+use crate::types::{Choice, Field, Form, Input, Meta};
+
+/// Whether what was filled in fits the form; gives it with defaults, and without what was not asked for.
+pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String> {
+    let mut checked = Meta::new();
+    let mut faults = Vec::new();
+    for (name, field) in &form.fields {
+        let given = answer
+            .get_mut(name)
+            .map(Value::take)
+            .filter(|value| !value.is_null());
+        // A person who leaves an optional field empty may be reported as empty text.
+        let is_empty = |value: &Value| !field.required && value == "" && !accepts_empty(field);
+        match given.filter(|value| !is_empty(value)) {
+            Some(value) => match check_value(field, value) {
+                Ok(value) => drop(checked.insert(name.clone(), value)),
+                Err(problem) => faults.push(format!("`{name}` {problem}")),
+            },
+            None if let Some(default) = &field.default => {
+                checked.insert(name.clone(), default.clone());
+            }
+            None if field.required => faults.push(format!("`{name}` is missing")),
+            None => {}
+        }
+    }
+    if faults.is_empty() {
+        Ok(checked)
+    } else {
+        Err(faults.join("; "))
+    }
+}
+
+fn accepts_empty(field: &Field) -> bool {
+    matches!(
+        field.input,
+        Input::Text {
+            min: None | Some(0),
+            format: None,
+            ..
+        }
+    )
+}
+
+fn check_value(field: &Field, value: Value) -> Result<Value, String> {
+    match &field.input {
+        Input::Boolean => match value {
+            Value::Bool(_) => Ok(value),
+            Value::String(text) if text == "true" || text == "false" => {
+                Ok(Value::Bool(text == "true"))
+            }
+            _ => Err("is neither true nor false".into()),
+        },
+        Input::Number { integer, min, max } => {
+            let number = read_number(&value).ok_or("is no number")?;
+            let size = number.as_f64().unwrap_or(f64::NAN);
+            if *integer && !(number.is_i64() || number.is_u64()) {
+                return Err("is no whole number".into());
+            }
+            if min.is_some_and(|min| size < min) || max.is_some_and(|max| size > max) {
+                return Err(match (min, max) {
+                    (Some(min), Some(max)) => format!("is not within {min} to {max}"),
+                    (Some(min), None) => format!("is less than {min}"),
+                    (_, max) => format!("is more than {}", max.unwrap_or_default()),
+                });
+            }
+            Ok(Value::Number(number))
+        }
+        Input::Text { min, max, format } => {
+            let Value::String(text) = &value else {
+                return Err("is no text".into());
+            };
+            let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+            check_length(length, *min, *max, "characters")?;
+            match format {
+                Some(format) if !looks_like(text, *format) => {
+                    Err(format!("is no {}", format.as_str()))
+                }
+                _ => Ok(value),
+            }
+        }
+        Input::One { choices, .. } => {
+            let chosen = value.as_str().and_then(|value| choice(choices, value));
+            chosen.ok_or_else(|| not_among(choices)).map(Value::from)
+        }
+        Input::Many { choices, min, max } => {
+            let values: Vec<&str> = match &value {
+                Value::Array(values) => {
+                    let texts: Option<_> = values.iter().map(Value::as_str).collect();
+                    texts.ok_or("holds something that is no text")?
+                }
+                // From clients that know no such field.
+                Value::String(text) => {
+                    let values = text.split(',').map(str::trim);
+                    values.filter(|value| !value.is_empty()).collect()
+                }
+                _ => return Err("is no list".into()),
+            };
+            let count = u64::try_from(values.len()).unwrap_or(u64::MAX);
+            check_length(count, *min, *max, "choices")?;
+            let chosen: Option<Vec<&str>> = values
+                .into_iter()
+                .map(|value| choice(choices, value))
+                .collect();
+            chosen.ok_or_else(|| not_among(choices)).map(Value::from)
+        }
+    }
+}
+
+/// A number, also one that arrives as text, and a whole one without a fraction.
+fn read_number(value: &Value) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let number = match value {
+        Value::Number(number) => number.clone(),
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    match number.as_f64() {
+        Some(size) if number.is_f64() && size.fract() == 0.0 && size.abs() < EXACT =>
+        {
+            #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
+            Some(Number::from(size as i64))
+        }
+        Some(_) => Some(number),
+        None => None,
+    }
+}
+
+fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> Result<(), String> {
+    match (min, max) {
+        (Some(min), _) if length < min => Err(format!("has fewer than {min} {what}")),
+        (_, Some(max)) if length > max => Err(format!("has more than {max} {what}")),
+        _ => Ok(()),
+    }
+}
+
+/// The value of a choice; its title stands for it too.
+fn choice<'a>(choices: &'a [Choice], said: &str) -> Option<&'a str> {
+    let by_value = choices.iter().find(|choice| choice.value == said);
+    let found = by_value.or_else(|| {
+        let mut titles = choices.iter();
+        titles.find(|choice| choice.title.as_deref() == Some(said))
+    });
+    found.map(|choice| choice.value.as_str())
+}
+
+fn not_among(choices: &[Choice]) -> String {
+    let values: Vec<_> = choices.iter().map(|choice| choice.value.as_str()).collect();
+    format!("is none of {}", values.join(", "))
+}
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::context::FormField as _;
+
+    fn check(form: &Form, answer: Value) -> Result<Value, String> {
+        let Value::Object(answer) = answer else {
+            panic!("an answer is an object")
+        };
+        check_answer(form, answer).map(Value::Object)
+    }
+
+    #[test]
+    fn an_answer_is_completed_and_cleaned() {
+        let form = Form::new()
+            .field("name", Field::text().length(1, 5))
+            .field("days", Field::integer().range(1.0, 14.0).default(3))
+            .optional(
+                "units",
+                Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]),
+            )
+            .optional("tags", Field::many_of(["a", "b"]))
+            .optional("sure", Field::boolean());
+        for (answer, expected) in [
+            (json!({"name": "x"}), Ok(json!({"name": "x", "days": 3}))),
+            (
+                json!({"name": "x", "days": "7", "units": "Celsius", "tags": "a, b", "sure": "true", "more": 1}),
+                Ok(json!({"name": "x", "days": 7, "units": "c", "tags": ["a", "b"], "sure": true})),
+            ),
+            (
+                json!({"name": "x", "days": 7.0, "units": "", "tags": ["b"], "sure": null}),
+                Ok(json!({"name": "x", "days": 7, "tags": ["b"]})),
+            ),
+            (
+                json!({"name": "", "days": 7.5, "units": "k", "tags": ["c"], "sure": 1}),
+                Err(
+                    "`name` has fewer than 1 characters; `days` is no whole number; `units` is none of c, f; `tags` is none of a, b; `sure` is neither true nor false",
+                ),
+            ),
+            (
+                json!({"days": 15}),
+                Err("`name` is missing; `days` is not within 1 to 14"),
+            ),
+        ] {
+            assert_eq!(check(&form, answer), expected.map_err(str::to_owned));
+        }
+    }
+
+    #[test]
+    fn the_ends_of_integers_are_bounds() {
+        let form = Form::new().field("n", u8::field());
+        assert!(check(&form, json!({"n": 256})).is_err());
+        assert_eq!(u8::from_value(&json!(255)), Some(255));
+        assert_eq!(u64::from_value(&json!(u64::MAX)), Some(u64::MAX));
+        let form = Form::new().field("n", u64::field());
+        assert!(check(&form, json!({"n": -1})).is_err());
+    }
+}

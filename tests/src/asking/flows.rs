@@ -1,0 +1,223 @@
+//! Handlers that ask in every way there is. Each does something once before it asks, and something once after.
+
+use std::future::pending;
+use std::time::Duration;
+
+use mcp_runtime::prelude::*;
+use serde::Serialize;
+
+use crate::asking::Ledger;
+
+/// Who somebody is.
+#[derive(Debug, Elicit, Serialize)]
+pub struct Name {
+    /// Who you are
+    #[elicit(length(1..=20))]
+    pub name: String,
+}
+
+#[derive(Elicit)]
+struct Sure {
+    #[elicit(default = false)]
+    sure: bool,
+}
+
+/// Asks one thing.
+#[tool(group = "asking")]
+async fn one(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.note("run");
+    ledger.once(&ctx, "before").await?;
+    let Name { name } = ctx.elicit("Who are you?").key("user_name").await?;
+    ledger.once(&ctx, "after").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// Asks one thing, and has nothing to do with other calls.
+#[tool(group = "asking")]
+async fn decoy(ctx: Context) -> Result<String> {
+    Ok(ctx.elicit::<Name>("Who are you?").await?.name)
+}
+
+/// Asks two things, the second about the first, and does something once in between.
+#[tool(group = "asking")]
+async fn two_in_sequence(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.note("run");
+    ledger.once(&ctx, "before").await?;
+    let Name { name } = ctx.elicit("Who are you?").await?;
+    let receipt = ledger.once(&ctx, "between").await?;
+    let Sure { sure } = ctx.elicit(format!("{name}, are you sure?")).await?;
+    ledger.once(&ctx, "after").await?;
+    Ok(format!("{name} {sure} {receipt}"))
+}
+
+/// Asks two things at once, and does something once beside them.
+#[tool(group = "asking")]
+async fn two_at_once(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let charge = ctx.once("between", async || {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        Ok(ledger.note("between"))
+    });
+    let (name, sure, charged) = tokio::join!(
+        ctx.elicit::<Name>("Who are you?"),
+        ctx.elicit::<Sure>("Sure?"),
+        charge
+    );
+    let (name, sure, charged) = (name?.name, sure?.sure, charged?);
+    ledger.once(&ctx, "after").await?;
+    Ok(format!("{name} {sure} {charged}"))
+}
+
+/// Asks three kinds of things at once.
+#[tool(group = "asking")]
+async fn three_kinds(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let questions = (
+        ctx.elicit::<Name>("Who are you?"),
+        ctx.sample(Sample::user("What is the capital of France?").max_tokens(100)),
+        ctx.roots(),
+    );
+    let (name, said, roots) = ctx.ask(questions).await?;
+    ledger.once(&ctx, "after").await?;
+    let uris: Vec<_> = roots.iter().map(|root| root.uri.as_str()).collect();
+    Ok(format!("{} {} {}", name.name, said.text(), uris.join(",")))
+}
+
+/// Asks a model, then for directories.
+#[tool(group = "asking")]
+async fn no_person(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let said = ctx.sample(Sample::user("Where?").max_tokens(100)).await?;
+    let roots = ctx.roots().await?.len();
+    ledger.once(&ctx, "after").await?;
+    Ok(format!("{} {roots}", said.text()))
+}
+
+/// Asks the same thing until the answer is yes.
+#[tool(group = "asking")]
+async fn until_sure(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let mut asked = 0;
+    loop {
+        asked += 1;
+        let Sure { sure } = ctx.elicit("Sure?").await?;
+        ctx.once(format!("row {asked}"), async || Ok(ledger.note("row")))
+            .await?;
+        if sure {
+            ledger.once(&ctx, "after").await?;
+            return Ok(format!("after {asked}"));
+        }
+    }
+}
+
+/// Tells declining from dismissing.
+#[tool(group = "asking")]
+async fn outcome(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let outcome = ctx.elicit::<Name>("Who are you?").outcome().await?;
+    ledger.once(&ctx, "after").await?;
+    Ok(match outcome {
+        Elicited::Accepted(Name { name }) => name,
+        Elicited::Declined => "declined".into(),
+        Elicited::Cancelled => "cancelled".into(),
+    })
+}
+
+/// Asks from a task of its own.
+#[tool(group = "asking")]
+async fn from_elsewhere(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let asking = ctx.clone();
+    let task = tokio::spawn(async move { asking.elicit::<Name>("Who are you?").await });
+    let Name { name } = task.await??;
+    ledger.once(&ctx, "after").await?;
+    Ok(name)
+}
+
+/// Asks beside work that never ends.
+#[tool(group = "asking")]
+async fn beside_work(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let name = tokio::select! {
+        name = ctx.elicit::<Name>("Who are you?") => name?.name,
+        () = pending() => String::new(),
+    };
+    ledger.once(&ctx, "after").await?;
+    Ok(name)
+}
+
+/// Sends the person somewhere.
+#[tool(group = "asking")]
+async fn somewhere(ctx: Context, ledger: State<Ledger>, url: String) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    ctx.elicit_url("Pay there", url).await?;
+    ledger.once(&ctx, "after").await?;
+    Ok("paid".into())
+}
+
+/// A prompt that asks.
+#[prompt(group = "asking")]
+async fn asking_prompt(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let Name { name } = ctx
+        .elicit("What is this about?")
+        .key("user_context")
+        .await?;
+    ledger.once(&ctx, "after").await?;
+    Ok(format!("Tell me about {name}."))
+}
+
+/// A resource that asks.
+#[resource("ask://me", group = "asking")]
+async fn asking_resource(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let Name { name } = ctx.elicit("Which?").await?;
+    ledger.once(&ctx, "after").await?;
+    Ok(name)
+}
+
+/// A resource that asks about what is in its address.
+#[resource_template("ask://about/{what}", group = "asking")]
+async fn asking_template(ctx: Context, ledger: State<Ledger>, what: String) -> Result<String> {
+    ledger.once(&ctx, "before").await?;
+    let Name { name } = ctx.elicit(format!("Which {what}?")).await?;
+    ledger.once(&ctx, "after").await?;
+    Ok(format!("{what} {name}"))
+}
+
+/// Notes when it is dropped.
+struct Dropped(Ledger);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.note("dropped");
+    }
+}
+
+/// May take less time than a client may; notes when it is dropped.
+#[tool(group = "asking", timeout = "300ms")]
+async fn in_a_hurry(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    let _dropped = Dropped(Ledger::clone(&ledger));
+    ledger.once(&ctx, "before").await?;
+    let Name { name } = ctx.elicit("Who are you?").await?;
+    if name == "slow" {
+        pending::<()>().await;
+    }
+    ledger.once(&ctx, "after").await?;
+    Ok(name)
+}
+
+/// Asks, then does something that does not end the first time.
+#[tool(group = "asking")]
+async fn stuck_at_first(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    let _dropped = Dropped(Ledger::clone(&ledger));
+    let Name { name } = ctx.elicit("Who are you?").await?;
+    ctx.once("after", async || {
+        if ledger.note("after") == 1 {
+            pending::<()>().await;
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(name)
+}

@@ -1,0 +1,126 @@
+//! Handlers that ask with every kind of form, and for whatever a client can be asked.
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::types::{Field, Form};
+use serde_json::Value;
+
+use crate::asking::Name;
+
+/// Every kind of field.
+#[derive(Elicit)]
+struct Everything {
+    #[elicit(title = "Name", default = "John Doe")]
+    name: String,
+    #[elicit(range(0..=120), default = 30)]
+    age: u8,
+    #[elicit(range(0.0..=100.0), default = 95.5)]
+    score: f64,
+    #[elicit(default = "active")]
+    status: Status,
+    #[elicit(default = true)]
+    verified: bool,
+    #[elicit(format = "email")]
+    email: Option<String>,
+    #[elicit(name = "colour")]
+    hue: Option<Hue>,
+    #[elicit(length(..=2))]
+    hues: Vec<Hue>,
+}
+
+#[derive(Debug, Elicit)]
+enum Status {
+    #[elicit(name = "active")]
+    Active,
+    #[elicit(name = "inactive")]
+    Inactive,
+}
+
+#[derive(Debug, Elicit)]
+enum Hue {
+    /// Red as a rose
+    Red,
+    /// Blue as the sea
+    Blue,
+}
+
+/// Asks for everything a form can hold.
+#[tool(group = "asking")]
+async fn everything(ctx: Context) -> Result<String> {
+    let Everything {
+        name,
+        age,
+        score,
+        status,
+        verified,
+        email,
+        hue,
+        hues,
+    } = ctx.elicit("Everything, please").await?;
+    Ok(format!(
+        "{name} {age} {score} {status:?} {verified} {email:?} {hue:?} {hues:?}"
+    ))
+}
+
+/// Asks with a form made at run time.
+#[tool(group = "asking")]
+async fn made_form(ctx: Context) -> Result<String> {
+    let form = Form::new()
+        .field(
+            "legacy",
+            Field::one_of([("o1", "One"), ("o2", "Two")]).enum_names(),
+        )
+        .optional("many", Field::many_of([("m1", "M one"), ("m2", "M two")]));
+    let answer = ctx.elicit_form("Which?", form).await?;
+    Ok(Value::Object(answer).to_string())
+}
+
+/// Asks what can be asked.
+#[tool(group = "asking")]
+async fn what_can_be(ctx: Context) -> Result<String> {
+    let mut said = Vec::new();
+    if ctx.can_elicit() {
+        said.push(ctx.elicit::<Name>("Who are you?").await?.name);
+    }
+    if ctx.can_sample() {
+        said.push(ctx.sample(Sample::user("Well?")).await?.text());
+    }
+    if ctx.can_list_roots() {
+        said.push(ctx.roots().await?.len().to_string());
+    }
+    said.push(ctx.can_elicit_url().to_string());
+    Ok(said.join(" "))
+}
+
+/// Asks one kind of thing, whether or not it can be asked.
+async fn ask_for(ctx: &Context, kind: &str) -> Result<String> {
+    match kind {
+        "form" => drop(ctx.elicit::<Name>("Who are you?").await?),
+        "url" => ctx.elicit_url("There", "https://example.com/").await?,
+        "sampling" => drop(ctx.sample(Sample::user("Well?")).await?),
+        "tools" => {
+            let sample = Sample::user("Well?").tool("t", "A tool.", json!({"type": "object"}));
+            drop(ctx.sample(sample).await?);
+        }
+        "roots" => drop(ctx.roots().await?),
+        other => return Err(ToolError::shown(format_args!("nothing is called {other}"))),
+    }
+    Ok("answered".into())
+}
+
+/// Asks one kind of thing.
+#[tool(group = "asking")]
+async fn kind(ctx: Context, kind: String) -> Result<String> {
+    ask_for(&ctx, &kind).await
+}
+
+/// Asks one kind of thing.
+#[prompt(group = "asking")]
+async fn kind_prompt(ctx: Context, kind: String) -> Result<String> {
+    ask_for(&ctx, &kind).await
+}
+
+/// Asks one kind of thing.
+#[resource_template("kind://{kind}", group = "asking")]
+async fn kind_resource(ctx: Context, kind: String) -> Result<String> {
+    ask_for(&ctx, &kind).await
+}

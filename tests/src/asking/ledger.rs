@@ -1,0 +1,95 @@
+//! What handlers did, in a file that a test reads.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mcp_runtime::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::client::PATIENCE;
+
+/// A file with a line for everything that was done. Clones are the same ledger; the file is thrown away with the last one of
+/// the process that made it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "PathBuf", into = "PathBuf")]
+pub struct Ledger(Arc<Page>);
+
+#[derive(Debug)]
+struct Page {
+    path: PathBuf,
+    is_own: bool,
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        if self.is_own {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl From<PathBuf> for Ledger {
+    fn from(path: PathBuf) -> Self {
+        let is_own = false;
+        Self(Arc::new(Page { path, is_own }))
+    }
+}
+
+impl From<Ledger> for PathBuf {
+    fn from(ledger: Ledger) -> Self {
+        ledger.0.path.clone()
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ledger {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("mcp-ledger-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let is_own = true;
+        Self(Arc::new(Page { path, is_own }))
+    }
+
+    /// Notes that something was done; says how often it was done so far.
+    pub(super) fn note(&self, what: &str) -> usize {
+        let mut file = OpenOptions::new();
+        let file = file.create(true).append(true).open(&self.0.path);
+        let written = file.and_then(|mut file| file.write_all(format!("{what}\n").as_bytes()));
+        written.expect("the ledger can be written");
+        self.count(what)
+    }
+
+    /// How often something was done.
+    #[must_use]
+    pub fn count(&self, what: &str) -> usize {
+        let all = std::fs::read_to_string(&self.0.path).unwrap_or_default();
+        all.lines().filter(|line| *line == what).count()
+    }
+
+    /// Awaits that something was done that often, perhaps in another process.
+    pub async fn until(&self, what: &str, times: usize) {
+        let started = Instant::now();
+        while self.count(what) < times {
+            assert!(started.elapsed() < PATIENCE, "{what} was not done in time");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Does something once, and notes it.
+    pub(super) async fn once(&self, ctx: &Context, what: &str) -> Result<usize> {
+        ctx.once(what, async || Ok(self.note(what))).await
+    }
+}

@@ -1,0 +1,10 @@
+//! The server that asks, over standard input and output. A test says in a variable how it is set up.
+
+use tests::asking::{SETUP, Setup, server};
+
+#[mcp_runtime::main]
+async fn main() -> Result<(), mcp_runtime::Error> {
+    let setup = std::env::var(SETUP).unwrap_or_default();
+    let setup: Setup = serde_json::from_str(&setup).expect("a test starts this program");
+    server(&setup).run().await
+}

@@ -1,0 +1,145 @@
+//! Questions of the server, and how the client answers them in both eras.
+
+use serde_json::{Map, Value, json};
+
+use crate::client::{Client, Failure};
+
+/// A question of the server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Its key in the modern era, its id in the legacy era.
+    pub key: String,
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// Its parameters, or null.
+    pub params: Value,
+}
+
+/// What is answered to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// This result.
+    Result(Value),
+    /// This error. Nothing at all in the modern era, which has no errors here.
+    Error(i64, String),
+    /// This result, and then another one to the same question. Only the first in the modern era, where a request has one
+    /// answer to each question.
+    Twice(Value, Value),
+    /// Nothing.
+    Silence,
+}
+
+impl Answer {
+    /// A form filled in like this.
+    #[must_use]
+    pub fn accept(content: Value) -> Self {
+        let mut accepted = json!({"action": "accept"});
+        accepted["content"] = content;
+        Self::Result(accepted)
+    }
+
+    /// No.
+    #[must_use]
+    pub fn decline() -> Self {
+        Self::Result(json!({"action": "decline"}))
+    }
+
+    /// Neither yes nor no.
+    #[must_use]
+    pub fn cancel() -> Self {
+        Self::Result(json!({"action": "cancel"}))
+    }
+
+    /// What a model says.
+    #[must_use]
+    pub fn said(text: &str) -> Self {
+        let content = json!({"type": "text", "text": text});
+        Self::Result(json!({"role": "assistant", "content": content, "model": "m"}))
+    }
+}
+
+/// Says what is answered to a question.
+pub(super) type Answerer = Box<dyn FnMut(&Question) -> Answer + Send>;
+
+impl Client {
+    /// From now on, this is answered to the server's questions.
+    pub fn answer(&mut self, answerer: impl FnMut(&Question) -> Answer + Send + 'static) {
+        self.answerer = Some(Box::new(answerer));
+    }
+
+    /// Calls a method, answers what is asked on the way, and awaits what it comes to.
+    ///
+    /// # Errors
+    ///
+    /// The error the server answered with.
+    pub async fn ask(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
+        let mut next = params.clone();
+        for _ in 0..100 {
+            let result = self.request(method, next).await?;
+            if result["resultType"] != "input_required" {
+                return Ok(result);
+            }
+            next = self.retry(&params, &result);
+        }
+        panic!("{method} asks for ever");
+    }
+
+    /// The parameters that go on with a call that asked for input.
+    pub fn retry(&mut self, params: &Value, result: &Value) -> Value {
+        self.rounds += 1;
+        let mut responses = Map::new();
+        for (key, request) in result["inputRequests"].as_object().into_iter().flatten() {
+            let question = Question {
+                key: key.clone(),
+                method: request["method"].as_str().unwrap_or_default().to_owned(),
+                params: request["params"].clone(),
+            };
+            if let Answer::Result(answer) | Answer::Twice(answer, _) = self.say(question) {
+                responses.insert(key.clone(), answer);
+            }
+        }
+        let mut next = params.clone();
+        next["inputResponses"] = Value::Object(responses);
+        if let Some(state) = result.get("requestState") {
+            next["requestState"] = state.clone();
+        }
+        next
+    }
+
+    fn say(&mut self, question: Question) -> Answer {
+        let answer = match &mut self.answerer {
+            Some(answerer) => answerer(&question),
+            None => Answer::Silence,
+        };
+        self.asked.push(question);
+        answer
+    }
+
+    /// Waits until the server has asked that many questions (legacy era), or the call is answered.
+    pub async fn until_asked(&mut self, questions: usize) {
+        while self.asked.len() < questions {
+            self.take().await;
+        }
+    }
+
+    pub(super) async fn asked_by_request(&mut self, message: &Value) {
+        let question = Question {
+            key: message["id"].to_string(),
+            method: message["method"].as_str().unwrap_or_default().to_owned(),
+            params: message["params"].clone(),
+        };
+        let (id, result) = (&message["id"], "result");
+        let respond = |member: &str, said: Value| json!({"jsonrpc": "2.0", "id": id, member: said});
+        let responses = match self.say(question) {
+            Answer::Result(said) => vec![respond(result, said)],
+            Answer::Twice(said, again) => vec![respond(result, said), respond(result, again)],
+            Answer::Error(code, text) => {
+                vec![respond("error", json!({"code": code, "message": text}))]
+            }
+            Answer::Silence => Vec::new(),
+        };
+        for response in responses {
+            self.line(&response.to_string()).await;
+        }
+    }
+}

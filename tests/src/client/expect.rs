@@ -1,0 +1,93 @@
+//! What tests expect of an answer, in one line each.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, Failure};
+
+impl Client {
+    /// Calls a method that must go well.
+    pub async fn ok(&mut self, method: &str, params: Value) -> Value {
+        match self.request(method, params).await {
+            Ok(result) => result,
+            Err(failure) => panic!("{method} in {}: {failure:?}", self.revision.date()),
+        }
+    }
+
+    /// Calls a method that must fail with this code.
+    pub async fn fails(&mut self, method: &str, params: Value, code: i64) -> Failure {
+        match self.request(method, params.clone()).await {
+            Err(failure) => {
+                assert_eq!(
+                    failure.code,
+                    code,
+                    "{method} {params} in {}: {failure:?}",
+                    self.revision.date()
+                );
+                failure
+            }
+            Ok(result) => panic!(
+                "{method} {params} in {} went well: {result}",
+                self.revision.date()
+            ),
+        }
+    }
+
+    /// Calls a tool and gives its result, whether or not it is an error to the model.
+    pub async fn tool(&mut self, name: &str, arguments: Value) -> Value {
+        self.ok("tools/call", json!({"name": name, "arguments": arguments}))
+            .await
+    }
+
+    /// Calls a tool and gives the text of its only content block.
+    pub async fn text(&mut self, name: &str, arguments: Value) -> String {
+        let result = self.tool(name, arguments).await;
+        assert_ne!(result["isError"], json!(true), "{name}: {result}");
+        result["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no text in {result}"))
+            .to_owned()
+    }
+
+    /// Calls a tool that must fail so that the model can read why; gives that text.
+    pub async fn refused(&mut self, name: &str, arguments: Value) -> String {
+        let result = self.tool(name, arguments).await;
+        assert_eq!(result["isError"], json!(true), "{name}: {result}");
+        result["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no text in {result}"))
+            .to_owned()
+    }
+
+    /// Walks a list to its end; gives the items and the number of pages.
+    pub async fn list(&mut self, method: &str, member: &str) -> (Vec<Value>, usize) {
+        let (mut items, mut pages, mut cursor) = (Vec::new(), 0, None::<Value>);
+        loop {
+            let params = cursor
+                .take()
+                .map_or(json!({}), |cursor| json!({"cursor": cursor}));
+            let page = self.ok(method, params).await;
+            items.extend(page[member].as_array().expect("a list").iter().cloned());
+            pages += 1;
+            assert!(pages < 1_000, "{method} does not end");
+            match page.get("nextCursor") {
+                Some(next) => cursor = Some(next.clone()),
+                None => return (items, pages),
+            }
+        }
+    }
+
+    /// Awaits the answer to a harmless request, then gives every notification that came before it and was not asked for.
+    pub async fn drain(&mut self) -> Vec<Value> {
+        self.pass().await;
+        self.notifications.drain(..).collect()
+    }
+
+    /// A harmless request, to see that the server still serves and that everything sent before has been read.
+    pub async fn pass(&mut self) {
+        if self.revision.is_modern() {
+            self.ok("server/discover", json!({})).await;
+        } else {
+            self.ok("ping", json!({})).await;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What comes from the server: line by line, each judged by the schema of its revision.
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::client::{Client, Failure, PATIENCE};
+use crate::{Revision, schema};
+
+impl Client {
+    /// Awaits the answer to a request.
+    ///
+    /// # Errors
+    ///
+    /// The error the server answered with.
+    pub async fn response(&mut self, id: &Value) -> Result<Value, Failure> {
+        loop {
+            let found = self
+                .responses
+                .iter()
+                .position(|message| message.get("id") == Some(id));
+            if let Some(index) = found {
+                return outcome(&self.responses.swap_remove(index));
+            }
+            self.take().await;
+        }
+    }
+
+    /// Awaits an answer without an id, which is always an error.
+    pub async fn anonymous(&mut self) -> Failure {
+        loop {
+            let found = self
+                .responses
+                .iter()
+                .position(|message| message.get("id").is_none());
+            if let Some(index) = found {
+                match outcome(&self.responses.swap_remove(index)) {
+                    Err(failure) => return failure,
+                    Ok(result) => panic!("a result without an id: {result}"),
+                }
+            }
+            self.take().await;
+        }
+    }
+
+    /// Awaits a notification of this method, keeping others.
+    pub async fn notification(&mut self, method: &str) -> Value {
+        loop {
+            let found = self
+                .notifications
+                .iter()
+                .position(|message| message["method"] == method);
+            if let Some(message) = found.and_then(|index| self.notifications.remove(index)) {
+                return message["params"].clone();
+            }
+            self.take().await;
+        }
+    }
+
+    /// Whether an answer to this request has come already.
+    #[must_use]
+    pub fn answered(&self, id: &Value) -> bool {
+        self.responses
+            .iter()
+            .any(|message| message.get("id") == Some(id))
+    }
+
+    /// Reads one line as it is; `None` at the end.
+    pub async fn read_line(&mut self) -> Option<String> {
+        let mut line = Vec::new();
+        let read = timeout(PATIENCE, self.reader.read_until(b'\n', &mut line))
+            .await
+            .expect("the server answers in time");
+        match read {
+            Ok(0) | Err(_) => None,
+            Ok(_) => {
+                assert_eq!(line.pop(), Some(b'\n'), "a line ends");
+                Some(String::from_utf8(line).expect("a line is UTF-8"))
+            }
+        }
+    }
+
+    /// Reads one message, judges it, and gives it; `None` at the end.
+    pub async fn read(&mut self) -> Option<Value> {
+        let line = self.read_line().await?;
+        let message: Value = serde_json::from_str(&line)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {line}"));
+        if let Some(batch) = message.as_array() {
+            assert!(!batch.is_empty(), "an empty batch");
+            for message in batch {
+                self.judge(message);
+            }
+        } else {
+            self.judge(&message);
+        }
+        Some(message)
+    }
+
+    /// Ends the input of the server.
+    pub async fn close(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            // A server that has gone already has seen the end of its input.
+            let _ = writer.shutdown().await;
+        }
+    }
+
+    /// Ends the input and reads all that still comes.
+    pub async fn finish(mut self) -> Vec<Value> {
+        self.close().await;
+        let mut rest = Vec::new();
+        while let Some(message) = self.read().await {
+            rest.push(message);
+        }
+        rest
+    }
+
+    pub(super) async fn take(&mut self) {
+        let message = self.read().await.expect("the server is still there");
+        let messages = match message {
+            Value::Array(batch) => batch,
+            message => vec![message],
+        };
+        for message in messages {
+            if message.get("method").is_some() && message.get("id").is_some() {
+                self.asked_by_request(&message).await;
+            } else if message.get("method").is_some() {
+                self.notifications.push_back(message);
+            } else {
+                self.responses.push(message);
+            }
+        }
+    }
+
+    fn judge(&mut self, message: &Value) {
+        let request = message
+            .get("id")
+            .filter(|_| message.get("method").is_none())
+            .and_then(|id| self.pending.remove(&id.to_string()));
+        let modern = message["params"]["_meta"]
+            .get("io.modelcontextprotocol/subscriptionId")
+            .is_some();
+        let revision = match &request {
+            Some((_, revision)) => *revision,
+            None if modern => Revision::E,
+            None => self.revision,
+        };
+        let method = request.map(|(method, _)| method);
+        let is_result = message.get("result").is_some();
+        assert!(
+            !is_result || method.is_some(),
+            "an answer nobody awaits: {message}"
+        );
+        if let Err(faults) = schema::check(revision, message, method.as_deref()) {
+            panic!("{faults}");
+        }
+    }
+}
+
+fn outcome(message: &Value) -> Result<Value, Failure> {
+    match message.get("result") {
+        Some(result) => Ok(result.clone()),
+        None => Err(Failure {
+            code: message["error"]["code"].as_i64().unwrap_or_default(),
+            message: message["error"]["message"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            data: message["error"]["data"].clone(),
+        }),
+    }
+}

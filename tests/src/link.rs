@@ -1,0 +1,164 @@
+//! The ways a client reaches the server that asks: the same server behind each.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use mcp_runtime::transport::{Connection, HttpOptions};
+use mcp_runtime::{Server, Transport};
+use tokio::io::DuplexStream;
+use tokio::net::TcpListener;
+use tokio::process::Child;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::asking::{SETUP, Setup, server};
+use crate::client::PATIENCE;
+use crate::{Client, Process, Revision, bridge};
+
+/// A way a client reaches the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// In this process.
+    Memory,
+    /// Standard input and output of a process of its own.
+    Stdio,
+    /// Sockets: sessions in the legacy era, a request for each round in the modern one.
+    Http,
+    /// Sockets, as in 2024-11-05: one stream of events. Legacy era only.
+    Sse,
+}
+
+impl Link {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Memory, Self::Stdio, Self::Http, Self::Sse];
+
+    /// Each of them with each revision it carries.
+    pub fn visits(revisions: &[Revision]) -> impl Iterator<Item = (Self, Revision)> {
+        let visits = Self::ALL.into_iter().flat_map(move |link| {
+            let revisions = revisions.iter().copied();
+            revisions.map(move |revision| (link, revision))
+        });
+        visits.filter(|(link, revision)| *link != Self::Sse || !revision.is_modern())
+    }
+}
+
+/// The server that asks, behind a link. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Served {
+    setup: Setup,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Memory(Hub),
+    Stdio(Vec<Child>),
+    Http(SocketAddr, bool, JoinHandle<()>),
+}
+
+impl Served {
+    /// Starts it.
+    pub async fn start(link: Link, setup: &Setup) -> Self {
+        let way = match link {
+            Link::Memory => Way::Memory(Hub::serve(server(setup))),
+            Link::Stdio => Way::Stdio(Vec::new()),
+            Link::Http | Link::Sse => {
+                let listener = TcpListener::bind(("127.0.0.1", 0)).await;
+                let listener = listener.expect("there are free ports");
+                let address = listener.local_addr().expect("it is bound");
+                let server = server(setup).http(HttpOptions::new().sse_2024(true));
+                let serving = tokio::spawn(async move {
+                    server
+                        .serve_http_listener(listener)
+                        .await
+                        .expect("it serves");
+                });
+                Way::Http(address, link == Link::Sse, serving)
+            }
+        };
+        let setup = setup.clone();
+        Self { setup, way }
+    }
+
+    /// A client that has said nothing yet. Over stdio, each has a process of its own.
+    pub fn client(&mut self, revision: Revision) -> Client {
+        let stream = match &mut self.way {
+            Way::Memory(hub) => return hub.client(revision),
+            Way::Stdio(children) => {
+                let program = own_program("asking");
+                let setup = serde_json::to_string(&self.setup).expect("a setup is JSON");
+                let process = Process::spawn(&program, &[], &[(SETUP, &setup)], revision);
+                children.push(process.child);
+                return process.client;
+            }
+            Way::Http(address, true, _) => bridge::sse_2024(*address, revision),
+            Way::Http(address, false, _) => bridge::streamable(*address, revision),
+        };
+        let (reader, writer) = tokio::io::split(stream);
+        Client::new(reader, writer, revision)
+    }
+
+    /// Awaits the end of every process, whose client has gone.
+    pub async fn ended(&mut self) {
+        if let Way::Stdio(children) = &mut self.way {
+            for child in children {
+                let ended = timeout(PATIENCE, child.wait()).await;
+                let status = ended.expect("it ends in time").expect("it can be awaited");
+                assert!(status.success(), "{status}");
+            }
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Way::Http(_, _, serving) = &self.way {
+            serving.abort();
+        }
+    }
+}
+
+/// A program of this package. Cargo builds it before it runs the tests.
+fn own_program(name: &str) -> std::path::PathBuf {
+    let own = std::env::current_exe().expect("a test knows its path");
+    let deps = own.parent().and_then(Path::parent);
+    let directory = deps.expect("a test stands in target/<profile>/deps");
+    directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// A server in this process, and the way for as many clients as come.
+#[derive(Debug)]
+pub struct Hub(UnboundedSender<DuplexStream>);
+
+impl Hub {
+    /// Serves until this is dropped and all clients have gone.
+    #[must_use]
+    pub fn serve(server: Server) -> Self {
+        let (clients, coming) = unbounded_channel();
+        tokio::spawn(async move {
+            let outcome = server.serve(Clients(coming)).await;
+            outcome.expect("the server starts and ends well");
+        });
+        Self(clients)
+    }
+
+    /// A client that has said nothing yet.
+    #[must_use]
+    pub fn client(&self, revision: Revision) -> Client {
+        let (client, server) = tokio::io::duplex(64 << 10);
+        self.0.send(server).expect("the server is still there");
+        let (reader, writer) = tokio::io::split(client);
+        Client::new(reader, writer, revision)
+    }
+}
+
+struct Clients(UnboundedReceiver<DuplexStream>);
+
+impl Transport for Clients {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        let stream = self.0.recv().await?;
+        Some(Ok(Connection::from_stream(stream)))
+    }
+}

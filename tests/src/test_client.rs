@@ -1,0 +1,233 @@
+//! A client that is told beforehand what to answer, calls one thing in several revisions, and says what it was asked.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::link::Hub;
+use crate::tamper::spoilt;
+use crate::{Answer, Client, Failure, Question, Revision};
+
+/// Calls one thing in several revisions, with the same answers in each.
+///
+/// ```
+/// # use mcp_runtime::prelude::*;
+/// # use tests::TestClient;
+/// #[derive(Elicit, serde::Serialize)]
+/// struct Approval {
+///     approve: bool,
+/// }
+///
+/// /// Deploys a service.
+/// #[tool]
+/// async fn deploy(ctx: Context, service: String) -> Result<String> {
+///     let Approval { approve } = ctx.elicit(format!("Deploy {service}?")).await?;
+///     Ok(format!("{service}: {approve}"))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// TestClient::both(Server::new("deploy", "1").only([tool(deploy)]))
+///     .answer(Approval { approve: true })
+///     .call("deploy", json!({"service": "shop"}))
+///     .await
+///     .says("shop: true")
+///     .asked(1)
+///     .rounds(1);
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct TestClient {
+    clients: Vec<Client>,
+    answers: VecDeque<Answer>,
+    /// Which tool is called for a state that is not of this call, by a client that is hostile.
+    decoy: Option<String>,
+}
+
+impl TestClient {
+    /// In memory, in the newest revision of each era. The client can be asked everything.
+    #[must_use]
+    pub fn both(server: mcp_runtime::Server) -> Self {
+        let hub = Hub::serve(server);
+        Self::of(Revision::ERAS.map(|revision| hub.client(revision)))
+    }
+
+    /// By these clients, which have said nothing yet. Each can be asked everything.
+    #[must_use]
+    pub fn of(clients: impl IntoIterator<Item = Client>) -> Self {
+        Self {
+            clients: clients.into_iter().collect(),
+            answers: VecDeque::new(),
+            decoy: None,
+        }
+    }
+
+    /// The next question is answered with a form that is filled in like this; what is null stays empty.
+    #[must_use]
+    pub fn answer(self, content: impl Serialize) -> Self {
+        let mut content = serde_json::to_value(content).expect("a form is JSON");
+        if let Some(members) = content.as_object_mut() {
+            members.retain(|_, value| !value.is_null());
+        }
+        self.reply(Answer::accept(content))
+    }
+
+    /// The next question is answered like this.
+    #[must_use]
+    pub fn reply(mut self, answer: Answer) -> Self {
+        self.answers.push_back(answer);
+        self
+    }
+
+    /// Before a call goes on with its state, tries to go on with states that are none of it, one of them from a call of
+    /// `decoy`; all must be refused. Each round is sent twice.
+    #[must_use]
+    pub fn hostile(mut self, decoy: &str) -> Self {
+        self.decoy = Some(decoy.to_owned());
+        self
+    }
+
+    /// Calls a tool.
+    pub async fn call(self, tool: &str, arguments: Value) -> Outcomes {
+        self.request("tools/call", json!({"name": tool, "arguments": arguments}))
+            .await
+    }
+
+    /// Calls a method.
+    pub async fn request(self, method: &str, params: Value) -> Outcomes {
+        let mut outcomes = Vec::new();
+        for mut client in self.clients {
+            client.capabilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}});
+            let mut client = client.connect().await;
+            let mut answers = self.answers.clone();
+            client.answer(move |question| match answers.pop_front() {
+                Some(answer) => answer,
+                None => panic!("no answer is left for {question:?}"),
+            });
+            let result = play(&mut client, method, &params, self.decoy.as_deref()).await;
+            outcomes.push(Outcome {
+                result,
+                revision: client.revision(),
+                questions: std::mem::take(&mut client.asked),
+                rounds: client.rounds,
+            });
+        }
+        Outcomes(outcomes)
+    }
+}
+
+/// Calls a method, round by round.
+async fn play(
+    client: &mut Client,
+    method: &str,
+    params: &Value,
+    decoy: Option<&str>,
+) -> Result<Value, Failure> {
+    let Some(decoy) = decoy.filter(|_| client.revision().is_modern()) else {
+        return client.ask(method, params.clone()).await;
+    };
+    let state = |result: &Value| result["requestState"].as_str().map(str::to_owned);
+    let foreign = client.tool(decoy, json!({})).await;
+    let foreign = state(&foreign).expect("a decoy asks");
+    let mut other = foreign.clone();
+    let mut result = client.request(method, params.clone()).await?;
+    while result["resultType"] == "input_required" {
+        let next = client.retry(params, &result);
+        let own = state(&next).expect("who asks gives a state");
+        for (what, state) in spoilt(&own, &other, &foreign) {
+            let mut spoilt = next.clone();
+            spoilt["requestState"] = json!(state);
+            match client.request(method, spoilt).await {
+                Err(failure) => assert_eq!(failure.code, -32602, "{what}: {failure:?}"),
+                Ok(result) => panic!("a state that is {what} was taken: {result}"),
+            }
+        }
+        // As if the first response had been lost.
+        let lost = client.request(method, next.clone()).await;
+        result = client.request(method, next).await?;
+        let lost = lost?;
+        assert_eq!(lost["resultType"], result["resultType"], "{lost} {result}");
+        assert_eq!(lost["inputRequests"], result["inputRequests"]);
+        other = state(&lost).unwrap_or(other);
+    }
+    Ok(result)
+}
+
+/// What a call came to in one revision.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its result.
+    pub result: Result<Value, Failure>,
+    /// The revision.
+    pub revision: Revision,
+    /// What was asked.
+    pub questions: Vec<Question>,
+    /// How many results asked for input.
+    pub rounds: usize,
+}
+
+impl Outcome {
+    /// What it says, and whether that is an error: the text of a tool, of a prompt, of a resource; the message of an error.
+    #[must_use]
+    pub fn text(&self) -> (String, bool) {
+        match &self.result {
+            Err(failure) => (failure.message.clone(), true),
+            Ok(result) => {
+                let places = [
+                    "/content/0/text",
+                    "/messages/0/content/text",
+                    "/contents/0/text",
+                ];
+                let text = places.iter().find_map(|place| result.pointer(place));
+                let text = text.and_then(Value::as_str).unwrap_or_default();
+                (text.to_owned(), result["isError"] == true)
+            }
+        }
+    }
+}
+
+/// What a call came to in each revision.
+#[derive(Debug)]
+pub struct Outcomes(pub Vec<Outcome>);
+
+#[allow(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "each is a check of its own"
+)]
+impl Outcomes {
+    /// It went well, and says this.
+    pub fn says(self, expected: &str) -> Self {
+        self.each(|outcome| assert_eq!(outcome.text(), (expected.to_owned(), false), "{outcome:?}"))
+    }
+
+    /// It is an error whose text begins with this.
+    pub fn refuses(self, expected: &str) -> Self {
+        self.each(|outcome| {
+            let (text, is_error) = outcome.text();
+            assert!(is_error && text.starts_with(expected), "{outcome:?}");
+        })
+    }
+
+    /// That many questions were asked.
+    pub fn asked(self, questions: usize) -> Self {
+        self.each(|outcome| assert_eq!(outcome.questions.len(), questions, "{outcome:?}"))
+    }
+
+    /// That many results asked for input, in the modern era.
+    pub fn rounds(self, rounds: usize) -> Self {
+        self.each(|outcome| {
+            let rounds = if outcome.revision.is_modern() {
+                rounds
+            } else {
+                0
+            };
+            assert_eq!(outcome.rounds, rounds, "{outcome:?}");
+        })
+    }
+
+    fn each(self, check: impl Fn(&Outcome)) -> Self {
+        self.0.iter().for_each(check);
+        self
+    }
+}

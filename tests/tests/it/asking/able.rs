@@ -1,0 +1,195 @@
+//! What a client can be asked is checked before it is asked, in every place from which a handler asks.
+
+use serde_json::{Value, json};
+use tests::{Answer, Revision};
+
+use super::{able, client, client_of, server, text};
+
+/// The same question from each place that may ask.
+fn places(kind: &str) -> [(&'static str, Value); 3] {
+    let arguments = json!({ "kind": kind });
+    [
+        (
+            "tools/call",
+            json!({"name": "kind", "arguments": arguments}),
+        ),
+        (
+            "prompts/get",
+            json!({"name": "kind_prompt", "arguments": arguments}),
+        ),
+        ("resources/read", json!({"uri": format!("kind://{kind}")})),
+    ]
+}
+
+const KINDS: [&str; 5] = ["form", "url", "sampling", "tools", "roots"];
+
+/// What a client that declares this lacks for a kind of question, in the revisions that know all kinds.
+fn lacks(declared: &Value, kind: &str) -> Option<Value> {
+    let has = |path: &str| declared.pointer(path).is_some();
+    let forms = has("/elicitation") && (has("/elicitation/form") || !has("/elicitation/url"));
+    Some(match kind {
+        "form" if forms => return None,
+        "form" if has("/elicitation") => json!({"elicitation": {"form": {}}}),
+        "form" => json!({"elicitation": {}}),
+        "url" if has("/elicitation/url") => return None,
+        "url" => json!({"elicitation": {"url": {}}}),
+        "sampling" if has("/sampling") => return None,
+        "sampling" => json!({"sampling": {}}),
+        "tools" if has("/sampling/tools") => return None,
+        "tools" => json!({"sampling": {"tools": {}}}),
+        _ if has("/roots") => return None,
+        _ => json!({"roots": {}}),
+    })
+}
+
+// Covers: REQ-01, REQ-06, MRTR-04, ELIC-01, SAMP-02, ROOT-01
+#[tokio::test]
+async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
+    for revision in Revision::ERAS {
+        for declared in [
+            json!({}),
+            json!({"elicitation": {}}),
+            json!({"elicitation": {"form": {}}}),
+            json!({"elicitation": {"url": {}}}),
+            json!({"elicitation": {"form": {}, "url": {}}}),
+            json!({"sampling": {}}),
+            json!({"sampling": {"context": {}}}),
+            json!({"sampling": {"tools": {}}}),
+            json!({"roots": {}}),
+        ] {
+            let mut client = client_of(server(), revision, declared.clone()).await;
+            for (kind, (method, params)) in KINDS.iter().flat_map(|k| places(k).map(|p| (k, p))) {
+                let asked = client.asked.len();
+                let result = client.ask(method, params).await;
+                let what = format!("{kind} from {method} of {declared} in {}", revision.date());
+                let Some(lacking) = lacks(&declared, kind) else {
+                    let result = result.unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
+                    assert!(result.to_string().contains("answered"), "{what}: {result}");
+                    continue;
+                };
+                assert_eq!(client.asked.len(), asked, "{what}");
+                let (area, members) = lacking.as_object().unwrap().iter().next().unwrap();
+                let member = members.as_object().unwrap().keys().next();
+                let name = member.map_or(area.clone(), |member| format!("{area}.{member}"));
+                let text = format!("the client does not declare what this takes: {name}");
+                match result {
+                    Ok(result) => {
+                        assert!(!revision.is_modern() && method == "tools/call", "{what}");
+                        assert_eq!(result["isError"], true, "{what}");
+                        assert_eq!(result["content"][0]["text"], text, "{what}");
+                    }
+                    Err(failure) => {
+                        let code = if revision.is_modern() { -32021 } else { -32603 };
+                        assert_eq!((failure.code, failure.message), (code, text), "{what}");
+                        let required = &failure.data["requiredCapabilities"];
+                        let expected = if revision.is_modern() {
+                            &lacking
+                        } else {
+                            &Value::Null
+                        };
+                        assert_eq!(required, expected, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Covers: REQ-01, REQ-06, ELIC-01, SAMP-02
+#[tokio::test]
+async fn what_a_revision_does_not_know_is_not_asked_whatever_is_declared() {
+    use Revision::{A, B, C};
+    for (revision, asked) in [
+        (A, &["sampling", "roots"][..]),
+        (B, &["sampling", "roots"]),
+        // It knew no modes: whoever declares elicitation has forms.
+        (C, &["form", "sampling", "roots"]),
+    ] {
+        let mut client = client_of(server(), revision, able()).await;
+        for kind in KINDS {
+            for (method, params) in places(kind) {
+                let before = client.asked.len();
+                let result = client.ask(method, params).await;
+                let is_fine = result.is_ok_and(|result| result["isError"] != true);
+                assert_eq!(
+                    is_fine,
+                    asked.contains(&kind),
+                    "{kind} in {}",
+                    revision.date()
+                );
+                assert_eq!(client.asked.len() > before, is_fine);
+            }
+        }
+    }
+}
+
+// Covers: MRTR-04
+#[tokio::test]
+async fn of_several_questions_none_is_asked_if_one_cannot_be() {
+    for revision in Revision::ERAS {
+        let declared = json!({"elicitation": {}, "roots": {}});
+        let mut client = client_of(server(), revision, declared).await;
+        let params = json!({"name": "three_kinds", "arguments": {}});
+        let result = client.request("tools/call", params).await;
+        let text = match result {
+            Ok(result) => result["content"][0]["text"].as_str().unwrap().to_owned(),
+            Err(failure) => failure.message,
+        };
+        assert!(text.ends_with(": sampling"), "{text}");
+        client.pass().await;
+        assert_eq!(client.asked, []);
+    }
+}
+
+// Covers: MRTR-04
+#[tokio::test]
+async fn a_handler_can_ask_what_can_be_asked() {
+    for revision in Revision::ERAS {
+        for (capabilities, expected) in [
+            (json!({}), "false"),
+            (json!({"sampling": {}}), "Paris false"),
+            (able(), "Ada Paris 1 true"),
+        ] {
+            let mut client = client_of(server(), revision, capabilities).await;
+            assert_eq!(text(&mut client, "what_can_be").await, expected);
+        }
+    }
+}
+
+// Covers: SAMP-01, SAMP-02
+#[tokio::test]
+async fn context_is_included_where_the_client_can() {
+    use Revision::{A, C, D, E};
+    for (revision, sampling, is_included) in [
+        (A, json!({}), true),
+        (C, json!({}), true),
+        (D, json!({"tools": {}}), false),
+        (D, json!({"context": {}}), true),
+        (E, json!({"tools": {}}), false),
+        (E, json!({"context": {}}), true),
+    ] {
+        let mut client = client_of(server(), revision, json!({ "sampling": sampling })).await;
+        assert_eq!(text(&mut client, "with_context").await, "Paris");
+        let expected = is_included.then(|| json!("thisServer"));
+        let params = &client.asked[0].params;
+        assert_eq!(params.get("includeContext"), expected.as_ref());
+    }
+}
+
+// Covers: SAMP-03, SAMP-04, SAMP-07
+#[tokio::test]
+async fn a_model_may_use_tools_turn_by_turn() {
+    for revision in Revision::ERAS {
+        let (mut client, _) = client(revision).await;
+        client.answer(|question| {
+            if question.params["messages"].as_array().unwrap().len() == 1 {
+                let content = json!([{"type": "tool_use", "id": "u1", "name": "t", "input": {}}]);
+                let said = json!({"role": "assistant", "content": content, "model": "m", "stopReason": "toolUse"});
+                return Answer::Result(said);
+            }
+            assert_eq!(question.params["messages"][2]["content"]["toolUseId"], "u1");
+            Answer::said("seven")
+        });
+        assert_eq!(text(&mut client, "two_turns").await, "seven");
+    }
+}

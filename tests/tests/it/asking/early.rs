@@ -1,0 +1,85 @@
+//! Questions before the client has said that it is initialized: legacy era only.
+
+use serde_json::{Value, json};
+use tests::asking::{Ledger, Setup, able};
+use tests::{Answer, Client, Link, Revision, Served};
+
+use super::usual;
+
+/// A client that was answered `initialize`, and has not said yet that it is initialized.
+async fn shaking(served: &mut Served, revision: Revision) -> Client {
+    let mut client = served.client(revision);
+    client.answer(usual);
+    let info = json!({"name": "tests", "version": "1"});
+    let params =
+        json!({"protocolVersion": revision.date(), "capabilities": able(), "clientInfo": info});
+    client.ok("initialize", params).await;
+    client
+}
+
+async fn call(client: &mut Client, tool: &str) -> Value {
+    let params = json!({"name": tool, "arguments": {}});
+    client.start("tools/call", params).await
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+// Covers: LIFE-04, LIFE-09, REQ-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_waits_until_the_client_is_initialized() {
+    for (link, revision) in Link::visits(&Revision::LEGACY) {
+        let setup = Setup::default();
+        let mut served = Served::start(link, &setup).await;
+        let mut client = shaking(&mut served, revision).await;
+        let id = call(&mut client, "no_person").await;
+        setup.ledger.until("before", 1).await;
+        client.pass().await;
+        assert_eq!(client.asked, [], "{link:?} {}", revision.date());
+        client.notify("notifications/initialized", json!({})).await;
+        let result = client.response(&id).await.unwrap();
+        assert_eq!(text(&result), "Paris 1");
+        assert_eq!(setup.ledger.count("after"), 1);
+    }
+}
+
+// Covers: LIFE-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_waits_no_longer_than_a_question_may() {
+    for (link, revision) in Link::visits(&[Revision::A, Revision::D]) {
+        let setup = Setup {
+            question_ms: Some(100),
+            ..Setup::default()
+        };
+        let mut served = Served::start(link, &setup).await;
+        let mut client = shaking(&mut served, revision).await;
+        let id = call(&mut client, "no_person").await;
+        let result = client.response(&id).await.unwrap();
+        assert_eq!(text(&result), "nobody answered within 100ms");
+        // What was not asked is not taken back.
+        client.notify("notifications/initialized", json!({})).await;
+        assert_eq!(client.drain().await, [] as [Value; 0]);
+        assert_eq!(client.asked, []);
+    }
+}
+
+// Covers: LIFE-04
+#[tokio::test]
+async fn a_call_that_is_taken_back_meanwhile_asks_nothing() {
+    let ledger = Ledger::new();
+    let setup = Setup {
+        ledger: ledger.clone(),
+        ..Setup::default()
+    };
+    let mut served = Served::start(Link::Memory, &setup).await;
+    let mut client = shaking(&mut served, Revision::D).await;
+    client.answer(|_| Answer::Silence);
+    let id = call(&mut client, "in_a_hurry").await;
+    ledger.until("before", 1).await;
+    client.cancel(&id).await;
+    ledger.until("dropped", 1).await;
+    client.notify("notifications/initialized", json!({})).await;
+    assert_eq!(client.drain().await, [] as [Value; 0]);
+    assert_eq!(client.asked, []);
+}

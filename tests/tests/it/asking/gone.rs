@@ -1,0 +1,106 @@
+//! Clients that take too long, or go away, over every link.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::asking::{Setup, able};
+use tests::{Answer, Client, Link, Revision, Served};
+
+/// A client that can be asked everything, and answers nothing.
+async fn silent(served: &mut Served, revision: Revision) -> Client {
+    let mut client = served.client(revision);
+    client.capabilities = able();
+    client.answer(|_| Answer::Silence);
+    client.connect().await
+}
+
+fn params(tool: &str) -> Value {
+    json!({"name": tool, "arguments": {}})
+}
+
+// Covers: REQ-05, LIFE-10, CANC-07
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_nobody_answers_is_given_up_and_the_client_told() {
+    for (link, revision) in Link::visits(&Revision::LEGACY) {
+        let setup = Setup {
+            question_ms: Some(100),
+            ..Setup::default()
+        };
+        let mut served = Served::start(link, &setup).await;
+        let mut client = silent(&mut served, revision).await;
+        let result = client.ok("tools/call", params("no_person")).await;
+        assert_eq!(result["content"][0]["text"], "nobody answered within 100ms");
+        let told = client.notification("notifications/cancelled").await;
+        assert_eq!(told["requestId"].to_string(), client.asked[0].key);
+        // An answer that comes too late is ignored.
+        let Answer::Result(said) = Answer::said("Paris") else {
+            unreachable!()
+        };
+        let late = json!({"jsonrpc": "2.0", "id": told["requestId"], "result": said});
+        client.line(&late.to_string()).await;
+        client.pass().await;
+        let done = ["before", "after"].map(|what| setup.ledger.count(what));
+        assert_eq!(done, [1, 0], "{link:?}");
+    }
+}
+
+// Covers: MRTR-09, MRTR-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_comes_back_too_late_is_refused() {
+    let setup = Setup {
+        state_seconds: Some(1),
+        ..Setup::default()
+    };
+    let mut late = Vec::new();
+    for (link, revision) in Link::visits(&[Revision::E]) {
+        let mut served = Served::start(link, &setup).await;
+        let mut client = silent(&mut served, revision).await;
+        client.answer(|_| Answer::accept(json!({"name": "Ada"})));
+        let asked = client.ok("tools/call", params("one")).await;
+        let next = client.retry(&params("one"), &asked);
+        late.push((served, client, next));
+    }
+    // A state says in whole seconds when it expires.
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    for (_served, client, next) in &mut late {
+        let failure = client.fails("tools/call", next.clone(), -32602).await;
+        assert!(failure.message.contains("expired"), "{failure:?}");
+        let asked = client.ok("tools/call", params("one")).await;
+        assert_eq!(asked["resultType"], "input_required");
+    }
+    assert_eq!(setup.ledger.count("after"), 0);
+}
+
+// Covers: REQ-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
+    for (link, revision) in Link::visits(&[Revision::C, Revision::D]) {
+        let setup = Setup::default();
+        let mut served = Served::start(link, &setup).await;
+        let mut client = silent(&mut served, revision).await;
+        client.start("tools/call", params("in_a_hurry")).await;
+        client.until_asked(1).await;
+        assert_eq!(setup.ledger.count("dropped"), 0);
+        // The end of the stream, of the input of a process, of a session, of the one stream of 2024.
+        drop(client);
+        setup.ledger.until("dropped", 1).await;
+        served.ended().await;
+        assert_eq!(setup.ledger.count("after"), 0, "{link:?}");
+    }
+}
+
+// Covers: MRTR-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_held_for_a_client_that_may_not_come_back() {
+    for (link, revision) in Link::visits(&[Revision::E]) {
+        let setup = Setup::default();
+        let mut served = Served::start(link, &setup).await;
+        let mut client = silent(&mut served, revision).await;
+        let asked = client.ok("tools/call", params("in_a_hurry")).await;
+        assert_eq!(asked["resultType"], "input_required");
+        assert_eq!(setup.ledger.count("dropped"), 1, "{link:?}");
+        drop(client);
+        served.ended().await;
+        assert_eq!(setup.ledger.count("after"), 0);
+    }
+}

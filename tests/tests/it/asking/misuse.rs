@@ -1,0 +1,71 @@
+//! What an author can do wrong, and what everything asked in one call has in common.
+
+use mcp_runtime::Limits;
+use serde_json::json;
+use tests::Revision;
+
+use super::{able, client, client_of, refusal, server, text};
+
+// Covers: COMP-06
+#[tokio::test]
+async fn nothing_is_asked_while_completing() {
+    for revision in Revision::ERAS {
+        let (mut client, _) = client(revision).await;
+        let reference = json!({"type": "ref/prompt", "name": "completed"});
+        let params = json!({"ref": reference, "argument": {"name": "what", "value": ""}});
+        let result = client.request("completion/complete", params).await.unwrap();
+        assert_eq!(result["completion"]["values"], json!(["false true"]));
+        assert_eq!(client.asked, []);
+    }
+}
+
+#[tokio::test]
+async fn misuse_is_an_error_in_both_eras() {
+    for revision in Revision::ERAS {
+        let (mut client, _) = client(revision).await;
+        let text = refusal(&mut client, "inside_once").await;
+        assert!(text.contains("inside `once`"), "{text}");
+        let text = refusal(&mut client, "twice_once").await;
+        assert!(text.contains("done twice"), "{text}");
+        assert_eq!(client.asked, []);
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_the_same_in_all_of_its_rounds() {
+    for revision in Revision::ERAS {
+        let (mut client, _) = client(revision).await;
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            let ids = text(&mut client, "call_id").await;
+            let (first, last) = ids.split_once(' ').unwrap();
+            if revision.is_modern() {
+                assert_eq!(first, last);
+            }
+            seen.push(last.to_owned());
+        }
+        assert_ne!(seen[0], seen[1]);
+    }
+}
+
+#[tokio::test]
+async fn more_questions_at_once_than_allowed_are_an_error() {
+    let limits = Limits {
+        questions: 2,
+        ..Limits::default()
+    };
+    for revision in Revision::ERAS {
+        let server = server().limits(limits.clone());
+        let mut client = client_of(server, revision, able()).await;
+        let text = refusal(&mut client, "three_kinds").await;
+        assert!(text.contains("more than 2 questions"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_read_are_reported_at_the_start() {
+    let (transport, _stream) = mcp_runtime::transport::memory();
+    let server = server().state_keys_from_env("NO_SUCH_VARIABLE");
+    let error = server.serve(transport).await.unwrap_err();
+    assert!(error.to_string().contains("NO_SUCH_VARIABLE"), "{error}");
+}

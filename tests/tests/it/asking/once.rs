@@ -1,0 +1,160 @@
+//! What is done once when rounds are cut off, or arrive together, over every link of the modern era.
+
+use std::sync::Arc;
+
+use mcp_runtime::{CallId, MemoryStore, OnceClaim, OnceStore, StateKey, StoreFuture};
+use serde_json::{Value, json};
+use tests::asking::{Setup, able, server};
+use tests::{Answer, Client, Link, Revision, Served};
+
+use super::client_of;
+
+async fn ada(served: &mut Served) -> Client {
+    let mut client = served.client(Revision::E);
+    client.capabilities = able();
+    client.answer(|_| Answer::accept(json!({"name": "Ada"})));
+    client
+}
+
+fn setup(store: bool) -> Setup {
+    Setup {
+        store,
+        ..Setup::default()
+    }
+}
+
+/// The second round of a call of this tool.
+async fn second_round(client: &mut Client, tool: &str) -> Value {
+    let params = json!({"name": tool, "arguments": {}});
+    let asked = client.ok("tools/call", params.clone()).await;
+    client.retry(&params, &asked)
+}
+
+// Covers: MRTR-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() {
+    for (link, _) in Link::visits(&[Revision::E]) {
+        for store in [false, true] {
+            let setup = setup(store);
+            let mut served = Served::start(link, &setup).await;
+            let mut client = ada(&mut served).await;
+            let round = second_round(&mut client, "stuck_at_first").await;
+            let id = client.start("tools/call", round.clone()).await;
+            setup.ledger.until("after", 1).await;
+            client.cancel(&id).await;
+            // One run for each round so far.
+            setup.ledger.until("dropped", 2).await;
+            let result = client.ok("tools/call", round).await;
+            let text = result["content"][0]["text"].as_str().unwrap();
+            if store {
+                assert!(text.contains("it is not done again"), "{text}");
+            } else {
+                assert_eq!(text, "Ada");
+            }
+            let done = setup.ledger.count("after");
+            assert_eq!(done, if store { 1 } else { 2 }, "{link:?}");
+        }
+    }
+}
+
+// Covers: MRTR-11, HTTP-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
+    for (link, _) in Link::visits(&[Revision::E]) {
+        let setup = Setup {
+            drain_ms: Some(50),
+            ..setup(true)
+        };
+        let mut served = Served::start(link, &setup).await;
+        let mut client = ada(&mut served).await;
+        let round = second_round(&mut client, "stuck_at_first").await;
+        client.start("tools/call", round.clone()).await;
+        setup.ledger.until("after", 1).await;
+        drop(client);
+        setup.ledger.until("dropped", 2).await;
+        served.ended().await;
+        if link != Link::Stdio {
+            // Another connection to the same server goes no further.
+            let mut client = ada(&mut served).await;
+            let result = client.ok("tools/call", round).await;
+            assert_eq!(result["isError"], true, "{result}");
+        }
+        assert_eq!(setup.ledger.count("after"), 1, "{link:?}");
+    }
+}
+
+// Covers: MRTR-06
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
+    for (link, _) in Link::visits(&[Revision::E]) {
+        let setup = setup(true);
+        let mut served = Served::start(link, &setup).await;
+        let mut client = ada(&mut served).await;
+        let round = second_round(&mut client, "one").await;
+        let mut ids = Vec::new();
+        for _ in 0..8 {
+            ids.push(client.start("tools/call", round.clone()).await);
+        }
+        let mut greeted = 0;
+        for id in ids {
+            let result = client.response(&id).await.unwrap();
+            let text = result["content"][0]["text"].as_str().unwrap();
+            // Whoever comes while it is being done is told that it is not known what it came to.
+            assert!(
+                text == "Hello, Ada!" || text.contains("was begun before"),
+                "{text}"
+            );
+            greeted += usize::from(text == "Hello, Ada!");
+        }
+        assert!(greeted >= 1);
+        let done = ["before", "after"].map(|what| setup.ledger.count(what));
+        assert_eq!(done, [1, 1], "{link:?}");
+    }
+}
+
+/// Stands for a database that several instances share.
+#[derive(Clone, Default)]
+struct Shared(Arc<MemoryStore>);
+
+impl OnceStore for Shared {
+    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+        self.0.begin(call, name)
+    }
+
+    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        self.0.complete(call, name, result)
+    }
+
+    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+        self.0.abandon(call, name)
+    }
+}
+
+// Covers: MRTR-06, MRTR-09
+#[tokio::test]
+async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
+    let (setup, store) = (setup(false), Shared::default());
+    let instance = || {
+        let server = server(&setup).state_keys([StateKey::from_bytes([1; 32])]);
+        client_of(server.once_store(store.clone()), Revision::E, able())
+    };
+    let mut instances = [instance().await, instance().await];
+    let mut round = second_round(&mut instances[0], "two_in_sequence").await;
+    // Each round is sent to both; either may be the one to go on from.
+    for turn in 0..2 {
+        let mut results = Vec::new();
+        for client in &mut instances {
+            results.push(client.ok("tools/call", round.clone()).await);
+        }
+        if turn == 0 {
+            let params = json!({"name": "two_in_sequence", "arguments": {}});
+            round = instances[1].retry(&params, &results[0]);
+        } else {
+            for result in results {
+                assert_eq!(result["content"][0]["text"], "Ada true 1");
+            }
+        }
+    }
+    let done = ["before", "between", "after"].map(|what| setup.ledger.count(what));
+    assert_eq!(done, [1, 1, 1]);
+}
