@@ -25,7 +25,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 #[cfg(fuzzing)]
 pub(crate) use duplex::fuzzing;
 #[cfg(feature = "http")]
-pub use http::{HttpBody, HttpListener, HttpOptions, HttpService};
+pub use http::{
+    EventStore, HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, MaybeReady,
+    MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
+};
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) use memory::memories;
 pub use memory::{Memory, memory};

@@ -110,9 +110,9 @@ impl Accepts {
                 if parts.any(is_never) {
                     continue;
                 }
-                let is = |kinds: [&str; 3]| kinds.iter().any(|it| it.eq_ignore_ascii_case(kind));
-                accepts.json |= is(["application/json", "application/*", "*/*"]);
-                accepts.events |= is(["text/event-stream", "text/*", "*/*"]);
+                let is = |name| kind.eq_ignore_ascii_case(name);
+                accepts.json |= is("*/*") || is("application/json") || is("application/*");
+                accepts.events |= is("*/*") || is("text/event-stream") || is("text/*");
             }
         }
         accepts
