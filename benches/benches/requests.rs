@@ -24,11 +24,17 @@ fn echo(text: String) -> String {
     text
 }
 
+/// The form that is asked for.
+#[derive(Elicit)]
+struct Choice {
+    which: String,
+}
+
 /// Asks before it answers.
 #[tool]
 async fn ask(context: &Context) -> Result<String> {
-    let answer: Elicited<String> = context.elicit("Which?").await?;
-    Ok(format!("{answer:?}"))
+    let choice: Choice = context.elicit("Which?").await?;
+    Ok(choice.which)
 }
 
 /// A page of a book.
