@@ -68,7 +68,7 @@ pub(super) fn post(
             .and_then(|found| found.changed(session, None))
     };
     if requests == 0 {
-        for message in messages {
+        for message in &messages {
             take_notification(inner, &session, message);
         }
         return Posted {
@@ -78,8 +78,8 @@ pub(super) fn post(
     }
     let accepts = Accepts::read(headers);
     let stream = session.open_stream(accepts.events, requests, inner.limits());
-    for message in messages {
-        if !is_request(&&message) {
+    for message in &messages {
+        if !is_request(&message) {
             take_notification(inner, &session, message);
         } else if let Some(answer) = one(inner, &session, message, &|| Arc::clone(&stream)) {
             stream.answer(&answer);

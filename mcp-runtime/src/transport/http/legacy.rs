@@ -104,7 +104,7 @@ pub(super) fn post(
     inner: &Inner,
     headers: &HeaderMap,
     found: Finding<'_>,
-    message: Message<'_>,
+    message: &Message<'_>,
 ) -> Posted {
     let id = message.id.to_request_id();
     let with_id = |refusal: Refusal| refusal.with_id(id.clone()).into();
@@ -139,7 +139,7 @@ pub(super) fn post(
         Err(refusal) => return with_id(refusal),
     };
     match found {
-        None if method == "initialize" => initialize(inner, id, &message, accepts),
+        None if method == "initialize" => initialize(inner, id, message, accepts),
         Some(_) if method == "initialize" => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
             with_id(refusal)
@@ -169,18 +169,18 @@ pub(super) fn session_of(
 }
 
 /// Takes the answer to a question.
-fn respond(inner: &Inner, found: Finding<'_>, message: Message<'_>) -> Result<Posted, Refusal> {
+fn respond(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
     let required = || Refusal::bad_request("a response needs a session");
     let found = found?.ok_or_else(required)?;
     // Whoever asked is there.
     if let Some(session) = inner.sessions.get(found.id) {
-        session.decide(&inner.dispatcher, &message, &mut Vec::new());
+        session.decide(&inner.dispatcher, message, &mut Vec::new());
     }
     Ok(answer::empty(StatusCode::ACCEPTED).into())
 }
 
 /// Serves a notification.
-fn notify(inner: &Inner, found: Finding<'_>, message: Message<'_>) -> Result<Posted, Refusal> {
+fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
     let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
     match found? {
         None if matches!(inner.sessions.keeping, Keeping::None) => {}
@@ -203,8 +203,8 @@ fn notify(inner: &Inner, found: Finding<'_>, message: Message<'_>) -> Result<Pos
 }
 
 /// Takes a notification.
-pub(super) fn take_notification(inner: &Inner, session: &HttpSession, message: Message<'_>) {
-    let decision = session.decide(&inner.dispatcher, &message, &mut Vec::new());
+pub(super) fn take_notification(inner: &Inner, session: &HttpSession, message: &Message<'_>) {
+    let decision = session.decide(&inner.dispatcher, message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
     }
@@ -215,7 +215,7 @@ fn request(
     inner: &Inner,
     found: Option<&Found<'_>>,
     session: &Arc<HttpSession>,
-    message: Message<'_>,
+    message: &Message<'_>,
     accepts: Accepts,
 ) -> Posted {
     let stream = OnceCell::new();
@@ -260,12 +260,12 @@ fn request(
 pub(super) fn one(
     inner: &Inner,
     session: &Arc<HttpSession>,
-    message: Message<'_>,
+    message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
 ) -> Option<Vec<u8>> {
     let id = message.id.to_request_id();
     let mut out = Vec::new();
-    let prepared = match session.decide(&inner.dispatcher, &message, &mut out) {
+    let prepared = match session.decide(&inner.dispatcher, message, &mut out) {
         Decision::Call(prepared) => prepared,
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
     };

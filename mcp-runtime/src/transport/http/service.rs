@@ -234,7 +234,7 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, found: Finding<'_>, body
         return Begun::Over(sse_2024::post(inner, connection, body));
     }
     match jsonrpc::parse(body, inner.limits()) {
-        Ok(Incoming::Message(message)) => one(inner, headers, found, message),
+        Ok(Incoming::Message(message)) => one(inner, headers, found, &message),
         Ok(Incoming::Batch(elements)) => batch::post(inner, headers, found, &elements).into(),
         Err((id, error)) => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, error).with_id(id);
@@ -243,7 +243,7 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, found: Finding<'_>, body
     }
 }
 
-fn one(inner: &Inner, headers: &HeaderMap, found: Finding<'_>, message: Message<'_>) -> Begun {
+fn one(inner: &Inner, headers: &HeaderMap, found: Finding<'_>, message: &Message<'_>) -> Begun {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
     let Some(method) = message.method.clone().filter(|_| is_modern) else {
         return legacy::post(inner, headers, found, message).into();
