@@ -39,6 +39,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(feature = "cli", feature = "testing"))]
+mod client;
 mod context;
 mod dispatch;
 mod error;
@@ -53,6 +55,8 @@ pub mod prelude;
 mod protocol;
 mod registry;
 mod server;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 pub mod types;
 
@@ -115,4 +119,7 @@ mod guide {
     mod results {}
     #[doc = include_str!("../../docs/state.md")]
     mod state {}
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../../docs/testing.md")]
+    mod testing {}
 }

@@ -24,7 +24,7 @@ pub struct Limits {
     pub nodes: usize,
     /// Longest string id of a request, in bytes. Default 1 KiB. Beyond: -32600.
     pub id: usize,
-    /// Longest name of a method, tool or prompt, in bytes. Default 256. Beyond: -32601 or -32602.
+    /// Longest name of a tool or prompt, in bytes. Default 256. Beyond: -32602.
     pub name: usize,
     /// Longest resource address, in bytes. Default 8 KiB. Beyond: -32602.
     pub uri: usize,
@@ -96,13 +96,24 @@ pub struct Limits {
     /// Most HTTP connections at once. Default 10,000. Beyond: the oldest idle one is closed, or else the new one.
     pub connections: usize,
     /// Most HTTP sessions at once. Default 10,000. Beyond: the longest idle one ends, or else the new one gets 503.
+    ///
+    /// For a store of sessions that is not ours, and for sessions that are not kept: most with something under way.
     pub sessions: usize,
+    /// Most bytes that a session keeps of what its client says of itself, as JSON. Default 16 KiB. Beyond: -32602.
+    pub session_client: usize,
     /// How long an HTTP session may be idle. Default 5 minutes. Then it ends; its client is answered 404 and starts over.
     pub session_idle: Duration,
     /// How long an HTTP session may be idle while its client keeps a stream open. Default 30 minutes.
     pub session_idle_streaming: Duration,
     /// How soon an HTTP session must be used after the handshake. Default 10 s. Then it ends.
     pub session_start: Duration,
+    /// Longest id of a sealed HTTP session, in characters. Default 4 KiB: proxies rarely take header fields over 8 KiB. A
+    /// client that says more of itself than fits is answered -32602.
+    pub sealed_session: usize,
+    /// How long a sealed HTTP session lasts, used or not. Default 8 hours. Then its client is answered 404 and starts over.
+    pub sealed_session_time: Duration,
+    /// How long a store of sessions or events may take to answer. Default 5 s. Then the client gets 503.
+    pub store_time: Duration,
     /// Most events kept per stream for clients that reconnect. Default 256. What is gone cannot be resumed: 400.
     pub replay_events: usize,
     /// Most bytes of events kept per stream for clients that reconnect. Default 1 MiB.
@@ -161,9 +172,13 @@ impl Default for Limits {
             idle_connection: Duration::from_mins(1),
             connections: 10_000,
             sessions: 10_000,
+            session_client: 16 << 10,
             session_idle: Duration::from_mins(5),
             session_idle_streaming: Duration::from_mins(30),
             session_start: Duration::from_secs(10),
+            sealed_session: 4 << 10,
+            sealed_session_time: Duration::from_hours(8),
+            store_time: Duration::from_secs(5),
             replay_events: 256,
             replay_bytes: 1 << 20,
             replay_time: Duration::from_mins(1),
@@ -202,6 +217,7 @@ impl Limits {
             connections: 1_024,
             sessions: 1_024,
             streams: 512,
+            session_client: 4 << 10,
             replay_events: 64,
             replay_bytes: 256 << 10,
             ..Self::default()
@@ -239,6 +255,7 @@ impl Limits {
             ("question_time", self.question_time.is_zero()),
             ("state_time", self.state_time.is_zero()),
             ("stalled", self.stalled.is_zero()),
+            ("store_time", self.store_time.is_zero()),
         ];
         let zero = fields.into_iter().filter(|(_, zero)| *zero);
         zero.map(|(name, _)| format!("`Limits::{name}` is zero; the least is one"))

@@ -1,43 +1,152 @@
-//! A client that makes a number of calls, 64 at a time, checks every answer, and leaves.
+//! A client that asks again and again, checks every answer, and says what that took.
 //!
-//! `load (legacy|modern) CALLS PROGRAM [ARGUMENT…]`. Fails if an answer is wrong, or the program does.
+//! `load [OPTION VALUE]… PROGRAM [ARGUMENT…]` starts the program and talks to it. It fails if an answer is wrong, or the
+//! program does. The line it prints: how many requests, the seconds they took, the processor time of the program meanwhile
+//! in seconds, the most memory it ever had resident in KiB.
+//!
+//! | Option | Meaning | Default |
+//! |---|---|---|
+//! | `--era` | `legacy` or `modern` | `legacy` |
+//! | `--ask` | a tool of two integers, `echo`, or `tools/list` | `add` |
+//! | `--bytes` | length of the text that is echoed | 64 |
+//! | `--requests` | how many in all | 10000 |
+//! | `--depth` | how many at once over standard input and output | 64 |
+//! | `--connections` | over HTTP, so many connections, one request at once on each | none: standard input and output |
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Error, Write};
-use std::process::{Command, Stdio};
+use std::io::{BufRead as _, BufReader, Error, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
 
-use benches::{Era, answered};
+use benches::client::{self, Era, Question};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
-/// Calls in flight.
-const DEPTH: u64 = 64;
+struct Options {
+    era: Era,
+    question: Question,
+    requests: u64,
+    depth: u64,
+    connections: u64,
+}
 
 fn main() -> Result<(), Error> {
-    let mut arguments = std::env::args().skip(1);
-    let usage = || Error::other("usage: load (legacy|modern) CALLS PROGRAM [ARGUMENT…]");
-    let era = arguments.next().as_deref().and_then(Era::named);
-    let era = era.ok_or_else(usage)?;
-    let calls: u64 = arguments
-        .next()
-        .and_then(|calls| calls.parse().ok())
-        .ok_or_else(usage)?;
-    let mut server = Command::new(arguments.next().ok_or_else(usage)?)
-        .args(arguments)
+    let (options, mut command) = read_arguments()
+        .ok_or_else(|| Error::other("usage: load [OPTION VALUE]… PROGRAM [ARGUMENT…]"))?;
+    let mut server = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let (Some(mut input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
+    let (Some(input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
         return Err(Error::other("the server has no pipes"));
     };
-    let mut output = BufReader::with_capacity(1 << 20, output);
+    let output = BufReader::with_capacity(1 << 20, output);
+    let used = if options.connections == 0 {
+        over_stdio(&options, &server, input, output)?
+    } else {
+        over_http(options, &server, input, output)?
+    };
+    if !server.wait()?.success() {
+        return Err(Error::other("the server failed"));
+    }
+    writeln!(std::io::stdout(), "{used}")
+}
+
+fn read_arguments() -> Option<(Options, Command)> {
+    let mut options = Options {
+        era: Era::Legacy,
+        question: Question::Add("add".into()),
+        requests: 10_000,
+        depth: 64,
+        connections: 0,
+    };
+    let mut bytes = 64;
+    let mut arguments = std::env::args().skip(1);
+    let program = loop {
+        let option = arguments.next()?;
+        if !option.starts_with("--") {
+            break option;
+        }
+        let value = arguments.next()?;
+        match &*option {
+            "--era" => options.era = Era::named(&value)?,
+            "--ask" if value == "tools/list" => options.question = Question::List,
+            "--ask" if value == "echo" => options.question = Question::Echo(String::new()),
+            "--ask" => options.question = Question::Add(value),
+            "--bytes" => bytes = value.parse().ok()?,
+            "--requests" => options.requests = value.parse().ok()?,
+            "--depth" => options.depth = value.parse().ok()?,
+            "--connections" => options.connections = value.parse().ok()?,
+            _ => return None,
+        }
+    };
+    if let Question::Echo(text) = &mut options.question {
+        *text = client::text(bytes);
+    }
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Some((options, command))
+}
+
+/// What a number of requests took.
+fn used(options: &Options, server: &Child, begun: Instant, before: u64) -> Result<String, Error> {
+    let seconds = begun.elapsed().as_secs_f64();
+    let processor = std::time::Duration::from_nanos(processor_time(server)? - before);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id()))?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.unwrap_or("0 kB").trim().trim_end_matches(" kB");
+    let requests = options.requests;
+    Ok(format!(
+        "{requests} {seconds:.6} {:.6} {peak}",
+        processor.as_secs_f64()
+    ))
+}
+
+/// The processor time of all threads so far, in nanoseconds.
+fn processor_time(server: &Child) -> Result<u64, Error> {
+    let mut sum = 0;
+    for task in std::fs::read_dir(format!("/proc/{}/task", server.id()))? {
+        let times = std::fs::read_to_string(task?.path().join("schedstat"))?;
+        sum += times
+            .split(' ')
+            .next()
+            .and_then(|time| time.parse::<u64>().ok())
+            .unwrap_or(0);
+    }
+    Ok(sum)
+}
+
+fn over_stdio(
+    options: &Options,
+    server: &Child,
+    mut input: ChildStdin,
+    mut output: BufReader<ChildStdout>,
+) -> Result<String, Error> {
+    let Options {
+        era,
+        question,
+        requests,
+        depth,
+        ..
+    } = options;
     let mut line = String::new();
+    for message in era.greeting() {
+        writeln!(input, "{message}")?;
+    }
     if !era.greeting().is_empty() {
-        input.write_all(era.greeting().as_bytes())?;
         output.read_line(&mut line)?;
     }
+    let (begun, before) = (Instant::now(), processor_time(server)?);
     let mut id = 0;
-    while id < calls {
-        let last = calls.min(id + DEPTH);
-        let batch: String = (id..last).map(|id| era.call(id)).collect();
+    let mut batch = String::new();
+    while id < *requests {
+        let last = (*requests).min(id + depth);
+        batch.clear();
+        for id in id..last {
+            batch.push_str(&question.request(*era, id));
+            batch.push('\n');
+        }
         // One write, so that every run hands the server the same pieces.
         input.write_all(batch.as_bytes())?;
         // In any order: a server may run calls beside each other.
@@ -45,16 +154,135 @@ fn main() -> Result<(), Error> {
         while !open.is_empty() {
             line.clear();
             output.read_line(&mut line)?;
-            if !answered(&line).is_some_and(|id| open.remove(&id)) {
-                return Err(Error::other(format!("no call is answered by {line:?}")));
+            if !question.answered(&line).is_some_and(|id| open.remove(&id)) {
+                return Err(Error::other(format!("no request is answered by {line:?}")));
             }
         }
         id = last;
     }
+    used(options, server, begun, before)
+}
+
+fn over_http(
+    options: Options,
+    server: &Child,
+    input: ChildStdin,
+    mut output: BufReader<ChildStdout>,
+) -> Result<String, Error> {
+    let mut address = String::new();
+    output.read_line(&mut address)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let options = Arc::new(options);
+    let each = options.requests / options.connections;
+    let used = runtime.block_on(async {
+        let mut connections = Vec::new();
+        for _ in 0..options.connections {
+            connections.push(Connection::open(address.trim(), options.era).await?);
+        }
+        let (begun, before) = (Instant::now(), processor_time(server)?);
+        let tasks: Vec<_> = connections
+            .into_iter()
+            .map(|connection| tokio::spawn(connection.ask(Arc::clone(&options), each)))
+            .collect();
+        for task in tasks {
+            task.await??;
+        }
+        used(&options, server, begun, before)
+    });
     drop(input);
-    if server.wait()?.success() {
+    used
+}
+
+/// A connection of a client that has shaken hands if it has to.
+struct Connection {
+    stream: tokio::io::BufReader<TcpStream>,
+    address: String,
+    session: Option<String>,
+}
+
+impl Connection {
+    async fn open(address: &str, era: Era) -> Result<Self, Error> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let mut connection = Self {
+            stream: tokio::io::BufReader::with_capacity(64 << 10, stream),
+            address: address.to_owned(),
+            session: None,
+        };
+        for message in era.greeting() {
+            connection
+                .post(era, ("", None), message, &mut Vec::new())
+                .await?;
+        }
+        Ok(connection)
+    }
+
+    async fn ask(mut self, options: Arc<Options>, requests: u64) -> Result<(), Error> {
+        let Options { era, question, .. } = &*options;
+        let mut answer = Vec::new();
+        for id in 0..requests {
+            let request = question.request(*era, id);
+            self.post(*era, question.target(), &request, &mut answer)
+                .await?;
+            let answer = std::str::from_utf8(&answer).map_err(Error::other)?;
+            if question.answered(answer) != Some(id) {
+                return Err(Error::other(format!("the answer is {answer:?}")));
+            }
+        }
         Ok(())
-    } else {
-        Err(Error::other("the server failed"))
+    }
+
+    async fn post(
+        &mut self,
+        era: Era,
+        (method, name): (&str, Option<&str>),
+        body: &str,
+        answer: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let mut request = format!(
+            "POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\nuser-agent: bench/1\r\n\
+             mcp-protocol-version: {}\r\ncontent-length: {}\r\n",
+            self.address,
+            era.revision(),
+            body.len()
+        );
+        if let Some(session) = &self.session {
+            request.push_str(&format!("mcp-session-id: {session}\r\n"));
+        }
+        if era == Era::Modern {
+            request.push_str(&format!("mcp-method: {method}\r\n"));
+            if let Some(name) = name {
+                request.push_str(&format!("mcp-name: {name}\r\n"));
+            }
+        }
+        request.push_str("\r\n");
+        request.push_str(body);
+        self.stream.get_mut().write_all(request.as_bytes()).await?;
+        let mut length = 0;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line).await?;
+            let Some((field, value)) = line.split_once(':') else {
+                if line.starts_with("HTTP/1.1 20") {
+                    continue;
+                }
+                if line == "\r\n" {
+                    break;
+                }
+                return Err(Error::other(format!("the server says {line:?}")));
+            };
+            if field.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().map_err(Error::other)?;
+            } else if field.eq_ignore_ascii_case("mcp-session-id") {
+                self.session = Some(value.trim().to_owned());
+            }
+        }
+        answer.resize(length, 0);
+        self.stream.read_exact(answer).await?;
+        Ok(())
     }
 }

@@ -1,11 +1,12 @@
 //! The context of one call.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{Asking, ServerHandle, States};
+use crate::protocol::client_info;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// The context of one call: who is asking, progress, logging, cancellation, the running server.
@@ -17,15 +18,25 @@ pub struct Context(Arc<RequestContext>);
 
 /// What dispatch knows about a request when a handler asks for its context.
 pub(crate) struct RequestContext {
-    pub(crate) client: Option<Arc<Implementation>>,
+    pub(crate) client: Client,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
     pub(crate) outbound: Arc<dyn Outbound>,
     pub(crate) asking: Arc<dyn Asking>,
-    pub(crate) cancelled: CancellationToken,
+    /// Made when first asked for, as hardly any handler does.
+    pub(crate) cancelled: OnceLock<CancellationToken>,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
+}
+
+/// Who the client says it is.
+#[derive(Debug)]
+pub(crate) enum Client {
+    /// It said so when it shook hands.
+    Known(Option<Arc<Implementation>>),
+    /// It says so in `_meta`, which is read when somebody wants to know.
+    Claimed(OnceLock<Option<Implementation>>),
 }
 
 /// Where a call's notifications go; implemented by `dispatch`, which encodes them and limits their rate.
@@ -52,8 +63,12 @@ impl Context {
         &self.0.asking
     }
 
+    fn cancellation(&self) -> &CancellationToken {
+        self.0.cancelled.get_or_init(CancellationToken::new)
+    }
+
     pub(crate) fn cancel(&self) {
-        self.0.cancelled.cancel();
+        self.cancellation().cancel();
     }
 
     /// Tells the client how far the call has come, if it asked to know.
@@ -131,18 +146,24 @@ impl Context {
     /// A handler need not ask: its future is dropped then. This is for threads and tasks it started.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.is_cancelled()
+        let cancelled = self.0.cancelled.get();
+        cancelled.is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
-        self.0.cancelled.cancelled()
+        self.cancellation().cancelled()
     }
 
     /// Who the client says it is. Untrusted: decide nothing by it.
     #[must_use]
     pub fn client(&self) -> Option<&Implementation> {
-        self.0.client.as_deref()
+        match &self.0.client {
+            Client::Known(client) => client.as_deref(),
+            Client::Claimed(client) => client
+                .get_or_init(|| client_info(self.0.meta.as_deref()?))
+                .as_ref(),
+        }
     }
 
     /// What the client says it can do.
@@ -178,7 +199,7 @@ impl Context {
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Context")
-            .field("client", &self.0.client)
+            .field("client", &self.client())
             .finish_non_exhaustive()
     }
 }

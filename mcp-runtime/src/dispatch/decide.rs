@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::dispatch::prepared::Prepared;
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
-use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, RequestId};
-use crate::protocol::{Claim, Era, Method, claim, encode, errors};
+use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
+use crate::protocol::encode::{self, Gap};
+use crate::protocol::{Claim, Era, Method, Modern, claim, errors};
 
 /// What to do about a message.
 #[allow(
@@ -28,11 +31,13 @@ pub(crate) enum Decision<'m> {
     Cancel(RequestId),
 }
 
-/// What answering a request came to, before it is written.
+/// What answering a request came to.
 #[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
-pub(super) enum Answer<'m> {
+pub(crate) enum Answer<'m> {
     /// What is to be sent now is written: the answer, or the first message of a request that stays open.
     Written,
+    /// The answer is written, but for this page of a list, which all who ask for it share.
+    Around(Gap, Bytes),
     /// User code has to run.
     Call(Prepared<'m>),
 }
@@ -41,11 +46,11 @@ impl Dispatcher {
     /// Decides what a message asks for. Appends at most one message to `out`. Runs no user code.
     pub(crate) fn decide<'m>(
         self: &Arc<Self>,
-        message: Message<'m>,
+        message: &'m Message<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
-        let Some(method) = message.method else {
+        let Some(method) = &message.method else {
             if let (Some(legacy), Id::Valid(id)) = (&session.legacy, &message.id) {
                 let id = RequestId::from_valid(id);
                 legacy
@@ -56,7 +61,7 @@ impl Dispatcher {
             return Decision::Silent;
         };
         let id = match message.id {
-            Id::Absent => return notification(&method, &message.params, session),
+            Id::Absent => return notification(method, &message.params, session),
             Id::Valid(json) => RequestId::from_valid(json),
             Id::Invalid => {
                 encode::error(
@@ -75,8 +80,12 @@ impl Dispatcher {
             );
             return Decision::Answered;
         }
-        match self.answer(&method, &id, message.params, session, out) {
+        match self.answer(method, &id, &message.params, session, out) {
             Ok(Answer::Written) => Decision::Answered,
+            Ok(Answer::Around(gap, page)) => {
+                gap.fill(out, &page);
+                Decision::Answered
+            }
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
             Err(error) => {
                 encode::error(out, Some(&id), &error);
@@ -87,37 +96,32 @@ impl Dispatcher {
 
     /// Decides what a request whose claim was read asks for; the error is left to the caller, who has a status for it.
     ///
-    /// `session` is that of this request alone. `None` means that the first message is in `out`.
+    /// `session` is that of this request alone.
     #[cfg(feature = "http")]
     pub(crate) fn decide_modern<'m>(
         self: &Arc<Self>,
-        message: (&str, &RequestId, crate::jsonrpc::Params<'m>),
-        modern: crate::protocol::Modern<'m>,
+        message: (&str, &RequestId, &'m Params<'m>),
+        modern: Modern<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Prepared<'m>>, ErrorObject> {
+    ) -> Result<Answer<'m>, ErrorObject> {
         let (name, id, params) = message;
-        Ok(
-            match self.claimed(name, id, params, modern, session, out)? {
-                Answer::Written => None,
-                Answer::Call(prepared) => Some(prepared),
-            },
-        )
+        self.claimed(name, id, params, modern, session, out)
     }
 
     fn claimed<'m>(
         self: &Arc<Self>,
         name: &str,
         id: &RequestId,
-        params: crate::jsonrpc::Params<'m>,
-        modern: crate::protocol::Modern<'m>,
+        params: &'m Params<'m>,
+        modern: Modern<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Result<Answer<'m>, ErrorObject> {
-        let method = self.method(name, Era::Modern)?;
+        let method = Method::named(name).filter(|method| method.is_in(Era::Modern));
         let request = Request {
             id: id.clone(),
-            method,
+            method: method.ok_or_else(|| errors::method_not_found(name))?,
             params,
             version: modern.version,
             caller: Caller::Modern(modern),
@@ -129,63 +133,49 @@ impl Dispatcher {
         self: &Arc<Self>,
         name: &str,
         id: &RequestId,
-        params: crate::jsonrpc::Params<'m>,
+        params: &'m Params<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Result<Answer<'m>, ErrorObject> {
         if !params.is_object() {
             return Err(errors::invalid_member("params", "an object"));
         }
-        match claim(&params) {
-            Claim::Malformed(error) | Claim::Unsupported(error) => Err(error),
-            Claim::Valid(modern) => self.claimed(name, id, params, modern, session, out),
-            Claim::None => {
-                if Method::from_wire(name, Era::Legacy) == Some(Method::Initialize) {
-                    return legacy::initialize(self, id, &params, session, out);
-                }
-                if Method::from_wire(name, Era::Legacy) == Some(Method::Ping) {
-                    legacy::pong(self, id, session, out);
-                    return Ok(Answer::Written);
-                }
-                if Method::from_wire(name, Era::Modern) == Some(Method::Discover) {
-                    return Err(errors::missing_claim());
-                }
-                let Some(legacy) = &session.legacy else {
-                    // Half a claim was meant as one.
-                    return Err(match params.meta(MetaMember::ClientCapabilities) {
-                        Some(_) => errors::missing_claim(),
-                        None => errors::not_initialized(),
-                    });
-                };
-                let client = Arc::clone(&legacy.client);
-                let method = self.method(name, Era::Legacy)?;
-                let version = client.version;
-                let caller = Caller::Legacy(client);
-                let request = Request {
-                    id: id.clone(),
-                    method,
-                    params,
-                    version,
-                    caller,
-                };
-                legacy::answer(self, request, session, out)
-            }
+        match claim(params, Some(&mut session.known)) {
+            Claim::Malformed(error) | Claim::Unsupported(error) => return Err(error),
+            Claim::Valid(modern) => return self.claimed(name, id, params, modern, session, out),
+            Claim::None => {}
         }
-    }
-
-    fn method(&self, name: &str, era: Era) -> Result<Method, ErrorObject> {
-        let known = Some(name).filter(|name| name.len() <= self.limits().name);
-        known
-            .and_then(|name| Method::from_wire(name, era))
-            .ok_or_else(|| errors::method_not_found(name))
+        let method = match Method::named(name) {
+            Some(Method::Initialize) => {
+                return legacy::initialize(self, id, params, session, out);
+            }
+            Some(Method::Ping) => {
+                legacy::pong(self, id, session, out);
+                return Ok(Answer::Written);
+            }
+            Some(Method::Discover) => return Err(errors::missing_claim()),
+            method => method.filter(|method| method.is_in(Era::Legacy)),
+        };
+        let Some(legacy) = &session.legacy else {
+            // Half a claim was meant as one.
+            return Err(match params.meta(MetaMember::ClientCapabilities) {
+                Some(_) => errors::missing_claim(),
+                None => errors::not_initialized(),
+            });
+        };
+        let client = Arc::clone(&legacy.client);
+        let request = Request {
+            id: id.clone(),
+            method: method.ok_or_else(|| errors::method_not_found(name))?,
+            params,
+            version: client.version,
+            caller: Caller::Legacy(client),
+        };
+        legacy::answer(self, request, session, out)
     }
 }
 
-fn notification<'m>(
-    method: &str,
-    params: &crate::jsonrpc::Params<'m>,
-    session: &mut Session,
-) -> Decision<'m> {
+fn notification<'m>(method: &str, params: &Params<'m>, session: &mut Session) -> Decision<'m> {
     match method {
         "notifications/cancelled" => match params.get(Member::RequestId).and_then(RequestId::parse)
         {
@@ -201,9 +191,6 @@ fn notification<'m>(
             }
             Decision::Silent
         }
-        _ => {
-            tracing::debug!(method, "a notification was ignored");
-            Decision::Silent
-        }
+        _ => Decision::Silent,
     }
 }

@@ -29,16 +29,18 @@ pub(super) struct Finish {
 pub(super) enum Target {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
-    Resource {
-        uri: String,
-        mime_type: Option<String>,
-        cache: CacheHint,
-    },
-    Completion {
-        partial: String,
-    },
+    Resource(Box<Located>),
+    /// With the partial text.
+    Completion(Box<str>),
     /// A page of resources that user code lists.
     List(CacheHint),
+}
+
+/// What was read, and where.
+pub(super) struct Located {
+    pub(super) uri: String,
+    pub(super) mime_type: Option<String>,
+    pub(super) cache: CacheHint,
 }
 
 /// What a call came to.
@@ -154,8 +156,8 @@ impl Finish {
         let (method, name) = match &self.target {
             Target::Tool(entry) => ("tools/call", &*entry.tool.name),
             Target::Prompt(entry) => ("prompts/get", &*entry.prompt.name),
-            Target::Resource { uri, .. } => ("resources/read", uri.as_str()),
-            Target::Completion { .. } | Target::List(_) => ("", ""),
+            Target::Resource(located) => ("resources/read", located.uri.as_str()),
+            Target::Completion(_) | Target::List(_) => ("", ""),
         };
         Binding {
             server: &self.dispatcher.identity().implementation().name,
@@ -177,18 +179,11 @@ impl Finish {
                     .or_else(|| entry.prompt.description.clone());
                 encode::prompt_result(out, self.reply(), result);
             }
-            (
-                Success::Resource(result),
-                Target::Resource {
-                    uri,
-                    mime_type,
-                    cache,
-                },
-            ) => {
-                let result = located(result, uri, mime_type.as_deref());
-                encode::resource_result(out, self.reply(), result, *cache);
+            (Success::Resource(result), Target::Resource(from)) => {
+                let result = located(result, &from.uri, from.mime_type.as_deref());
+                encode::resource_result(out, self.reply(), result, from.cache);
             }
-            (Success::Completion(candidates), Target::Completion { partial }) => {
+            (Success::Completion(candidates), Target::Completion(partial)) => {
                 encode::completion(out, self.reply(), &rank(partial, candidates));
             }
             (Success::List(members), Target::List(cache)) => {
@@ -216,8 +211,8 @@ impl Finish {
         let text = match failure {
             Repr::Protocol(error) => return Err(error),
             Repr::ResourceNotFound => match &self.target {
-                Target::Resource { uri, .. } => {
-                    return Err(errors::resource_not_found(self.version, uri));
+                Target::Resource(located) => {
+                    return Err(errors::resource_not_found(self.version, &located.uri));
                 }
                 _ => "there is no such resource".to_owned(),
             },
@@ -275,8 +270,8 @@ impl Finish {
     /// What was called, for the log.
     pub(super) fn name(&self) -> &str {
         match &self.target {
-            Target::Resource { uri, .. } => uri,
-            Target::Completion { .. } => "a completer",
+            Target::Resource(located) => &located.uri,
+            Target::Completion(_) => "a completer",
             Target::List(_) => "resources/list",
             Target::Tool(entry) => &entry.tool.name,
             Target::Prompt(entry) => &entry.prompt.name,

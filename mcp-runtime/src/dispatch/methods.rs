@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::context::List;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::Answer;
-use crate::dispatch::prepared::{Prepared, Work};
+use crate::dispatch::prepared::{Completion, Prepared, Reading, Work};
 use crate::dispatch::request::Request;
 use crate::dispatch::session::Session;
 use crate::handler::definition::ClientFeature;
@@ -67,7 +67,7 @@ impl Dispatcher {
                 let readable = snapshot.read(&uri);
                 let readable =
                     readable.ok_or_else(|| errors::resource_not_found(request.version, &uri))?;
-                Work::Read { readable, uri }
+                Work::Read(Box::new(Reading { readable, uri }))
             }
             Method::CompletionComplete => self.completion(&request, &snapshot, session)?,
             method => {
@@ -76,14 +76,14 @@ impl Dispatcher {
                     .ok_or_else(|| errors::method_not_found(method.as_str()))?;
                 match self.page(&request, list, &snapshot)? {
                     Page::Ready(members) => {
-                        encode::list(out, self.reply(&request), &members, cache);
-                        return Ok(Answer::Written);
+                        let gap = encode::list_around(out, self.reply(&request), cache);
+                        return Ok(Answer::Around(gap, members));
                     }
-                    Page::Listing(listing) => Work::List(listing),
+                    Page::Listing(listing) => Work::List(Box::new(listing)),
                 }
             }
         };
-        let logs = Arc::clone(&session.logs);
+        let logs = session.logs.clone();
         Ok(Answer::Call(Prepared {
             dispatcher: Arc::clone(self),
             request,
@@ -157,12 +157,12 @@ impl Dispatcher {
                 .arguments
                 .map(|earlier| earlier.get().to_owned()),
         };
-        Ok(Work::Complete {
+        Ok(Work::Complete(Box::new(Completion {
             completer,
             partial: argument.value,
             earlier,
-            budget: Arc::clone(&session.completions),
-        })
+            budget: session.completions.clone(),
+        })))
     }
 }
 

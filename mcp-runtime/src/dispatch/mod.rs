@@ -19,14 +19,20 @@ mod pending;
 mod prepared;
 mod rate;
 mod request;
+#[cfg(feature = "http")]
+mod resumed;
 mod rounds;
 pub(crate) mod seal;
 mod session;
 mod stream;
 
 pub(crate) use call::{Finished, RunningCall, Started};
+#[cfg(feature = "http")]
+pub(crate) use decide::Answer;
 pub(crate) use decide::Decision;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
 pub(crate) use prepared::Prepared;
+#[cfg(feature = "http")]
+pub(crate) use resumed::{Agreed, Memory};
 pub(crate) use session::Session;
 pub(crate) use stream::Sink;

@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-
-use tokio_util::sync::CancellationToken;
 
 use crate::context::{Asking, Context, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::blocking::on_a_thread;
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
-use crate::dispatch::finish::{Finish, Outcome, Target};
+use crate::dispatch::finish::{Finish, Located, Outcome, Target};
 use crate::dispatch::journal::{Journal, Responses};
 use crate::dispatch::request::{Caller, Request};
 use crate::dispatch::rounds::Round;
@@ -30,11 +28,12 @@ use crate::registry::{self, Completing, Listing, Pace, PromptEntry, Readable, To
 pub(crate) struct Prepared<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
-    pub(super) logs: Arc<LogBudget>,
+    /// What the session may still log, if it is more than this call.
+    pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) work: Work<'m>,
 }
 
-/// What is to be run.
+/// What is to be run. A call is moved about, and most are of tools: what is larger is in a box.
 pub(super) enum Work<'m> {
     Tool {
         entry: Arc<ToolEntry>,
@@ -44,18 +43,24 @@ pub(super) enum Work<'m> {
         entry: Arc<PromptEntry>,
         arguments: &'m str,
     },
-    Read {
-        readable: Readable,
-        uri: Cow<'m, str>,
-    },
-    Complete {
-        completer: Completing,
-        partial: String,
-        earlier: Option<String>,
-        /// Charged when the call starts: a request that waited is decided on more than once.
-        budget: Arc<CompletionBudget>,
-    },
-    List(Listing),
+    Read(Box<Reading<'m>>),
+    Complete(Box<Completion>),
+    List(Box<Listing>),
+}
+
+/// What is to be read.
+pub(super) struct Reading<'m> {
+    pub(super) readable: Readable,
+    pub(super) uri: Cow<'m, str>,
+}
+
+/// What is to be completed.
+pub(super) struct Completion {
+    pub(super) completer: Completing,
+    pub(super) partial: String,
+    pub(super) earlier: Option<String>,
+    /// Charged when the call starts: a request that waited is decided on more than once.
+    pub(super) budget: Option<Arc<CompletionBudget>>,
 }
 
 impl Prepared<'_> {
@@ -70,8 +75,8 @@ impl Prepared<'_> {
         match &self.work {
             Work::Tool { entry, .. } => Some(&entry.pace),
             Work::Prompt { entry, .. } => Some(&entry.pace),
-            Work::Read { readable, .. } => Some(readable.pace()),
-            Work::Complete { .. } | Work::List(_) => None,
+            Work::Read(reading) => Some(reading.readable.pace()),
+            Work::Complete(_) | Work::List(_) => None,
         }
     }
 
@@ -94,7 +99,7 @@ impl Prepared<'_> {
         };
         let arguments = work.arguments();
         let resumed = match resume(&finish, &request, arguments) {
-            Ok(resumed) => Cell::new(Some(resumed)),
+            Ok(resumed) => Cell::new(resumed),
             Err(error) => {
                 let refusal = Refusal::Error(ToolError::protocol(error));
                 return Started::Done(finish.with(Outcome::Refused(refusal)));
@@ -105,7 +110,7 @@ impl Prepared<'_> {
             made.get_or_init(|| {
                 let asking =
                     arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
-                make_context(&dispatcher, &request, &logs, sink, asking)
+                make_context(&dispatcher, &request, logs.clone(), sink, asking)
             })
             .context
             .clone()
@@ -145,8 +150,8 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { entry, .. } => entry.timeout,
             Self::Prompt { entry, .. } => entry.timeout,
-            Self::Read { readable, .. } => readable.timeout(),
-            Self::Complete { .. } | Self::List(_) => None,
+            Self::Read(reading) => reading.readable.timeout(),
+            Self::Complete(_) | Self::List(_) => None,
         }
     }
 
@@ -154,8 +159,8 @@ impl<'m> Work<'m> {
     fn arguments(&self) -> Option<&'m str> {
         match self {
             Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
-            Self::Read { .. } => Some("{}"),
-            Self::Complete { .. } | Self::List(_) => None,
+            Self::Read(_) => Some("{}"),
+            Self::Complete(_) | Self::List(_) => None,
         }
     }
 
@@ -163,14 +168,12 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
             Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
-            Self::Read { readable, uri } => Target::Resource {
-                uri: uri.clone().into_owned(),
-                mime_type: readable.mime_type().map(str::to_owned),
-                cache: readable.cache(CacheHint::default()),
-            },
-            Self::Complete { partial, .. } => Target::Completion {
-                partial: partial.clone(),
-            },
+            Self::Read(reading) => Target::Resource(Box::new(Located {
+                uri: reading.uri.clone().into_owned(),
+                mime_type: reading.readable.mime_type().map(str::to_owned),
+                cache: reading.readable.cache(CacheHint::default()),
+            })),
+            Self::Complete(completion) => Target::Completion(completion.partial.as_str().into()),
             Self::List(_) => Target::List(dispatcher.settings.cache.resources),
         }
     }
@@ -179,14 +182,15 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { entry, arguments } => entry.handler.start(arguments, context),
             Self::Prompt { entry, arguments } => entry.start(arguments, context),
-            Self::Read { readable, .. } => readable.start(context),
-            Self::Complete {
-                completer,
-                partial,
-                earlier,
-                budget,
-            } => {
-                if !budget.take() {
+            Self::Read(reading) => reading.readable.start(context),
+            Self::Complete(completion) => {
+                let Completion {
+                    completer,
+                    partial,
+                    earlier,
+                    budget,
+                } = *completion;
+                if budget.is_some_and(|budget| !budget.take()) {
                     let error = errors::too_many("completions", Duration::from_millis(100));
                     return Err(ToolError::protocol(error).into());
                 }
@@ -206,21 +210,26 @@ impl<'m> Work<'m> {
 type Resumed = (Journal, Responses);
 
 /// Reads the state and the answers of a modern request. A state that is there must be ours, whether or not it is needed.
+///
+/// `None` if it goes on with nothing, as nearly every call does.
 fn resume(
     finish: &Finish,
     request: &Request<'_>,
     arguments: Option<&str>,
-) -> Result<Resumed, ErrorObject> {
-    let mut resumed = Resumed::default();
+) -> Result<Option<Resumed>, ErrorObject> {
     let Some(arguments) = arguments.filter(|_| request.version.era() == Era::Modern) else {
-        return Ok(resumed);
+        return Ok(None);
     };
-    let (journal, responses) = &mut resumed;
+    let has = |member| request.params.get(member).is_some();
+    if !has(Member::InputResponses) && !has(Member::RequestState) {
+        return Ok(None);
+    }
+    let (mut journal, mut responses) = Resumed::default();
     if let Some(json) = request.params.get(Member::InputResponses) {
         let given = Some(json).filter(|json| json.starts_with('{'));
         let given = given.and_then(|json| serde_json::from_str(json).ok());
         let name = Member::InputResponses.as_str();
-        *responses = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
+        responses = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
     }
     if request.params.get(Member::RequestState).is_some() {
         let limits = finish.dispatcher.limits();
@@ -239,12 +248,12 @@ fn resume(
             );
             refused.into_error()
         })?;
-        *journal = Journal::read(&sealed).ok_or_else(|| Refused::Malformed.into_error())?;
-        journal.enter(responses);
+        journal = Journal::read(&sealed).ok_or_else(|| Refused::Malformed.into_error())?;
+        journal.enter(&mut responses);
         // Only what was asked is answered.
         responses.clear();
     }
-    Ok(resumed)
+    Ok(Some((journal, responses)))
 }
 
 /// What is made for a handler that takes a context.
@@ -258,7 +267,7 @@ struct Made {
 fn make_context(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'_>,
-    logs: &Arc<LogBudget>,
+    logs: Option<Arc<LogBudget>>,
     sink: &dyn Fn() -> Arc<dyn Sink>,
     asking: Option<(&str, Resumed)>,
 ) -> Made {
@@ -291,16 +300,16 @@ fn make_context(
         } else {
             super::session::LogLevel::Off
         },
-        logs: Arc::clone(logs),
+        logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
         state: Mutex::new(Reports::new(dispatcher.limits().progress)),
     });
     let context = Context::new(RequestContext {
-        client: request.caller.info(),
+        client: request.caller.client(),
         capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,
         asking: Arc::clone(&asks) as Arc<dyn Asking>,
-        cancelled: CancellationToken::new(),
+        cancelled: OnceLock::new(),
         states: Arc::clone(&dispatcher.settings.states),
         server: dispatcher.handle(),
     });

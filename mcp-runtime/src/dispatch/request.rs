@@ -1,17 +1,18 @@
 //! A request that was understood: who asks, in which revision, with what.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
+use crate::context::Client;
 use crate::dispatch::session::{LegacyClient, LogLevel};
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::protocol::{Method, Modern, ProtocolVersion};
-use crate::types::{ClientCapabilities, Implementation};
+use crate::types::ClientCapabilities;
 
 /// A request that was understood.
 pub(super) struct Request<'m> {
     pub(super) id: RequestId,
     pub(super) method: Method,
-    pub(super) params: Params<'m>,
+    pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
     pub(super) caller: Caller<'m>,
 }
@@ -28,14 +29,18 @@ impl Caller<'_> {
     pub(super) fn capabilities(&self) -> Result<Arc<ClientCapabilities>, ErrorObject> {
         match self {
             Self::Legacy(client) => Ok(Arc::clone(&client.capabilities)),
+            Self::Modern(modern) if modern.raw_capabilities == "{}" => {
+                static NONE: LazyLock<Arc<ClientCapabilities>> = LazyLock::new(Arc::default);
+                Ok(Arc::clone(&NONE))
+            }
             Self::Modern(modern) => modern.capabilities().map(Arc::new),
         }
     }
 
-    pub(super) fn info(&self) -> Option<Arc<Implementation>> {
+    pub(super) fn client(&self) -> Client {
         match self {
-            Self::Legacy(client) => client.info.clone(),
-            Self::Modern(modern) => modern.client_info().map(Arc::new),
+            Self::Legacy(client) => Client::Known(client.info.clone()),
+            Self::Modern(_) => Client::Claimed(OnceLock::new()),
         }
     }
 

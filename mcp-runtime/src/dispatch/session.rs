@@ -13,17 +13,22 @@ use crate::dispatch::rate::Bucket;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, Reply};
-use crate::protocol::{InitializeParams, ProtocolVersion};
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities};
+use crate::protocol::{InitializeParams, Known, ProtocolVersion};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// The state of one multiplexed channel.
 pub(crate) struct Session {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
+    /// What modern requests said before.
+    pub(super) known: Known,
+    /// Whether what the legacy part holds is there again for the next message.
+    pub(super) is_lasting: bool,
     pub(super) listens: Vec<Listen>,
-    pub(super) logs: Arc<LogBudget>,
-    pub(super) completions: Arc<CompletionBudget>,
+    /// None for a session of one request, whose budgets nobody shares.
+    pub(super) logs: Option<Arc<LogBudget>>,
+    pub(super) completions: Option<Arc<CompletionBudget>>,
 }
 
 /// What a handshake agreed on.
@@ -71,12 +76,23 @@ impl Session {
     pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         let limits = dispatcher.limits();
         Self {
+            logs: Some(Arc::new(LogBudget::new(limits.logs))),
+            completions: Some(Arc::new(CompletionBudget::new(limits.completions))),
+            ..Self::of_one_request(dispatcher, wake)
+        }
+    }
+
+    /// A session that ends with its first request.
+    pub(crate) fn of_one_request(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
+        Self {
             dispatcher: Arc::clone(dispatcher),
             wake,
             legacy: None,
+            known: Known::default(),
+            is_lasting: true,
             listens: Vec::new(),
-            logs: Arc::new(LogBudget::new(limits.logs)),
-            completions: Arc::new(CompletionBudget::new(limits.completions)),
+            logs: None,
+            completions: None,
         }
     }
 
@@ -146,19 +162,13 @@ impl Session {
         }
     }
 
-    /// Remembers what a handshake agreed on. The client hears of what it was offered, and of nothing else.
-    pub(super) fn begin(&mut self, params: InitializeParams, offered: &ServerCapabilities) {
+    /// Remembers what a handshake agreed on. The client hears of the lists it was offered, and of nothing else.
+    pub(super) fn begin(&mut self, params: InitializeParams, offered: Filter) {
         let InitializeParams {
             version,
             capabilities,
             client_info: info,
         } = params;
-        let offered = Filter {
-            tools: offered.tools.is_some(),
-            prompts: offered.prompts.is_some(),
-            resources: offered.resources.is_some(),
-            uris: Vec::new(),
-        };
         let mailbox = self
             .dispatcher
             .notices()

@@ -62,7 +62,7 @@ pub(crate) fn agrees(bytes: &[u8]) {
                 MetaMember::LogLevel,
                 MetaMember::ProgressToken,
             ] {
-                let expected = params.and_then(|params| params.get("_meta")?.get(member.key()));
+                let expected = params.and_then(|params| params.get("_meta")?.get(member.as_str()));
                 assert_eq!(
                     value(message.params.meta(member)).as_ref(),
                     expected,

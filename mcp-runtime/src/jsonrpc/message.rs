@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Quoted, Scan, Span, rescue_id};
+use crate::jsonrpc::params::Params;
+use crate::jsonrpc::rescue::rescue_id;
+use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Scan, Span};
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::limits::Limits;
 
@@ -12,9 +14,9 @@ use crate::limits::Limits;
     clippy::large_enum_variant,
     reason = "lives on the stack of whoever reads a message; a box would cost each message an allocation"
 )]
-pub(crate) enum Incoming<'a> {
+pub(crate) enum Incoming<'a, M = Message<'a>> {
     /// One message.
-    Message(Message<'a>),
+    Message(M),
     /// An array: the text of each element, at least one, each valid JSON within the limits.
     Batch(Vec<&'a str>),
 }
@@ -52,165 +54,6 @@ impl Id<'_> {
     }
 }
 
-/// Members of `params` that are kept on the way through a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Member {
-    Name,
-    Uri,
-    Cursor,
-    Arguments,
-    Ref,
-    Argument,
-    Context,
-    Level,
-    RequestId,
-    ProtocolVersion,
-    Capabilities,
-    ClientInfo,
-    Notifications,
-    InputResponses,
-    RequestState,
-    Meta,
-}
-
-impl Member {
-    /// Its name on the wire.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Uri => "uri",
-            Self::Cursor => "cursor",
-            Self::Arguments => "arguments",
-            Self::Ref => "ref",
-            Self::Argument => "argument",
-            Self::Context => "context",
-            Self::Level => "level",
-            Self::RequestId => "requestId",
-            Self::ProtocolVersion => "protocolVersion",
-            Self::Capabilities => "capabilities",
-            Self::ClientInfo => "clientInfo",
-            Self::Notifications => "notifications",
-            Self::InputResponses => "inputResponses",
-            Self::RequestState => "requestState",
-            Self::Meta => "_meta",
-        }
-    }
-}
-
-impl Member {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "name" => Self::Name,
-            "uri" => Self::Uri,
-            "cursor" => Self::Cursor,
-            "arguments" => Self::Arguments,
-            "ref" => Self::Ref,
-            "argument" => Self::Argument,
-            "context" => Self::Context,
-            "level" => Self::Level,
-            "requestId" => Self::RequestId,
-            "protocolVersion" => Self::ProtocolVersion,
-            "capabilities" => Self::Capabilities,
-            "clientInfo" => Self::ClientInfo,
-            "notifications" => Self::Notifications,
-            "inputResponses" => Self::InputResponses,
-            "requestState" => Self::RequestState,
-            "_meta" => Self::Meta,
-            _ => return None,
-        })
-    }
-}
-
-/// Members of `params._meta` that are kept, by their wire names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MetaMember {
-    /// `io.modelcontextprotocol/protocolVersion`: the claim that makes a message modern.
-    ProtocolVersion,
-    /// `io.modelcontextprotocol/clientCapabilities`
-    ClientCapabilities,
-    /// `io.modelcontextprotocol/clientInfo`
-    ClientInfo,
-    /// `io.modelcontextprotocol/logLevel`
-    LogLevel,
-    /// `progressToken`
-    ProgressToken,
-}
-
-impl MetaMember {
-    /// The name on the wire.
-    pub(crate) const fn key(self) -> &'static str {
-        match self {
-            Self::ProtocolVersion => "io.modelcontextprotocol/protocolVersion",
-            Self::ClientCapabilities => "io.modelcontextprotocol/clientCapabilities",
-            Self::ClientInfo => "io.modelcontextprotocol/clientInfo",
-            Self::LogLevel => "io.modelcontextprotocol/logLevel",
-            Self::ProgressToken => "progressToken",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        let Some(name) = name.strip_prefix("io.modelcontextprotocol/") else {
-            return (name == "progressToken").then_some(Self::ProgressToken);
-        };
-        Some(match name {
-            "protocolVersion" => Self::ProtocolVersion,
-            "clientCapabilities" => Self::ClientCapabilities,
-            "clientInfo" => Self::ClientInfo,
-            "logLevel" => Self::LogLevel,
-            _ => return None,
-        })
-    }
-}
-
-/// `params`, raw, with the members the protocol uses already found.
-#[derive(Clone, Debug)]
-pub(crate) struct Params<'a> {
-    /// The message. Places in it are half as large as slices, and this is moved around a lot.
-    text: &'a str,
-    raw: Span,
-    members: [Span; 16],
-    meta: [Span; 5],
-}
-
-impl<'a> Params<'a> {
-    /// The raw JSON of `params`, if there is any.
-    pub(crate) fn raw(&self) -> Option<&'a str> {
-        self.raw.of(self.text)
-    }
-
-    /// Whether `params` is absent or an object.
-    pub(crate) fn is_object(&self) -> bool {
-        self.raw().is_none_or(|raw| raw.starts_with('{'))
-    }
-
-    /// The raw JSON of a member.
-    pub(crate) fn get(&self, member: Member) -> Option<&'a str> {
-        self.members.get(member as usize)?.of(self.text)
-    }
-
-    /// The raw JSON of a member of `_meta`.
-    pub(crate) fn meta(&self, member: MetaMember) -> Option<&'a str> {
-        self.meta.get(member as usize)?.of(self.text)
-    }
-
-    /// A member that must be a string, unescaped; `Err` if it is there and is none.
-    pub(crate) fn string(&self, member: Member) -> Result<Option<Cow<'a, str>>, NotAString> {
-        self.get(member).map(unquote).transpose()
-    }
-
-    /// A member of `_meta` that must be a string, unescaped.
-    pub(crate) fn meta_string(
-        &self,
-        member: MetaMember,
-    ) -> Result<Option<Cow<'a, str>>, NotAString> {
-        self.meta(member).map(unquote).transpose()
-    }
-}
-
-/// The value of a member that should be a string is something else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotAString;
-
 /// Reads one line or body in a single pass: envelope, `params`, `_meta`, depth and size limits.
 ///
 /// A message with a method has a valid id or none, and neither result nor error; one without has exactly one of these two,
@@ -247,6 +90,15 @@ pub(crate) fn parse<'a>(
         Some(read) => read,
         None => Err(failed(text, scan.failure(), limits)),
     }
+}
+
+/// The members of an object that was read as part of a message; none of anything else.
+pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
+    let mut scan = Scan::valid(object);
+    scan.object(0, |scan, key| {
+        each(key, scan.value(0)?.of(object));
+        Some(())
+    });
 }
 
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
@@ -301,31 +153,26 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
 }
 
 fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
-    let (mut version, mut id, mut method) = (None, None, None);
-    let (mut result, mut error) = (None, None);
+    let text = scan.text();
+    let [mut version, mut id, mut method, mut result, mut error] = [None; 5];
+    let mut params = Params::none(text);
     let mut has_params = false;
-    let mut params = Params {
-        text: scan.text(),
-        raw: Span::default(),
-        members: [Span::default(); 16],
-        meta: [Span::default(); 5],
-    };
     let mut repeated = false;
     let mut ids = 0_usize;
     scan.object(0, |scan, key| {
-        let slot = match &*name_of(key) {
-            "jsonrpc" => &mut version,
-            "id" => {
+        let slot = match key {
+            b"jsonrpc" => &mut version,
+            b"id" => {
                 ids = ids.saturating_add(1);
                 &mut id
             }
-            "method" => &mut method,
-            "result" => &mut result,
-            "error" => &mut error,
-            "params" => {
+            b"method" => &mut method,
+            b"result" => &mut result,
+            b"error" => &mut error,
+            b"params" => {
                 repeated |= has_params;
                 has_params = true;
-                return read_params(scan, &mut params, &mut repeated);
+                return params.read(scan, &mut repeated);
             }
             _ => return scan.value(1).map(drop),
         };
@@ -334,10 +181,13 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
         Some(())
     })?;
     scan.end()?;
+    params.is_plain = scan.is_plain();
 
+    let [version, id, method, result, error] =
+        [version, id, method, result, error].map(|place: Option<Span>| Some(place?.of(text)));
     let is_response = method.is_none() && (result.is_some() || error.is_some());
     let id = id.map_or(Id::Absent, |raw| read_id(raw, limits));
-    let name = method.map(unquote).transpose();
+    let name = params.text_of(method);
     let problem = if repeated {
         "a member is there twice"
     } else if !version.is_some_and(is_2_0) {
@@ -365,59 +215,8 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     Some(Err((id, ErrorObject::invalid_request(problem))))
 }
 
-fn read_params<'a>(
-    scan: &mut Scan<'a>,
-    params: &mut Params<'a>,
-    repeated: &mut bool,
-) -> Option<()> {
-    let start = scan.mark();
-    if scan.peek() != Some(b'{') {
-        if scan.value(1)? != "null" {
-            params.raw = scan.span(start);
-        }
-        return Some(());
-    }
-    let Params { members, meta, .. } = params;
-    scan.object(1, |scan, key| {
-        let Some(member) = Member::named(&name_of(key)) else {
-            return scan.value(2).map(drop);
-        };
-        let start = scan.mark();
-        if member == Member::Meta && scan.peek() == Some(b'{') {
-            scan.object(2, |scan, key| {
-                let member = MetaMember::named(&name_of(key));
-                let start = scan.mark();
-                scan.value(3)?;
-                if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
-                    *repeated |= !slot.is_empty();
-                    *slot = scan.span(start);
-                }
-                Some(())
-            })?;
-        } else {
-            scan.value(2)?;
-        }
-        if let Some(slot) = members.get_mut(member as usize) {
-            *repeated |= !slot.is_empty();
-            *slot = scan.span(start);
-        }
-        Some(())
-    })?;
-    params.raw = scan.span(start);
-    Some(())
-}
-
 fn is_2_0(json: &str) -> bool {
     json == "\"2.0\"" || unquote(json).is_ok_and(|text| text == "2.0")
-}
-
-/// A key may be written with escapes, and is the same key.
-fn name_of(key: Quoted<'_>) -> Cow<'_, str> {
-    if key.escaped {
-        return unquote(key.json).unwrap_or_default();
-    }
-    let last = key.json.len().saturating_sub(1);
-    Cow::Borrowed(key.json.get(1..last).unwrap_or_default())
 }
 
 fn read_id<'a>(raw: &'a str, limits: &Limits) -> Id<'a> {

@@ -6,12 +6,15 @@ pub(crate) mod agreement;
 mod error;
 mod id;
 mod message;
+mod params;
+mod rescue;
 mod scan;
 mod text;
 
 pub use error::ErrorObject;
 pub(crate) use id::RequestId;
-pub(crate) use message::{Id, Incoming, Member, Message, MetaMember, NotAString, Params, parse};
+pub(crate) use message::{Id, Incoming, Message, each_member, parse};
+pub(crate) use params::{Member, MetaMember, NotAString, Params};
 pub(crate) use text::{plain as plain_bytes, unquote, write_string};
 
 #[cfg(test)]

@@ -3,7 +3,11 @@
 //! Accepts exactly what RFC 8259 does, except that an escaped surrogate needs its other half. What the text means is for
 //! [`message`](super::message); strings are turned into text in [`text`](super::text).
 
-use crate::jsonrpc::text::{hex4, plain};
+mod tokens;
+
+use std::num::NonZeroU32;
+
+use crate::jsonrpc::text::unquote;
 use crate::limits::Limits;
 
 /// Open brackets are kept in the bits of one number.
@@ -20,31 +24,25 @@ pub(super) enum Fail {
     Long,
 }
 
-/// A place in a text; empty for what is not there, because no JSON value is.
-#[derive(Clone, Copy, Debug, Default)]
+/// The place of a value in a text. As large as one number also where there may be none.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     start: u32,
-    end: u32,
+    /// No value ends where the text begins.
+    end: NonZeroU32,
 }
 
 impl Span {
-    pub(super) fn is_empty(self) -> bool {
-        self.start == self.end
+    pub(super) fn of(self, text: &str) -> &str {
+        let range = self.start as usize..self.end.get() as usize;
+        text.get(range).unwrap_or_default()
     }
 
-    pub(super) fn of(self, text: &str) -> Option<&str> {
-        let range = self.start as usize..self.end as usize;
-        text.get(range).filter(|found| !found.is_empty())
+    /// What is between the quotes of a string.
+    fn inside(self, text: &[u8]) -> &[u8] {
+        let range = self.start as usize + 1..self.end.get() as usize - 1;
+        text.get(range).unwrap_or_default()
     }
-}
-
-/// A string as it is in the text.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quoted<'a> {
-    /// With its quotes.
-    pub(super) json: &'a str,
-    /// Whether it holds a backslash.
-    pub(super) escaped: bool,
 }
 
 /// A place in a text.
@@ -55,19 +53,37 @@ pub(super) struct Scan<'a> {
     depth: usize,
     /// Why reading stopped, once it did. Kept here, what is read comes back in registers.
     fail: Fail,
-    /// Whether the last string held a backslash.
-    escaped: bool,
+    /// How many strings held a backslash.
+    escaped: usize,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(text: &'a str, limits: &Limits) -> Self {
         Self {
-            text,
-            at: 0,
             nodes: limits.nodes,
             depth: limits.depth.min(MOST_DEPTH),
+            ..Self::valid(text)
+        }
+    }
+
+    /// For a text that should be one string, number or word.
+    pub(super) fn of_scalar(text: &'a str) -> Self {
+        Self {
+            nodes: 1,
+            depth: 0,
+            ..Self::valid(text)
+        }
+    }
+
+    /// For a text that was read before, within the limits.
+    pub(super) fn valid(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            nodes: usize::MAX,
+            depth: MOST_DEPTH,
             fail: Fail::Syntax(0),
-            escaped: false,
+            escaped: 0,
         }
     }
 
@@ -107,16 +123,21 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Whether no string held a backslash so far, so that each is its own text.
+    pub(super) fn is_plain(&self) -> bool {
+        self.escaped == 0
+    }
+
     /// Why something could not be read.
     pub(super) fn failure(&self) -> Fail {
         self.fail
     }
 
-    /// Reads an object, inside `depth` others. `each` is called with every key and must read the value.
+    /// Reads an object, inside `depth` others. `each` is called with every key, unescaped, and must read the value.
     pub(super) fn object(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, Quoted<'a>) -> Option<()>,
+        mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
     ) -> Option<()> {
         self.node()?;
         self.open(depth, b'{')?;
@@ -124,8 +145,17 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
+            let escaped = self.escaped;
             let key = self.key()?;
-            each(self, key)?;
+            // A key may be written with escapes, and is the same key.
+            let unescaped;
+            let name = if self.escaped > escaped {
+                unescaped = unquote(key.of(self.text)).unwrap_or_default();
+                unescaped.as_bytes()
+            } else {
+                key.inside(self.text.as_bytes())
+            };
+            each(self, name)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b'}'),
@@ -141,7 +171,8 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
-            each(self.value(depth.saturating_add(1))?);
+            let item = self.value(depth.saturating_add(1))?;
+            each(item.of(self.text));
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b']'),
@@ -149,21 +180,17 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads any value, inside `depth` open brackets, and gives its text without white space around it.
+    /// Reads any value, inside `depth` open brackets, and gives its place without white space around it.
     #[inline]
-    pub(super) fn value(&mut self, depth: usize) -> Option<&'a str> {
+    pub(super) fn value(&mut self, depth: usize) -> Option<Span> {
         // Most values are strings: these need no stack.
         if self.peek() == Some(b'"') {
             self.node()?;
             return self.string();
         }
-        self.other_value(depth)
-    }
-
-    fn other_value(&mut self, depth: usize) -> Option<&'a str> {
         let start = self.at;
         self.skip(depth)?;
-        Some(self.since(start))
+        self.span(start)
     }
 
     /// Where the next value starts.
@@ -173,19 +200,20 @@ impl<'a> Scan<'a> {
     }
 
     /// The place of the text from `start` up to here.
-    pub(super) fn span(&self, start: usize) -> Span {
-        // A message that is too long for this has been refused.
-        Span {
-            start: u32::try_from(start).unwrap_or_default(),
-            end: u32::try_from(self.at).unwrap_or_default(),
-        }
+    #[inline]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a message of 4 GiB has been refused"
+    )]
+    pub(super) fn span(&self, start: usize) -> Option<Span> {
+        Some(Span {
+            start: start as u32,
+            end: NonZeroU32::new(self.at as u32)?,
+        })
     }
 
-    /// The text from `start` up to here.
-    pub(super) fn since(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).unwrap_or_default()
-    }
-
+    // Apart from `value`, which most often reads a string and then needs few registers.
+    #[inline(never)]
     fn skip(&mut self, outside: usize) -> Option<()> {
         // One bit per open bracket, the innermost lowest: set for an object.
         let mut brackets: u128 = 0;
@@ -255,132 +283,12 @@ impl<'a> Scan<'a> {
     }
 
     #[inline]
-    fn key(&mut self) -> Option<Quoted<'a>> {
+    fn key(&mut self) -> Option<Span> {
         self.node()?;
         self.peek();
-        let json = self.string()?;
-        let escaped = self.escaped;
+        let key = self.string()?;
         self.expect(b':')?;
-        Some(Quoted { json, escaped })
-    }
-
-    /// A string that starts exactly here.
-    #[inline]
-    fn string(&mut self) -> Option<&'a str> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let Some((b'"', inside)) = rest.split_first() else {
-            return self.syntax();
-        };
-        let length = plain(inside);
-        if inside.get(length) != Some(&b'"') {
-            return self.escaped_string(length);
-        }
-        let start = self.at;
-        self.at += length + 2;
-        self.escaped = false;
-        self.text.get(start..self.at)
-    }
-
-    /// A string that starts exactly here, of which `length` bytes need no second look.
-    #[cold]
-    fn escaped_string(&mut self, mut length: usize) -> Option<&'a str> {
-        let start = self.at;
-        self.escaped = true;
-        self.at += 1;
-        loop {
-            self.at += length;
-            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            match rest.first() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Some(self.since(start));
-                }
-                Some(b'\\') => self.escape()?,
-                _ => return self.syntax(),
-            }
-            length = plain(self.text.as_bytes().get(self.at..).unwrap_or_default());
-        }
-    }
-
-    fn escape(&mut self) -> Option<()> {
-        let bytes = self.text.as_bytes();
-        match bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.at += 2;
-                Some(())
-            }
-            Some(b'u') => {
-                let rest = bytes.get(self.at..).unwrap_or_default();
-                match hex4(rest, 2) {
-                    Some(0xD800..=0xDBFF) => {
-                        let pair = rest.get(6..8) == Some(b"\\u")
-                            && matches!(hex4(rest, 8), Some(0xDC00..=0xDFFF));
-                        if !pair {
-                            return self.syntax();
-                        }
-                        self.at += 12;
-                        Some(())
-                    }
-                    None | Some(0xDC00..=0xDFFF) => self.syntax(),
-                    Some(_) => {
-                        self.at += 6;
-                        Some(())
-                    }
-                }
-            }
-            _ => self.syntax(),
-        }
-    }
-
-    fn number(&mut self) -> Option<()> {
-        self.follows(b"-");
-        if !self.follows(b"0") {
-            self.digits()?;
-        }
-        // Most numbers are whole.
-        let next = self.text.as_bytes().get(self.at);
-        if !matches!(next, Some(b'.' | b'e' | b'E')) {
-            return Some(());
-        }
-        if self.follows(b".") {
-            self.digits()?;
-        }
-        if self.follows(b"eE") {
-            self.follows(b"+-");
-            self.digits()?;
-        }
-        Some(())
-    }
-
-    fn digits(&mut self) -> Option<()> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
-        }
-        if self.at == start {
-            return self.syntax();
-        }
-        Some(())
-    }
-
-    fn follows(&mut self, any: &[u8]) -> bool {
-        let follows = self
-            .text
-            .as_bytes()
-            .get(self.at)
-            .is_some_and(|byte| any.contains(byte));
-        self.at += usize::from(follows);
-        follows
-    }
-
-    fn word(&mut self, word: &str) -> Option<()> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        if !rest.starts_with(word.as_bytes()) {
-            return self.syntax();
-        }
-        self.at += word.len();
-        Some(())
+        Some(key)
     }
 
     #[inline]
@@ -404,53 +312,4 @@ impl<'a> Scan<'a> {
         self.fail = Fail::Syntax(self.at);
         None
     }
-}
-
-/// The text of the member `id` of a request that is too deep or too long to be read in full.
-///
-/// Values are skipped by their brackets alone, so what is found here is only good for saying what is wrong. Nothing is found
-/// in a response, or where there is more than one id.
-pub(super) fn rescue_id(text: &str) -> Option<&str> {
-    let bytes = text.as_bytes();
-    let (mut depth, mut at) = (0_usize, 0_usize);
-    let (mut id, mut requests) = (None, false);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                let start = at;
-                at += 1;
-                loop {
-                    at += plain(bytes.get(at..)?);
-                    match bytes.get(at)? {
-                        b'"' => break,
-                        b'\\' => at += 2,
-                        _ => return None,
-                    }
-                }
-                let rest = text.get(at + 1..)?.trim_ascii_start();
-                if let (1, Some(value)) = (depth, rest.strip_prefix(':')) {
-                    match text.get(start..=at)? {
-                        "\"method\"" => requests = true,
-                        "\"result\"" | "\"error\"" => return None,
-                        "\"id\"" if id.is_some() => return None,
-                        "\"id\"" => id = Some(value),
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let mut scan = Scan {
-        text: id.filter(|_| requests && depth == 0)?,
-        at: 0,
-        nodes: 1,
-        depth: 0,
-        fail: Fail::Syntax(0),
-        escaped: false,
-    };
-    scan.value(0)
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::jsonrpc::{ErrorObject, MetaMember, Params};
+use crate::jsonrpc::{ErrorObject, MetaMember, Params, each_member};
 use crate::protocol::{Era, ProtocolVersion, errors};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
@@ -32,8 +32,6 @@ pub(crate) struct Modern<'a> {
     pub(crate) version: ProtocolVersion,
     /// Raw, an object.
     pub(crate) raw_capabilities: &'a str,
-    /// Raw, with at least name and version.
-    pub(crate) raw_client_info: Option<&'a str>,
     /// The mildest log message the client wants; none if it wants none.
     pub(crate) log_level: Option<LoggingLevel>,
 }
@@ -45,21 +43,24 @@ impl Modern<'_> {
     ///
     /// -32602 if a capability is not what the schema says.
     pub(crate) fn capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
-        if self.raw_capabilities == "{}" {
-            return Ok(ClientCapabilities::default());
-        }
         serde_json::from_str(self.raw_capabilities)
             .map_err(|error| malformed(MetaMember::ClientCapabilities, &error.to_string()))
     }
+}
 
-    /// Who is asking. Only name and version, if the rest cannot be read.
-    pub(crate) fn client_info(&self) -> Option<Implementation> {
-        let json = self.raw_client_info?;
-        serde_json::from_str(json).ok().or_else(|| {
-            let named: Named<'_> = serde_json::from_str(json).ok()?;
-            Some(Implementation::new(named.name, named.version))
-        })
-    }
+/// Who is asking, by a `_meta` that was claimed with. Only name and version, if the rest cannot be read.
+pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
+    let mut json = None;
+    each_member(meta, |key, value| {
+        if key == MetaMember::ClientInfo.as_str().as_bytes() {
+            json = Some(value);
+        }
+    });
+    let json = json?;
+    serde_json::from_str(json).ok().or_else(|| {
+        let named: Named<'_> = serde_json::from_str(json).ok()?;
+        Some(Implementation::new(named.name, named.version))
+    })
 }
 
 /// The least a program says about itself.
@@ -71,8 +72,30 @@ struct Named<'a> {
     version: Cow<'a, str>,
 }
 
+/// Client information that was in order, as text: most clients say the same in every request, and it need not be read again.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Box<str>);
+
+impl Known {
+    /// Longer ones are read each time.
+    const MOST: usize = 1 << 10;
+
+    fn admits(&mut self, json: &str) -> bool {
+        if *self.0 == *json {
+            return true;
+        }
+        let is_named = is_named(json);
+        if is_named && json.len() <= Self::MOST {
+            self.0 = json.into();
+        }
+        is_named
+    }
+}
+
 /// What a message claims. Whether the claim can be read is decided before whether it is served.
-pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
+///
+/// `known` is what was said earlier on the same channel, if it is one of many requests.
+pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut Known>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
         return Claim::None;
     }
@@ -89,10 +112,11 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
             return Claim::Malformed(malformed(MetaMember::ClientCapabilities, "is missing"));
         }
     };
-    let client_info = params.meta(MetaMember::ClientInfo);
-    let named =
-        |json: &str| json.starts_with('{') && serde_json::from_str::<Named<'_>>(json).is_ok();
-    if !client_info.is_none_or(named) {
+    let admits = |json: &str| match known {
+        Some(known) => known.admits(json),
+        None => is_named(json),
+    };
+    if !params.meta(MetaMember::ClientInfo).is_none_or(admits) {
         let problem = "must be an object with `name` and `version`";
         return Claim::Malformed(malformed(MetaMember::ClientInfo, problem));
     }
@@ -108,30 +132,40 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Claim<'a> {
         Some(version) => Claim::Valid(Modern {
             version,
             raw_capabilities: capabilities,
-            raw_client_info: client_info,
             log_level,
         }),
         None => Claim::Unsupported(errors::unsupported_version(&requested)),
     }
 }
 
+/// Whether an object has a name and a version, each once and a string.
+fn is_named(json: &str) -> bool {
+    let (mut name, mut version) = (0, 0);
+    each_member(json, |key, value| match key {
+        b"name" => name += 1 + usize::from(!value.starts_with('"')),
+        b"version" => version += 1 + usize::from(!value.starts_with('"')),
+        _ => {}
+    });
+    json.starts_with('{') && (name, version) == (1, 1)
+}
+
 fn malformed(member: MetaMember, problem: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("`{}` {problem}", member.key()))
+    ErrorObject::invalid_params(format!("`{}` {problem}", member.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::{Incoming, parse};
+    use crate::jsonrpc::{Incoming, Member, parse};
     use crate::limits::Limits;
 
     proptest::proptest! {
         #[test]
         fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
             if let Ok(Incoming::Message(message)) = parse(&bytes, &Limits::default()) {
-                if let Claim::Valid(modern) = claim(&message.params) {
+                if let Claim::Valid(modern) = claim(&message.params, None) {
                     drop(modern.capabilities());
-                    drop(modern.client_info());
+                    drop(message.params.get(Member::Meta).map(client_info));
                 }
                 drop(crate::protocol::InitializeParams::read(&message.params));
             }
@@ -214,7 +248,7 @@ mod tests {
             let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &Limits::default()) else {
                 panic!("{text}")
             };
-            match claim(&message.params) {
+            match claim(&message.params, None) {
                 Claim::None => assert_eq!(expected, "none", "{meta}"),
                 Claim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
                 Claim::Unsupported(error) => {
@@ -230,6 +264,20 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_is_known_admits_itself_and_nothing_else() {
+        let mut known = Known::default();
+        for (json, expected) in [
+            (r#"{"name":"a"}"#, false),
+            (r#"{"name":"a","version":"1"}"#, true),
+            (r#"{"name":"a","version":"1"}"#, true),
+            (r#"{"name":"a","version":2}"#, false),
+            (r#"{"name":"a","version":"1"}"#, true),
+        ] {
+            assert_eq!(known.admits(json), expected, "{json}");
         }
     }
 }

@@ -95,8 +95,8 @@ pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
 pub(crate) fn missing_claim() -> ErrorObject {
     ErrorObject::invalid_params(format!(
         "`params._meta` lacks `{}` and `{}`",
-        MetaMember::ProtocolVersion.key(),
-        MetaMember::ClientCapabilities.key()
+        MetaMember::ProtocolVersion.as_str(),
+        MetaMember::ClientCapabilities.as_str()
     ))
 }
 

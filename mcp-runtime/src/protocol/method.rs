@@ -41,13 +41,12 @@ impl Method {
         (Self::SubscriptionsListen, "subscriptions/listen"),
     ];
 
-    /// The method of this name, if the era has it.
-    pub(crate) fn from_wire(name: &str, era: Era) -> Option<Self> {
-        Self::ALL
-            .iter()
+    /// The method of this name, in whichever era.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let mut known = Self::ALL.iter();
+        known
             .find(|(_, wire)| *wire == name)
             .map(|(method, _)| *method)
-            .filter(|method| method.is_in(era))
     }
 
     /// The name on the wire.
@@ -75,7 +74,8 @@ impl Method {
         })
     }
 
-    fn is_in(self, era: Era) -> bool {
+    /// Whether the era has it.
+    pub(crate) fn is_in(self, era: Era) -> bool {
         match self {
             Self::Initialize
             | Self::Ping
@@ -105,16 +105,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_method_is_found_by_its_name_in_its_eras_only() {
+    fn every_method_is_found_by_its_name() {
         for (method, name) in Method::ALL {
             assert_eq!(method.as_str(), name);
-            for era in [Era::Legacy, Era::Modern] {
-                let expected = method.is_in(era).then_some(method);
-                assert_eq!(Method::from_wire(name, era), expected);
-            }
+            assert_eq!(Method::named(name), Some(method));
         }
         for name in ["", "Ping", "ping ", "tasks/get"] {
-            assert_eq!(Method::from_wire(name, Era::Legacy), None);
+            assert_eq!(Method::named(name), None);
         }
     }
 }

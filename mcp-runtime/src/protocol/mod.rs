@@ -12,7 +12,7 @@ mod schema;
 pub(crate) mod shape;
 mod version;
 
-pub(crate) use claim::{Claim, Modern, claim};
+pub(crate) use claim::{Claim, Known, Modern, claim, client_info};
 pub(crate) use handshake::InitializeParams;
 pub(crate) use meta::is_reserved;
 pub(crate) use method::{Capability, Method};

@@ -1,11 +1,11 @@
 //! What tests of the registry share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, CallId, Change, Context, Control, Edit, List, OnceStore, Outbound, Place,
-    Progress, Question, RequestContext, ServerHandle, States, Step,
+    AskError, Asking, CallId, Change, Client, Context, Control, Edit, List, OnceStore, Outbound,
+    Place, Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
@@ -75,11 +75,11 @@ impl Asking for Nobody {
 
 pub(super) fn context() -> Context {
     Context::new(RequestContext {
-        client: None,
+        client: Client::Known(None),
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         outbound: Arc::new(Nobody),
-        cancelled: tokio_util::sync::CancellationToken::new(),
+        cancelled: OnceLock::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(Nobody)),
         asking: Arc::new(Nobody),
@@ -145,7 +145,7 @@ pub(super) fn page(
     cursor: Option<&str>,
 ) -> (Vec<String>, Option<String>) {
     let text = match snapshot.page(list, MODERN, cursor).unwrap() {
-        Page::Ready(text) => text.to_string(),
+        Page::Ready(text) => String::from_utf8(text.into()).unwrap(),
         Page::Listing(listing) => futures_util::FutureExt::now_or_never(listing.start(context()))
             .expect("test listers do not wait")
             .unwrap(),

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::context::{Context, List};
 use crate::handler::listing::Lister;
 use crate::handler::tool_error::ToolError;
@@ -15,7 +17,7 @@ use crate::registry::table::{Table, append};
 /// One page of a list.
 pub(crate) enum Page {
     /// The text of its members, such as `"tools":[…],"nextCursor":"…"`.
-    Ready(Arc<str>),
+    Ready(Bytes),
     /// User code must be asked first; only for `resources/list`.
     Listing(Listing),
 }

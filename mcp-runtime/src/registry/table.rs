@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+
 use crate::protocol::ProtocolVersion;
 use crate::protocol::shape::Shape;
 use crate::registry::cursor::Mark;
@@ -49,7 +51,7 @@ pub(crate) struct Table<E> {
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
 }
 
-type Pages = Box<[OnceLock<Arc<str>>]>;
+type Pages = Box<[OnceLock<Bytes>]>;
 
 impl<E: Entry> Table<E> {
     /// A table of these, in any order. Of entries with the same name one is lost; check before.
@@ -125,7 +127,7 @@ impl<E: Entry> Table<E> {
         size: usize,
         version: ProtocolVersion,
         cursor: impl Fn(&Slot<E>) -> String,
-    ) -> Arc<str> {
+    ) -> Bytes {
         let render = || {
             let last = self
                 .visible()
@@ -155,16 +157,18 @@ impl<E: Entry> Table<E> {
         });
         match pages.and_then(|pages| pages.get(number)) {
             None => render().into(),
-            Some(page) => Arc::clone(page.get_or_init(|| {
-                let text = render();
-                // Most revisions see the same page: keep one copy.
-                self.pages
-                    .iter()
-                    .filter_map(OnceLock::get)
-                    .filter_map(|pages| pages.get(number)?.get())
-                    .find(|page| ***page == *text)
-                    .map_or_else(|| text.into(), Arc::clone)
-            })),
+            Some(page) => page
+                .get_or_init(|| {
+                    let text = render();
+                    // Most revisions see the same page: keep one copy.
+                    self.pages
+                        .iter()
+                        .filter_map(OnceLock::get)
+                        .filter_map(|pages| pages.get(number)?.get())
+                        .find(|page| ***page == *text.as_bytes())
+                        .map_or_else(|| text.into(), Bytes::clone)
+                })
+                .clone(),
         }
     }
 

@@ -81,6 +81,13 @@ impl Server {
     /// Everything that is wrong with the definitions and settings.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
         let options = self.http.clone();
+        #[cfg(feature = "sealing")]
+        if options.seals_sessions() && !self.has_state_keys() {
+            tracing::warn!(
+                "no `state_keys`: sessions are sealed with a key of this process, so that no other instance knows them, nor \
+                 this one after a restart"
+            );
+        }
         let (dispatcher, shared) = self.start()?;
         let shutdown = shared.shutdown().clone();
         Ok(HttpService::new(dispatcher, options, shutdown))

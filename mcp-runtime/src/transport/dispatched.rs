@@ -10,7 +10,7 @@ use crate::jsonrpc::{self, ErrorObject, Id, Incoming, Message, MetaMember, Reque
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
-use crate::transport::peer::{Begun, Parsed, Peer, Verdict, Wake};
+use crate::transport::peer::{Begun, Peer, Verdict, Wake};
 
 impl Peer for Dispatcher {
     type Session = Session;
@@ -32,14 +32,8 @@ impl Peer for Dispatcher {
         Session::new(self, wake)
     }
 
-    fn parse<'m>(
-        &self,
-        text: &'m [u8],
-    ) -> Result<Parsed<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)> {
-        Ok(match jsonrpc::parse(text, Dispatcher::limits(self))? {
-            Incoming::Message(message) => Parsed::One(message),
-            Incoming::Batch(elements) => Parsed::Batch(elements),
-        })
+    fn parse<'m>(&self, text: &'m [u8]) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
+        jsonrpc::parse(text, Dispatcher::limits(self))
     }
 
     fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str> {
@@ -53,12 +47,12 @@ impl Peer for Dispatcher {
         message.params.meta(MetaMember::ProtocolVersion).is_some()
     }
 
-    fn decide<'m>(
+    fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
-        message: Self::Message<'m>,
+        message: &'c Self::Message<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'m>> {
+    ) -> Verdict<Self::Call<'c>> {
         match Dispatcher::decide(self, message, session, out) {
             Decision::Silent => Verdict::Silent,
             Decision::Answered => Verdict::Answered,

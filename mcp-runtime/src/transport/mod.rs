@@ -25,7 +25,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 #[cfg(fuzzing)]
 pub(crate) use duplex::fuzzing;
 #[cfg(feature = "http")]
-pub use http::{HttpBody, HttpListener, HttpOptions, HttpService};
+pub use http::{
+    EventStore, HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, MaybeReady,
+    MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
+};
+#[cfg(any(feature = "cli", feature = "testing"))]
+pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
 pub use stdio::Stdio;

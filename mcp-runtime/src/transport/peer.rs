@@ -8,19 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::dispatch::Sink;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 
 /// Called when a session has something to say that nobody asked for. Must not block; may be called from anywhere.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
-
-/// What a line holds.
-pub(crate) enum Parsed<'m, M> {
-    /// One message.
-    One(M),
-    /// An array: the text of each element.
-    Batch(Vec<&'m str>),
-}
 
 /// What to do about a message.
 pub(crate) enum Verdict<C> {
@@ -62,18 +54,18 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn parse<'m>(
         &self,
         text: &'m [u8],
-    ) -> Result<Parsed<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
+    ) -> Result<Incoming<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
     /// The id, if the message is a request.
     fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str>;
     /// Whether the message says itself which revision it speaks, which no element of a batch may.
     fn has_claim(message: &Self::Message<'_>) -> bool;
     /// Decides without running user code; appends at most one message, without a line end.
-    fn decide<'m>(
+    fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
-        message: Self::Message<'m>,
+        message: &'c Self::Message<'m>,
         session: &mut Self::Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'m>>;
+    ) -> Verdict<Self::Call<'c>>;
     fn error(&self, out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject);
 
     /// Whether the call should leave the channel's task before its first poll, because it was slow before.

@@ -2,17 +2,21 @@
 
 use std::fs;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::members::number;
 use super::*;
 use crate::jsonrpc::{Incoming, Member, parse};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
-use crate::protocol::{Claim, claim, errors};
+use crate::protocol::{Claim, Era, claim, errors};
 use crate::types::{
-    Annotations, AudioContent, CompletionsCapability, EmbeddedResource, Icon, ImageContent,
-    ListChangedCapability, LoggingCapability, Prompt, PromptArgument, PromptMessage, Resource,
-    ResourceContents, ResourceLink, ResourceTemplate, ResourcesCapability, TextContent, Tool,
+    Annotations, AudioContent, CallToolResult, Completion, CompletionsCapability, ContentBlock,
+    EmbeddedResource, GetPromptResult, Icon, ImageContent, ListChangedCapability,
+    LoggingCapability, LoggingLevel, Meta, Prompt, PromptArgument, PromptMessage,
+    ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
+    ResourcesCapability, Role, ServerCapabilities, TextContent, Tool,
 };
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests");
@@ -719,8 +723,8 @@ fn the_requests_of_the_specification_make_a_valid_claim() {
         let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &Limits::default()) else {
             panic!("{name}")
         };
-        let Claim::Valid(modern) = claim(&message.params) else {
-            panic!("{name}: {:?}", claim(&message.params))
+        let Claim::Valid(modern) = claim(&message.params, None) else {
+            panic!("{name}: {:?}", claim(&message.params, None))
         };
         assert_eq!(modern.version, V2026_07_28);
         modern.capabilities().unwrap();

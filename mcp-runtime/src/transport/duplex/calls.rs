@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::protocol::errors;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State, abort, shutting_down};
-use crate::transport::peer::{Parsed, Peer, Verdict};
+use crate::transport::peer::{Peer, Verdict};
 
 /// When a client that was refused may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -20,15 +20,16 @@ const UNREAD_RESULTS: usize = 4;
 impl<P: Peer> Channel<P> {
     /// Handles a line.
     pub(super) fn handle(self: &Arc<Self>, me: u64, text: &[u8], scratch: &mut Vec<u8>) {
-        match self.peer.parse(text) {
+        // Looked at where it is: a message is large.
+        match &self.peer.parse(text) {
             Err((id, error)) => {
-                self.answer_error(id.as_ref(), None, &error);
+                self.answer_error(id.as_ref(), None, error);
                 if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
                     self.lock().distrust();
                 }
             }
-            Ok(Parsed::One(message)) => self.message(me, text, message, None, scratch),
-            Ok(Parsed::Batch(elements)) => self.batch(me, &elements, scratch),
+            Ok(Incoming::Message(message)) => self.message(me, text, message, None, scratch),
+            Ok(Incoming::Batch(elements)) => self.batch(me, elements, scratch),
         }
     }
 
@@ -50,7 +51,7 @@ impl<P: Peer> Channel<P> {
             .iter()
             .map(|text| (text.as_bytes(), self.peer.parse(text.as_bytes())))
             .collect();
-        let has_claim = |element: &Result<Parsed<'_, P::Message<'_>>, _>| matches!(element, Ok(Parsed::One(message)) if P::has_claim(message));
+        let has_claim = |element: &Result<Incoming<'_, P::Message<'_>>, _>| matches!(element, Ok(Incoming::Message(message)) if P::has_claim(message));
         let reason = if !P::allows_batch(&self.lock().session) {
             Some("a message must not be an array in this revision".into())
         } else if elements.len() > most {
@@ -72,11 +73,11 @@ impl<P: Peer> Channel<P> {
         let batch = self.lock().in_flight.open_batch();
         for (text, element) in parsed {
             let (id, error) = match element {
-                Ok(Parsed::One(message)) => {
-                    self.message(me, text, message, Some(batch), scratch);
+                Ok(Incoming::Message(message)) => {
+                    self.message(me, text, &message, Some(batch), scratch);
                     continue;
                 }
-                Ok(Parsed::Batch(_)) => (
+                Ok(Incoming::Batch(_)) => (
                     None,
                     ErrorObject::invalid_request("an array within an array"),
                 ),
@@ -88,15 +89,15 @@ impl<P: Peer> Channel<P> {
         self.lock().deliver(Some(batch), &[]);
     }
 
-    fn message<'m>(
+    fn message(
         self: &Arc<Self>,
         me: u64,
-        text: &'m [u8],
-        message: P::Message<'m>,
+        text: &[u8],
+        message: &P::Message<'_>,
         batch: Option<u64>,
         scratch: &mut Vec<u8>,
     ) {
-        let id = P::request_id(&message).map(RequestId::from_valid);
+        let id = P::request_id(message).map(RequestId::from_valid);
         let id = id.as_ref();
         let mut guard = self.lock();
         let state = &mut *guard;

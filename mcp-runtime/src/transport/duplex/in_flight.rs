@@ -138,10 +138,13 @@ impl InFlight {
 
     /// Takes out a call that has its answer.
     pub(super) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<Removed> {
-        if self.calls.get(id)?.serial != serial {
+        let (id, call) = self.calls.remove_entry(id)?;
+        if call.serial != serial {
+            // A later call of the same id.
+            self.calls.insert(id, call);
             return None;
         }
-        let Entry { task, batch, .. } = self.calls.remove(id)?;
+        let Entry { task, batch, .. } = call;
         Some(Removed { task, batch })
     }
 

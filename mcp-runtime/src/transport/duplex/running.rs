@@ -8,10 +8,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::dispatch::Sink;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State};
-use crate::transport::peer::{Begun, Parsed, Peer, Verdict};
+use crate::transport::peer::{Begun, Peer, Verdict};
+
+/// Most answers need no more room.
+const ANSWER: usize = 256;
 
 /// What the first poll of a call came to.
 enum Outcome<P: Peer> {
@@ -142,10 +145,11 @@ impl<P: Peer> Channel<P> {
         if !state.in_flight.is_live(&job.id, job.serial) {
             return;
         }
-        if let (None, Ok(Parsed::One(message))) = (state.in_flight.batch_of(&job.id), parsed) {
+        if let (None, Ok(Incoming::Message(message))) = (state.in_flight.batch_of(&job.id), parsed)
+        {
             let mark = state.out.mark();
             let out = state.out.buffer();
-            let verdict = self.peer.decide(message, &mut state.session, out);
+            let verdict = self.peer.decide(&message, &mut state.session, out);
             state.out.end_line(&mark);
             match verdict {
                 Verdict::Call(call) if !P::spawn_first(&call) => {
@@ -195,16 +199,16 @@ impl<P: Peer> Channel<P> {
 
     /// Starts a call from its text. `Ok` is an answer, `None` means that there is none to be given.
     fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<Answer, P::Running>> {
-        let Ok(Parsed::One(message)) = self.peer.parse(&job.text) else {
+        let Ok(Incoming::Message(message)) = self.peer.parse(&job.text) else {
             return Some(Ok(Answer(None)));
         };
-        let mut answer = Vec::new();
+        let mut answer = Vec::with_capacity(ANSWER);
         let call = {
             let mut state = self.lock();
             if !state.in_flight.is_live(&job.id, job.serial) {
                 return None;
             }
-            match self.peer.decide(message, &mut state.session, &mut answer) {
+            match self.peer.decide(&message, &mut state.session, &mut answer) {
                 Verdict::Call(call) => call,
                 _ => return Some(Ok(Answer(Some(answer)))),
             }
@@ -232,7 +236,7 @@ impl<P: Peer> Channel<P> {
             let polled = self.beat.run(&self.watchdog, || {
                 catch_unwind(AssertUnwindSafe(|| {
                     Pin::new(&mut *running).poll(cx).map(|finished| {
-                        let mut answer = Vec::new();
+                        let mut answer = Vec::with_capacity(ANSWER);
                         P::encode(finished, &mut answer);
                         answer
                     })

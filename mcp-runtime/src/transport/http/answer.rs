@@ -61,6 +61,14 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, error)
     }
 
+    /// It could be served later.
+    pub(super) fn unavailable(message: &str) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            ErrorObject::internal(message),
+        )
+    }
+
     /// The method is not one of `allow`.
     pub(super) fn method(allow: &'static str) -> Response<HttpBody> {
         let error = ErrorObject::invalid_request("this HTTP method is not served here");
@@ -74,7 +82,12 @@ impl Refusal {
     pub(super) fn into_response(self) -> Response<HttpBody> {
         let mut out = Vec::with_capacity(128);
         encode::error(&mut out, self.id.as_ref(), &self.error);
-        json(self.status, out)
+        let mut response = json(self.status, out);
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        }
+        response
     }
 }
 
@@ -97,7 +110,12 @@ pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
 
 /// One message, or an array of them.
 pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody::whole(message));
+    json_body(status, HttpBody::whole(message))
+}
+
+/// The same, however the message is held.
+pub(super) fn json_body(status: StatusCode, body: HttpBody) -> Response<HttpBody> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,

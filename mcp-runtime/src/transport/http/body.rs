@@ -32,6 +32,8 @@ pub struct HttpBody {
 
 enum Inner {
     Whole(Option<Bytes>),
+    /// One message in parts that are not empty, the next one last.
+    Parts(Vec<Bytes>),
     Events(Box<Stream>),
 }
 
@@ -59,6 +61,12 @@ impl HttpBody {
 
     pub(super) fn whole(bytes: Vec<u8>) -> Self {
         Self::new(Inner::Whole(Some(bytes.into())))
+    }
+
+    /// A message that is known whole, in parts.
+    pub(super) fn parts(parts: [Bytes; 3]) -> Self {
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        Self::new(Inner::Parts(parts.rev().collect()))
     }
 
     /// Events, with a comment whenever there was none for `keep_alive`.
@@ -104,6 +112,9 @@ impl Body for HttpBody {
             Inner::Whole(bytes) => {
                 return Poll::Ready(bytes.take().map(|all| Ok(Frame::data(all))));
             }
+            Inner::Parts(parts) => {
+                return Poll::Ready(parts.pop().map(|part| Ok(Frame::data(part))));
+            }
             Inner::Events(stream) => stream,
         };
         // First, because there may always be another event.
@@ -142,6 +153,7 @@ impl Body for HttpBody {
     fn is_end_stream(&self) -> bool {
         match &self.inner {
             Inner::Whole(bytes) => bytes.is_none(),
+            Inner::Parts(parts) => parts.is_empty(),
             Inner::Events(stream) => stream.events.is_none(),
         }
     }
@@ -150,6 +162,9 @@ impl Body for HttpBody {
         match &self.inner {
             Inner::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Inner::Parts(parts) => {
+                SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
             }
             Inner::Events(_) => SizeHint::default(),
         }

@@ -11,11 +11,12 @@ use super::answer::Refusal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-pub(super) const SESSION: &str = "mcp-session-id";
-pub(super) const VERSION: &str = "mcp-protocol-version";
-pub(super) const METHOD: &str = "mcp-method";
-pub(super) const NAME: &str = "mcp-name";
-const LAST_EVENT: &str = "last-event-id";
+// Names that are names already: to look for a text costs as much again as to find it.
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) static METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(super) static NAME: HeaderName = HeaderName::from_static("mcp-name");
+static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Fields that say one thing, so that two of them could be read differently by whoever stands in between.
 fn is_single(name: &HeaderName) -> bool {
@@ -26,7 +27,7 @@ fn is_single(name: &HeaderName) -> bool {
         header::CONTENT_TYPE,
         header::AUTHORIZATION,
     ];
-    single.contains(name) || name.as_str().starts_with("mcp-") || name == LAST_EVENT
+    single.contains(name) || name.as_str().starts_with("mcp-") || *name == LAST_EVENT
 }
 
 /// Refuses fields that are there twice and may not be.
@@ -105,13 +106,13 @@ impl Accepts {
         for field in fields.filter_map(|field| field.to_str().ok()) {
             for range in field.split(',') {
                 let mut parts = range.split(';').map(str::trim);
-                let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+                let kind = parts.next().unwrap_or_default();
                 if parts.any(is_never) {
                     continue;
                 }
-                let all = kind == "*/*";
-                accepts.json |= all || matches!(&*kind, "application/json" | "application/*");
-                accepts.events |= all || matches!(&*kind, "text/event-stream" | "text/*");
+                let is = |name| kind.eq_ignore_ascii_case(name);
+                accepts.json |= is("*/*") || is("application/json") || is("application/*");
+                accepts.events |= is("*/*") || is("text/event-stream") || is("text/*");
             }
         }
         accepts
@@ -127,13 +128,16 @@ fn is_never(parameter: &str) -> bool {
 }
 
 /// A field as text, without blanks around it. `Some(Err)` if it holds what a header cannot.
-pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<Result<&'h str, Malformed>> {
+pub(super) fn text<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> Option<Result<&'h str, Malformed>> {
     headers.get(name).map(plain)
 }
 
 /// The value of the field for the id of the last event.
 pub(super) fn last_event(headers: &HeaderMap) -> Option<Result<&str, Malformed>> {
-    text(headers, LAST_EVENT)
+    text(headers, &LAST_EVENT)
 }
 
 /// The value holds bytes that may not be in one, or is not the Base64 it says it is.

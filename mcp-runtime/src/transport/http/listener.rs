@@ -7,7 +7,6 @@ use std::future::Future;
 use std::future::ready;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -16,7 +15,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, Id, JoinSet};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
 use super::accept::HttpListener;
@@ -29,9 +28,6 @@ use crate::jsonrpc::ErrorObject;
 #[cfg(feature = "cli")]
 use crate::transport::process::{Process, is_stuck};
 use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
-
-/// How often idle sessions are looked for.
-const SWEEP: Duration = Duration::from_secs(5);
 
 /// Where streams of 2024-11-05 are opened besides at the endpoint.
 const SSE_PATH: &str = "/sse";
@@ -62,8 +58,6 @@ where
     let shutdown = service.0.shutdown.clone();
     let mut tasks = JoinSet::new();
     let mut open: HashMap<Id, Open> = HashMap::new();
-    let mut sweep = interval(SWEEP);
-    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
@@ -72,7 +66,6 @@ where
                 let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
                 open.remove(&id);
             }
-            _ = sweep.tick() => service.0.sessions.sweep(&limits),
             accepted = listener.accept() => match accepted {
                 Ok(stream) => {
                     if open.len() >= limits.connections.max(1) && !make_room(&mut open) {
@@ -208,8 +201,8 @@ fn route(
     let is_there = is_stream || path == options.path;
     if is_stream {
         // Whatever the client says about sessions, there are none here.
-        request.headers_mut().remove(super::headers::SESSION);
-        request.headers_mut().remove(super::headers::VERSION);
+        request.headers_mut().remove(&super::headers::SESSION);
+        request.headers_mut().remove(&super::headers::VERSION);
     }
     let served = is_there.then(|| service.clone().call(request));
     async move {

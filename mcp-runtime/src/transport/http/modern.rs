@@ -6,10 +6,11 @@
 //!
 //! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::task::AtomicWaker;
@@ -23,9 +24,10 @@ use super::headers::{Accepts, VERSION, text};
 use super::pulse::Pulse;
 use super::service::Inner;
 use super::{events, params};
-use crate::dispatch::{Finished, RunningCall, Session, Sink, Started};
+use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
+use crate::transport::peer::Wake;
 
 /// How many bytes of events are made at once.
 const ROOM: usize = 64 << 10;
@@ -41,7 +43,8 @@ pub(super) enum Begun {
 /// A call under way.
 pub(super) struct Call {
     running: RunningCall,
-    queue: Arc<Queue>,
+    /// None if nothing can be sent before the answer, because the call asked for no stream when it started.
+    queue: Option<Arc<Queue>>,
 }
 
 impl From<Refusal> for Begun {
@@ -53,7 +56,7 @@ impl From<Refusal> for Begun {
 /// Reads the claim, and compares it with the header: what is malformed comes first, then what disagrees, then what is not
 /// served.
 fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>, ErrorObject> {
-    let claim = claim(params);
+    let claim = claim(params, None);
     if let Claim::Malformed(error) = claim {
         return Err(error);
     }
@@ -61,7 +64,7 @@ fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>
         .meta_string(MetaMember::ProtocolVersion)
         .ok()
         .flatten();
-    match text(headers, VERSION) {
+    match text(headers, &VERSION) {
         None => {
             return Err(errors::header_mismatch(
                 "MCP-Protocol-Version",
@@ -118,18 +121,14 @@ pub(super) fn begin(
         let refusal = Refusal::new(StatusCode::NOT_ACCEPTABLE, error).with_id(Some(id));
         return refusal.into();
     }
-    let bell = Arc::new(AtomicWaker::new());
-    let wake = {
-        let bell = Arc::clone(&bell);
-        Arc::new(move || bell.wake())
-    };
     let dispatcher = &inner.dispatcher;
-    let mut session = Session::new(dispatcher, wake);
+    let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
+    let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
     let mut out = Vec::new();
-    let request = (method, &id, message.params);
+    let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
-        Ok(Some(prepared)) => prepared,
-        Ok(None) if is_listen => {
+        Ok(Answer::Call(prepared)) => prepared,
+        Ok(Answer::Written) if let Some(bell) = bell => {
             let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
                 return Begun::Over(Refusal::too_many("event streams", Some(id)));
             };
@@ -144,7 +143,12 @@ pub(super) fn begin(
             body.occupy(place);
             return Begun::Over(answer::stream(body));
         }
-        Ok(None) => return Begun::Over(answer::json(StatusCode::OK, out)),
+        Ok(Answer::Written) => return Begun::Over(answer::json(StatusCode::OK, out)),
+        Ok(Answer::Around(gap, page)) => {
+            let after = gap.split(&mut out);
+            let body = HttpBody::parts([out.into(), page, after.into()]);
+            return Begun::Over(answer::json_body(StatusCode::OK, body));
+        }
         Err(error) => {
             let status = match error.code {
                 // Parameters that do not fit are the handler's business; here 200 would say that a call was made.
@@ -154,11 +158,26 @@ pub(super) fn begin(
             return Refusal::new(status, error).with_id(Some(id)).into();
         }
     };
-    let queue = Arc::new(Queue::new(accepts.events, inner.limits().outgoing));
-    let sink = || Arc::clone(&queue) as Arc<dyn Sink>;
-    match prepared.start(&sink) {
-        Started::Done(finished) => Begun::Over(finish(finished, &queue)),
+    let queue = OnceCell::new();
+    let open = || Arc::new(Queue::new(accepts.events, inner.limits().outgoing));
+    let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
+    let started = prepared.start(&sink);
+    let queue = queue.into_inner();
+    match started {
+        Started::Done(finished) => Begun::Over(finish(finished, queue.as_deref())),
         Started::Running(running) => Begun::Running(Call { running, queue }),
+    }
+}
+
+/// Rings the bell, if somebody listens.
+fn rings(bell: Option<&Arc<AtomicWaker>>) -> Wake {
+    static NOBODY: LazyLock<Wake> = LazyLock::new(|| Arc::new(|| {}));
+    match bell {
+        None => Arc::clone(&NOBODY),
+        Some(bell) => {
+            let bell = Arc::clone(bell);
+            Arc::new(move || bell.wake())
+        }
     }
 }
 
@@ -188,6 +207,10 @@ fn check_arguments(
 /// Runs a call until it is known how the response begins.
 pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
     let Call { mut running, queue } = call;
+    let Some(queue) = queue else {
+        let finished = poll_fn(|cx| inner.pulse.run(|| Pin::new(&mut running).poll(cx))).await;
+        return finish(finished, None);
+    };
     let finished = poll_fn(|cx| {
         queue.watch(cx.waker());
         let polled = inner.pulse.run(|| Pin::new(&mut running).poll(cx));
@@ -202,7 +225,7 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
     })
     .await;
     if let Some(finished) = finished {
-        return finish(finished, &queue);
+        return finish(finished, Some(&queue));
     }
     let running = Some(running);
     let pulse = Arc::clone(&inner.pulse);
@@ -218,11 +241,13 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
 }
 
 /// The answer of a call that is over: with what was sent before it, if there was anything.
-fn finish(finished: Finished, queue: &Queue) -> Response<HttpBody> {
+fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
     let code = finished.encode(&mut message);
     let mut out = Vec::new();
-    queue.take(&mut out);
+    if let Some(queue) = queue {
+        queue.take(&mut out);
+    }
     if out.is_empty() {
         return answer::json(modern_status(code), message);
     }

@@ -22,7 +22,7 @@ pub(super) fn check_names(
     method: &str,
     params: &Params<'_>,
 ) -> Result<(), ErrorObject> {
-    match text(headers, METHOD) {
+    match text(headers, &METHOD) {
         None => return Err(header_mismatch("Mcp-Method", "is missing")),
         Some(Ok(sent)) if sent == method => {}
         Some(_) => {
@@ -38,7 +38,7 @@ pub(super) fn check_names(
         _ => return Ok(()),
     };
     let body = params.string(source).ok().flatten();
-    match (headers.get(NAME), body) {
+    match (headers.get(&NAME), body) {
         // What the body lacks is reported as that.
         (None, None) => Ok(()),
         (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),

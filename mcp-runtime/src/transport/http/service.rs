@@ -21,11 +21,11 @@ use tower_service::Service;
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
 use super::headers::{SESSION, VERSION, check_content, check_repeated};
-use super::legacy::{self, Posted};
+use super::legacy::{self, Finding, Posted};
 use super::options::HttpOptions;
 use super::pulse::Pulse;
 use super::sessions::Sessions;
-use super::{batch, guards, incoming, modern, sse_2024};
+use super::{batch, guards, handshake, incoming, modern, reading, sse_2024};
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
@@ -43,7 +43,7 @@ pub struct HttpService(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
-    pub(super) sessions: Sessions,
+    pub(super) sessions: Arc<Sessions>,
     pub(super) shutdown: CancellationToken,
     pub(super) pulse: Arc<Pulse>,
     /// Places for the streams of events that wait for what may happen.
@@ -70,9 +70,9 @@ impl HttpService {
     ) -> Self {
         let streams = dispatcher.limits().streams.min(Semaphore::MAX_PERMITS);
         Self(Arc::new(Inner {
+            sessions: Sessions::new(&dispatcher, &options),
             dispatcher,
             options,
-            sessions: Sessions::new(),
             shutdown,
             pulse: Arc::default(),
             streams: Arc::new(Semaphore::new(streams)),
@@ -103,7 +103,6 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
-            inner.sessions.sweep(inner.limits());
             let (parts, body) = request.into_parts();
             let origin = parts.headers.get(header::ORIGIN).cloned();
             let served = serve(&inner, &parts, body);
@@ -148,22 +147,23 @@ async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<
             let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
                 return Refusal::too_many("event streams", None);
             };
-            let says_nothing = !headers.contains_key(SESSION) && !headers.contains_key(VERSION);
+            let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
             let mut response = if options.sse_2024 && says_nothing {
                 sse_2024::open(inner, headers, path(options, parts))
             } else {
-                legacy::get(inner, headers)
+                reading::get(inner, headers).await
             };
             response.body_mut().occupy(place);
             response
         }
-        Method::DELETE => legacy::delete(inner, headers),
+        Method::DELETE => handshake::delete(inner, headers).await,
         Method::OPTIONS if !options.origins.is_empty() && headers.contains_key(header::ORIGIN) => {
             let mut response = answer::empty(StatusCode::NO_CONTENT);
             guards::preflight(headers, &mut response);
             response
         }
-        _ => Refusal::method("GET, POST, DELETE"),
+        _ if inner.sessions.keeping.is_lasting() => Refusal::method("GET, POST, DELETE"),
+        _ => Refusal::method("POST"),
     }
 }
 
@@ -194,28 +194,26 @@ async fn post<B: Body>(
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
+    let found = inner.sessions.find(headers).await;
     // What is borrowed from the body is gone before anything is awaited.
-    let begun = inner.pulse.run(|| begin(inner, uri, headers, &body));
+    let begun = inner.pulse.run(|| begin(inner, uri, headers, found, &body));
     drop(body);
     match begun {
         Begun::Over(response) => response,
         Begun::Modern(call) => modern::run(inner, call).await,
-        Begun::Legacy(exchange) => legacy::wait(inner, exchange).await,
+        Begun::Legacy(posted) => legacy::finish(inner, posted).await,
     }
 }
 
 enum Begun {
     Over(Response<HttpBody>),
     Modern(modern::Call),
-    Legacy(legacy::Exchange),
+    Legacy(Posted),
 }
 
 impl From<Posted> for Begun {
     fn from(posted: Posted) -> Self {
-        match posted {
-            Posted::Over(response) => Self::Over(response),
-            Posted::Waiting(exchange) => Self::Legacy(exchange),
-        }
+        Self::Legacy(posted)
     }
 }
 
@@ -229,15 +227,15 @@ impl From<modern::Begun> for Begun {
 }
 
 /// Decides by the body which era a message belongs to.
-fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Begun {
+fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, found: Finding<'_>, body: &[u8]) -> Begun {
     if inner.options.sse_2024
         && let Some(connection) = sse_2024::connection(uri)
     {
         return Begun::Over(sse_2024::post(inner, connection, body));
     }
     match jsonrpc::parse(body, inner.limits()) {
-        Ok(Incoming::Message(message)) => one(inner, headers, message),
-        Ok(Incoming::Batch(elements)) => batch::post(inner, headers, &elements).into(),
+        Ok(Incoming::Message(message)) => one(inner, headers, found, message),
+        Ok(Incoming::Batch(elements)) => batch::post(inner, headers, found, &elements).into(),
         Err((id, error)) => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, error).with_id(id);
             Begun::Over(refusal.into_response())
@@ -245,10 +243,10 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Begun {
     }
 }
 
-fn one(inner: &Inner, headers: &HeaderMap, message: Message<'_>) -> Begun {
+fn one(inner: &Inner, headers: &HeaderMap, found: Finding<'_>, message: Message<'_>) -> Begun {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
     let Some(method) = message.method.clone().filter(|_| is_modern) else {
-        return legacy::post(inner, headers, message).into();
+        return legacy::post(inner, headers, found, message).into();
     };
     match message.id.to_request_id() {
         Some(id) => modern::begin(inner, headers, id, &method, message).into(),

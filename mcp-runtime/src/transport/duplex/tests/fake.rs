@@ -10,9 +10,9 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::context::{Outbound, Progress, current};
 use crate::dispatch::Sink;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
-use crate::transport::peer::{Begun, Parsed, Peer, Verdict, Wake};
+use crate::transport::peer::{Begun, Peer, Verdict, Wake};
 use crate::types::LoggingLevel;
 
 /// The server's side of the test.
@@ -43,7 +43,7 @@ pub(in crate::transport) struct Request<'m> {
 
 pub(in crate::transport) struct Call<'m> {
     fake: Arc<Fake>,
-    request: Request<'m>,
+    request: &'m Request<'m>,
 }
 
 /// Counts calls that are not dropped.
@@ -87,7 +87,7 @@ impl Peer for Fake {
     fn parse<'m>(
         &self,
         text: &'m [u8],
-    ) -> Result<Parsed<'m, Request<'m>>, (Option<RequestId>, ErrorObject)> {
+    ) -> Result<Incoming<'m, Request<'m>>, (Option<RequestId>, ErrorObject)> {
         #[derive(serde::Deserialize)]
         struct Wire<'a> {
             #[serde(borrow)]
@@ -100,7 +100,7 @@ impl Peer for Fake {
         let text = std::str::from_utf8(text).unwrap();
         if text.starts_with('[') {
             let elements: Vec<&serde_json::value::RawValue> = serde_json::from_str(text).unwrap();
-            return Ok(Parsed::Batch(
+            return Ok(Incoming::Batch(
                 elements
                     .into_iter()
                     .map(serde_json::value::RawValue::get)
@@ -109,7 +109,7 @@ impl Peer for Fake {
         }
         let wire: Wire<'m> = serde_json::from_str(text)
             .map_err(|error| (None, ErrorObject::new(-32700, error.to_string())))?;
-        Ok(Parsed::One(Request {
+        Ok(Incoming::Message(Request {
             id: wire.id.map(serde_json::value::RawValue::get),
             method: wire.method,
             taken_back: wire.request.map(|id| id.get().to_owned()),
@@ -125,16 +125,16 @@ impl Peer for Fake {
         message.claim
     }
 
-    fn decide<'m>(
+    fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
-        message: Self::Message<'m>,
+        message: &'c Self::Message<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'m>> {
+    ) -> Verdict<Self::Call<'c>> {
         match (message.id, message.method.as_str()) {
-            (None, "cancel") => {
-                Verdict::Cancel(RequestId::from_valid(&message.taken_back.unwrap()))
-            }
+            (None, "cancel") => Verdict::Cancel(RequestId::from_valid(
+                message.taken_back.as_deref().unwrap(),
+            )),
             (None, _) => Verdict::Silent,
             (Some(id), "ping" | "allow_batch") => {
                 session.batch |= message.method == "allow_batch";

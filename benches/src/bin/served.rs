@@ -1,0 +1,111 @@
+//! The server that is measured: a few tools, over standard input and output or over HTTP.
+//!
+//! `served (stdio|http) [--tools N] [--threads N]`: with N further tools, on a runtime of N threads; without, on one that runs
+//! on the main thread alone. Over HTTP the address is the first line of standard output, and the server ends with its
+//! standard input.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use benches::client;
+use mcp_runtime::prelude::*;
+use mcp_runtime::transport::Stdio;
+use mcp_runtime::{Arguments, DynamicTool, Error, serde_json};
+
+/// Adds two integers.
+#[tool]
+async fn add(a: i64, b: i64) -> i64 {
+    a.wrapping_add(b)
+}
+
+/// Adds two integers, without a future.
+#[tool]
+fn add_sync(a: i64, b: i64) -> i64 {
+    a.wrapping_add(b)
+}
+
+/// Adds two integers, and takes a context.
+#[tool]
+async fn add_context(_context: &Context, a: i64, b: i64) -> i64 {
+    a.wrapping_add(b)
+}
+
+/// Adds two integers after others had their turn.
+#[tool]
+async fn add_later(a: i64, b: i64) -> i64 {
+    tokio::task::yield_now().await;
+    a.wrapping_add(b)
+}
+
+/// Adds two integers, and is busy for a millisecond.
+#[tool]
+async fn add_busy(a: i64, b: i64) -> i64 {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(1) {
+        std::hint::spin_loop();
+    }
+    a.wrapping_add(b)
+}
+
+/// Adds two integers, and blocks its thread for 1.5 s, as no handler should.
+#[tool]
+async fn add_blocking(a: i64, b: i64) -> i64 {
+    std::thread::sleep(Duration::from_millis(1500));
+    a.wrapping_add(b)
+}
+
+/// Says what it was told.
+#[tool]
+async fn echo(text: String) -> String {
+    text
+}
+
+fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let over_http = arguments.next().as_deref() == Some("http");
+    let (mut tools, mut threads) = (0, 0);
+    while let (Some(option), Some(number)) = (arguments.next(), arguments.next()) {
+        let number: usize = number.parse().expect("a number");
+        match &*option {
+            "--tools" => tools = number,
+            _ => threads = number,
+        }
+    }
+    let mut builder = match threads {
+        0 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = builder
+        .enable_all()
+        .worker_threads(threads.max(1))
+        .build()?;
+    runtime.block_on(async move {
+        let server = new_server!();
+        insert(&server, tools)?;
+        if !over_http {
+            return server.serve(Stdio::open()?).await;
+        }
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        writeln!(std::io::stdout(), "{}", listener.local_addr()?)?;
+        let handle = server.handle();
+        std::thread::spawn(move || {
+            let ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            handle.shut_down();
+            ended
+        });
+        server.serve_http_listener(listener).await
+    })
+}
+
+/// Inserts this many further tools.
+fn insert(server: &Server, tools: usize) -> Result<(), Error> {
+    let schema: serde_json::Value = serde_json::from_str(client::SCHEMA).expect("JSON");
+    server.handle().tools().edit(|batch| {
+        for number in 0..tools {
+            let run = async |arguments: Arguments, _: Context| arguments.get::<String>("key");
+            let tool = DynamicTool::new(client::name(number), schema.clone(), run);
+            batch.insert(tool.description(client::DESCRIPTION));
+        }
+    })?;
+    Ok(())
+}

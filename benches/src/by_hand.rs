@@ -1,0 +1,186 @@
+//! The same tools without a framework: no other tool, no other method, no limits, nothing checked that is not needed.
+//!
+//! What this costs is what the framework is measured against.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::io::Write as _;
+use std::pin::Pin;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A request, read as far as its answer needs.
+#[derive(Debug)]
+pub struct Request<'a> {
+    id: &'a str,
+    is_modern: bool,
+    work: Work,
+}
+
+/// What a request asks for.
+#[derive(Debug)]
+pub enum Work {
+    /// The sum of two integers.
+    Add(i64, i64),
+    /// The same, after others had their turn.
+    AddLater(i64, i64),
+    /// The text itself.
+    Echo(String),
+    /// The list of tools.
+    List,
+    /// The handshake.
+    Initialize,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    _meta: Option<Meta<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Meta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion", borrow)]
+    version: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Two {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct One {
+    text: String,
+}
+
+/// Reads a message; `None` for a notification, and for everything that does not occur.
+#[must_use]
+pub fn read(message: &[u8]) -> Option<Request<'_>> {
+    let message: Message<'_> = serde_json::from_slice(message).ok()?;
+    let id = message.id?.get();
+    let params: Params<'_> = serde_json::from_str(message.params?.get()).ok()?;
+    let version = params._meta.and_then(|meta| meta.version);
+    let work = match &*message.method {
+        "tools/call" => {
+            let arguments = params.arguments?.get();
+            match &*params.name? {
+                "echo" => {
+                    let One { text } = serde_json::from_str(arguments).ok()?;
+                    Work::Echo(text)
+                }
+                "add_later" => {
+                    let Two { a, b } = serde_json::from_str(arguments).ok()?;
+                    Work::AddLater(a, b)
+                }
+                _ => {
+                    let Two { a, b } = serde_json::from_str(arguments).ok()?;
+                    Work::Add(a, b)
+                }
+            }
+        }
+        "tools/list" => Work::List,
+        _ => Work::Initialize,
+    };
+    Some(Request {
+        id,
+        is_modern: version.is_some(),
+        work,
+    })
+}
+
+/// What a tool came to.
+pub type Handler = Pin<Box<dyn Future<Output = String> + Send>>;
+
+impl Request<'_> {
+    /// The future of the tool that is called, boxed as it must be where tools are in a table; the id to answer to.
+    #[must_use]
+    pub fn handler(&self) -> Option<(Box<str>, bool, Handler)> {
+        let handler: Handler = match &self.work {
+            Work::Add(a, b) => {
+                let (a, b) = (*a, *b);
+                Box::pin(async move { a.wrapping_add(b).to_string() })
+            }
+            Work::AddLater(a, b) => {
+                let (a, b) = (*a, *b);
+                Box::pin(async move {
+                    tokio::task::yield_now().await;
+                    a.wrapping_add(b).to_string()
+                })
+            }
+            Work::Echo(text) => {
+                let text = text.clone();
+                Box::pin(async move { text })
+            }
+            Work::List | Work::Initialize => return None,
+        };
+        Some((self.id.into(), self.is_modern, handler))
+    }
+
+    /// Appends the answer.
+    pub fn answer(&self, page: &str, out: &mut Vec<u8>) {
+        match &self.work {
+            Work::Add(a, b) | Work::AddLater(a, b) => {
+                write_text(
+                    self.id,
+                    self.is_modern,
+                    &a.wrapping_add(*b).to_string(),
+                    out,
+                );
+            }
+            Work::Echo(text) => write_text(self.id, self.is_modern, text, out),
+            Work::List => {
+                open(self.id, out);
+                out.extend_from_slice(page.as_bytes());
+                close(self.is_modern, out);
+            }
+            Work::Initialize => {
+                open(self.id, out);
+                out.extend_from_slice(
+                    br#""protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"by hand","version":"1"}"#,
+                );
+                close(self.is_modern, out);
+            }
+        }
+    }
+}
+
+/// Appends the answer of a tool that gives a text.
+pub fn write_text(id: &str, is_modern: bool, text: &str, out: &mut Vec<u8>) {
+    open(id, out);
+    out.extend_from_slice(br#""content":[{"type":"text","text":"#);
+    serde_json::to_writer(&mut *out, text).expect("text is written");
+    out.extend_from_slice(b"}]");
+    close(is_modern, out);
+}
+
+fn open(id: &str, out: &mut Vec<u8>) {
+    write!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"#).expect("a vector takes everything");
+}
+
+fn close(is_modern: bool, out: &mut Vec<u8>) {
+    if is_modern {
+        out.extend_from_slice(
+            br#","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"by hand","version":"1"}},"resultType":"complete""#,
+        );
+    }
+    out.extend_from_slice(b"}}");
+}

@@ -1,0 +1,46 @@
+//! What can still be said of a message that is given up: the id to answer to.
+
+use crate::jsonrpc::scan::Scan;
+use crate::jsonrpc::text::plain;
+
+/// The text of the member `id` of a request that is too deep or too long to be read in full.
+///
+/// Values are skipped by their brackets alone, so what is found here is only good for saying what is wrong. Nothing is found
+/// in a response, or where there is more than one id.
+pub(super) fn rescue_id(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let (mut depth, mut at) = (0_usize, 0_usize);
+    let (mut id, mut requests) = (None, false);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let start = at;
+                at += 1;
+                loop {
+                    at += plain(bytes.get(at..)?);
+                    match bytes.get(at)? {
+                        b'"' => break,
+                        b'\\' => at += 2,
+                        _ => return None,
+                    }
+                }
+                let rest = text.get(at + 1..)?.trim_ascii_start();
+                if let (1, Some(value)) = (depth, rest.strip_prefix(':')) {
+                    match text.get(start..=at)? {
+                        "\"method\"" => requests = true,
+                        "\"result\"" | "\"error\"" => return None,
+                        "\"id\"" if id.is_some() => return None,
+                        "\"id\"" => id = Some(value),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let id = id.filter(|_| requests && depth == 0)?;
+    Some(Scan::of_scalar(id).value(0)?.of(id))
+}
