@@ -96,7 +96,13 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
         if member == "args" && !matches.contains_id("arg") && edit::has(before, &path) {
             continue;
         }
-        after = edit::set(&after, &path, value).map_err(|problem| {
+        let edited = match value {
+            Value::Object(variables) => variables.iter().try_fold(after, |text, (name, value)| {
+                edit::set(&text, &[host.servers, entry_name, member, name], value)
+            }),
+            _ => edit::set(&after, &path, value),
+        };
+        after = edited.map_err(|problem| {
             format!(
                 "{} {problem}\nNothing was changed. Enter this yourself:\n{whole:#}",
                 file.display()
