@@ -40,6 +40,17 @@ enum Target {
     Production,
 }
 
+impl Approval {
+    fn of_the_model() -> Self {
+        Self {
+            approve: true,
+            target: Target::Staging,
+            instances: 2,
+            note: Some("as the model says".to_owned()),
+        }
+    }
+}
+
 /// What would be done.
 #[data]
 struct Plan {
@@ -49,15 +60,28 @@ struct Plan {
 
 /// Deploys a service, after asking.
 #[tool(destructive)]
-async fn deploy(ctx: Context, deployments: State<Deployments>, service: String) -> Result<String> {
+async fn deploy(
+    ctx: Context,
+    deployments: State<Deployments>,
+    service: String,
+    #[arg(
+        description = "That the user approved, for clients that cannot ask them",
+        default = false
+    )]
+    approved: bool,
+) -> Result<String> {
     // The handler is run again when answers have come. What must not be done again stands in `once`.
     let plan = ctx.once("plan", async || make_plan(&deployments, &service).await);
     let plan = plan.await?;
 
-    let approval: Approval = ctx
-        .elicit(format!("Deploy {service}? {}", plan.steps.join(", ")))
-        .key("approval")
-        .await?;
+    // Clients before 2025-06-18 cannot ask a person: there the word of the model has to do.
+    let approval = if approved && !ctx.can_elicit() {
+        Approval::of_the_model()
+    } else {
+        ctx.elicit(format!("Deploy {service}? {}", plan.steps.join(", ")))
+            .key("approval")
+            .await?
+    };
     if !approval.approve {
         bail!("not approved; nothing was deployed");
     }

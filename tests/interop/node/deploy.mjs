@@ -11,11 +11,11 @@ class Person {
 
   constructor(action, approve, hasModel = true) {
     Object.assign(this, { action, approve, hasModel });
-    this.capabilities = { elicitation: {}, ...(hasModel ? { sampling: {} } : {}) };
+    this.capabilities = { ...(action ? { elicitation: {} } : {}), ...(hasModel ? { sampling: {} } : {}) };
   }
 
   serve(handle) {
-    handle('elicitation/create', ({ params }) => {
+    if (this.action) handle('elicitation/create', ({ params }) => {
       this.asked.push(params);
       const content = { approve: this.approve, target: 'production', instances: 3, note: 'on a Friday' };
       return this.action === 'accept' ? { action: 'accept', content } : { action: this.action };
@@ -55,6 +55,12 @@ async function does_not_deploy({ call, person }) {
   if (person.action === 'accept') assert.match(result.content[0].text, /not approved/);
 }
 
+async function deploys_at_the_word_of_the_model({ call, person }) {
+  const result = await call('deploy', { service: 'shop', approved: true });
+  assert.equal(result.content[0].text, 'All is well.');
+  assert.ok(JSON.stringify(person.summedUp[0].messages).includes('v1 is on Staging, 2 instances (as the model says)'));
+}
+
 async function says_that_it_cannot_ask({ call, revision }) {
   const asked = call('deploy', { service: 'shop' });
   if (revision === MODERN) await assert.rejects(asked, { code: -32021 });
@@ -68,5 +74,6 @@ export const scenes = {
   not_approved: [does_not_deploy, () => new Person('accept', false)],
   declined: [does_not_deploy, () => new Person('decline')],
   cancelled: [does_not_deploy, () => new Person('cancel')],
+  approved_before: [deploys_at_the_word_of_the_model, () => new Person()],
   nobody_to_ask: [says_that_it_cannot_ask, () => undefined],
 };

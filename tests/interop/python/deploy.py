@@ -50,6 +50,13 @@ async def does_not_deploy(person, session):
         assert "not approved" in result.content[0].text, result
 
 
+async def deploys_at_the_word_of_the_model(person, session):
+    result = await session.client.call_tool("deploy", {"service": "shop", "approved": True})
+    assert not result.is_error and result.content[0].text == "All is well.", result
+    (prompt,) = person.summed_up
+    assert "v1 is on Staging, 2 instances (as the model says)" in str(prompt.messages), prompt
+
+
 async def says_that_it_cannot_ask(person, session):
     try:
         result = await session.client.call_tool("deploy", {"service": "shop"})
@@ -60,12 +67,13 @@ async def says_that_it_cannot_ask(person, session):
 
 
 def scenes():
-    """Names, checks, who is there to answer, and whether there is a model."""
+    """Names, checks, who is there to answer, and whether they are a person, a model."""
     return [
-        ("approved", deploys, Person("accept", True), True),
-        ("approved_without_a_model", deploys_without_a_model, Person("accept", True), False),
-        ("not_approved", does_not_deploy, Person("accept"), True),
-        ("declined", does_not_deploy, Person("decline"), True),
-        ("cancelled", does_not_deploy, Person("cancel"), True),
-        ("nobody_to_ask", says_that_it_cannot_ask, None, False),
+        ("approved", deploys, Person("accept", True), True, True),
+        ("approved_without_a_model", deploys_without_a_model, Person("accept", True), True, False),
+        ("not_approved", does_not_deploy, Person("accept"), True, True),
+        ("declined", does_not_deploy, Person("decline"), True, True),
+        ("cancelled", does_not_deploy, Person("cancel"), True, True),
+        ("approved_before", deploys_at_the_word_of_the_model, Person("none"), False, True),
+        ("nobody_to_ask", says_that_it_cannot_ask, None, False, False),
     ]

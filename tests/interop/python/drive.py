@@ -68,14 +68,14 @@ def named(checks):
 
 
 async def deployments(transport, revision, mode):
-    for name, check, person, has_model in deploy.scenes():
-        options = {"elicitation_callback": person.elicit} if person else {}
+    for name, check, person, has_person, has_model in deploy.scenes():
+        options = {"elicitation_callback": person.elicit} if has_person else {}
         if has_model:
             options["sampling_callback"] = person.sample
-        if revision >= "2025-06-18" or name == "nobody_to_ask":
+        if revision >= "2025-06-18" or not has_person:
             await drive(transport, revision, mode, "deploy", {name: partial(check, person)}, **options)
     if revision < "2025-06-18":
-        skip(f"{transport} {revision} deploy", "elicitation came with 2025-06-18")
+        skip(f"{transport} {revision} deploy asks a person", "elicitation came with 2025-06-18")
 
 
 async def visit(transport, revision, mode):
