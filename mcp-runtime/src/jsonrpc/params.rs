@@ -167,9 +167,12 @@ impl<'a> Params<'a> {
         &self,
         json: Option<&'a str>,
     ) -> Result<Option<Cow<'a, str>>, NotAString> {
-        let text = |json| match self.is_plain {
-            true => inside(json).map(Cow::Borrowed),
-            false => unquote(json),
+        let text = |json| {
+            if self.is_plain {
+                inside(json).map(Cow::Borrowed)
+            } else {
+                unquote(json)
+            }
         };
         json.map(text).transpose()
     }

@@ -47,14 +47,14 @@ pub(super) fn post(inner: &Inner, headers: &HeaderMap, elements: &[&str]) -> Pos
     if requests == 0 {
         session.forget(stream.number);
         for message in messages {
-            notify(inner, &session, message);
+            notify(inner, &session, &message);
         }
         return answer::empty(StatusCode::ACCEPTED).into();
     }
     for message in messages {
         if !is_request(&&message) {
-            notify(inner, &session, message);
-        } else if let Some(answer) = one(inner, &session, message, &|| Arc::clone(&stream)) {
+            notify(inner, &session, &message);
+        } else if let Some(answer) = one(inner, &session, &message, &|| Arc::clone(&stream)) {
             stream.answer(&answer);
         }
     }

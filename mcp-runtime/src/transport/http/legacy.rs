@@ -96,7 +96,7 @@ fn session_required() -> Refusal {
 }
 
 /// Serves one message without a claim.
-pub(super) fn post(inner: &Inner, headers: &HeaderMap, message: Message<'_>) -> Posted {
+pub(super) fn post(inner: &Inner, headers: &HeaderMap, message: &Message<'_>) -> Posted {
     let id = message.id.to_request_id();
     let version = match check_version(headers) {
         Ok(version) => version,
@@ -105,7 +105,7 @@ pub(super) fn post(inner: &Inner, headers: &HeaderMap, message: Message<'_>) -> 
     let Some(method) = message.method.clone() else {
         return match find(inner, headers) {
             Ok(Some(session)) => {
-                session.decide(&inner.dispatcher, &message, &mut Vec::new());
+                session.decide(&inner.dispatcher, message, &mut Vec::new());
                 answer::empty(StatusCode::ACCEPTED).into()
             }
             Ok(None) => Refusal::bad_request("a response needs a session").into(),
@@ -157,7 +157,7 @@ pub(super) fn post(inner: &Inner, headers: &HeaderMap, message: Message<'_>) -> 
 }
 
 /// Shakes hands, which opens a session.
-fn initialize(inner: &Inner, message: Message<'_>, accepts: Accepts) -> Posted {
+fn initialize(inner: &Inner, message: &Message<'_>, accepts: Accepts) -> Posted {
     let id = message.id.to_request_id();
     let unavailable = |message: &str| {
         let error = ErrorObject::internal(message);
@@ -167,7 +167,7 @@ fn initialize(inner: &Inner, message: Message<'_>, accepts: Accepts) -> Posted {
         return unavailable("no session can be opened").into();
     };
     let mut out = Vec::new();
-    session.decide(&inner.dispatcher, &message, &mut out);
+    session.decide(&inner.dispatcher, message, &mut out);
     let mut response = whole(StatusCode::OK, &[out.into()], false, accepts);
     if session.version().is_some() {
         let Ok(name) = HeaderValue::from_str(&session.id) else {
@@ -185,8 +185,8 @@ fn initialize(inner: &Inner, message: Message<'_>, accepts: Accepts) -> Posted {
 }
 
 /// Serves a notification.
-pub(super) fn notify(inner: &Inner, session: &HttpSession, message: Message<'_>) {
-    let decision = session.decide(&inner.dispatcher, &message, &mut Vec::new());
+pub(super) fn notify(inner: &Inner, session: &HttpSession, message: &Message<'_>) {
+    let decision = session.decide(&inner.dispatcher, message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
     }
@@ -196,7 +196,7 @@ pub(super) fn notify(inner: &Inner, session: &HttpSession, message: Message<'_>)
 fn request(
     inner: &Inner,
     session: &Arc<HttpSession>,
-    message: Message<'_>,
+    message: &Message<'_>,
     accepts: Accepts,
 ) -> Posted {
     let stream = OnceCell::new();
@@ -226,12 +226,12 @@ fn request(
 pub(super) fn one(
     inner: &Inner,
     session: &Arc<HttpSession>,
-    message: Message<'_>,
+    message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
 ) -> Option<Vec<u8>> {
     let id = message.id.to_request_id();
     let mut out = Vec::new();
-    let prepared = match session.decide(&inner.dispatcher, &message, &mut out) {
+    let prepared = match session.decide(&inner.dispatcher, message, &mut out) {
         Decision::Call(prepared) => prepared,
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
     };

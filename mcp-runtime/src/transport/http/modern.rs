@@ -99,7 +99,7 @@ pub(super) fn begin(
     headers: &HeaderMap,
     id: RequestId,
     method: &str,
-    message: Message<'_>,
+    message: &Message<'_>,
 ) -> Begun {
     let refuse =
         |error: ErrorObject| Refusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()));

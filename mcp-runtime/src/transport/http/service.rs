@@ -211,7 +211,7 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Begun {
         return Begun::Over(sse_2024::post(inner, connection, body));
     }
     match jsonrpc::parse(body, inner.limits()) {
-        Ok(Incoming::Message(message)) => one(inner, headers, message),
+        Ok(Incoming::Message(message)) => one(inner, headers, &message),
         Ok(Incoming::Batch(elements)) => batch::post(inner, headers, &elements).into(),
         Err((id, error)) => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, error).with_id(id);
@@ -220,7 +220,7 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Begun {
     }
 }
 
-fn one(inner: &Inner, headers: &HeaderMap, message: Message<'_>) -> Begun {
+fn one(inner: &Inner, headers: &HeaderMap, message: &Message<'_>) -> Begun {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
     let Some(method) = message.method.clone().filter(|_| is_modern) else {
         return legacy::post(inner, headers, message).into();

@@ -74,11 +74,11 @@ pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<Htt
         return Refusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
     match jsonrpc::parse(body, inner.limits()) {
-        Ok(Incoming::Message(message)) => take(inner, &session, &stream, message),
+        Ok(Incoming::Message(message)) => take(inner, &session, &stream, &message),
         Ok(Incoming::Batch(elements)) if session.allows_batch() => {
             for element in elements {
                 match jsonrpc::parse(element.as_bytes(), inner.limits()) {
-                    Ok(Incoming::Message(message)) => take(inner, &session, &stream, message),
+                    Ok(Incoming::Message(message)) => take(inner, &session, &stream, &message),
                     Ok(Incoming::Batch(_)) | Err(_) => {
                         let error = ErrorObject::invalid_request("an element is no message");
                         let mut out = Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<Htt
     answer::empty(StatusCode::ACCEPTED)
 }
 
-fn take(inner: &Inner, session: &Arc<HttpSession>, stream: &Arc<Stream>, message: Message<'_>) {
+fn take(inner: &Inner, session: &Arc<HttpSession>, stream: &Arc<Stream>, message: &Message<'_>) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
         legacy::notify(inner, session, message);
