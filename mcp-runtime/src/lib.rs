@@ -39,9 +39,14 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(feature = "cli", feature = "testing"))]
+mod client;
 mod context;
 mod dispatch;
 mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod handler;
 mod jsonrpc;
 mod limits;
@@ -50,6 +55,8 @@ pub mod prelude;
 mod protocol;
 mod registry;
 mod server;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 pub mod types;
 
@@ -88,7 +95,31 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 
-/// The examples of the page on asking compile.
+/// The examples of the guide compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/asking.md")]
-mod asking {}
+mod guide {
+    #[doc = include_str!("../../docs/arguments.md")]
+    mod arguments {}
+    #[doc = include_str!("../../docs/asking.md")]
+    mod asking {}
+    #[doc = include_str!("../../docs/from-fastmcp.md")]
+    mod from_fastmcp {}
+    #[doc = include_str!("../../docs/from-rmcp.md")]
+    mod from_rmcp {}
+    #[cfg(feature = "axum")]
+    #[doc = include_str!("../../docs/http.md")]
+    mod http {}
+    #[doc = include_str!("../../docs/notices.md")]
+    mod notices {}
+    #[doc = include_str!("../../docs/prompts.md")]
+    mod prompts {}
+    #[doc = include_str!("../../docs/resources.md")]
+    mod resources {}
+    #[doc = include_str!("../../docs/results.md")]
+    mod results {}
+    #[doc = include_str!("../../docs/state.md")]
+    mod state {}
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../../docs/testing.md")]
+    mod testing {}
+}

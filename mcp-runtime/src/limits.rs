@@ -80,6 +80,9 @@ pub struct Limits {
     pub head: usize,
     /// Most header fields of an HTTP request. Default 100. Beyond: 431.
     pub headers: usize,
+    /// How long a client may take to shake hands on an HTTP connection, where that is asked for, as for TLS. Default 10 s.
+    /// Then the connection is closed.
+    pub handshake_time: Duration,
     /// How long the head of an HTTP request may take from its first byte, or from the start of the connection. Default
     /// 15 s. Then the connection is closed.
     pub head_time: Duration,
@@ -93,19 +96,34 @@ pub struct Limits {
     /// Most HTTP connections at once. Default 10,000. Beyond: the oldest idle one is closed, or else the new one.
     pub connections: usize,
     /// Most HTTP sessions at once. Default 10,000. Beyond: the longest idle one ends, or else the new one gets 503.
+    ///
+    /// For a store of sessions that is not ours, and for sessions that are not kept: most with something under way.
     pub sessions: usize,
+    /// Most bytes that a session keeps of what its client says of itself, as JSON. Default 16 KiB. Beyond: -32602.
+    pub session_client: usize,
     /// How long an HTTP session may be idle. Default 5 minutes. Then it ends; its client is answered 404 and starts over.
     pub session_idle: Duration,
     /// How long an HTTP session may be idle while its client keeps a stream open. Default 30 minutes.
     pub session_idle_streaming: Duration,
     /// How soon an HTTP session must be used after the handshake. Default 10 s. Then it ends.
     pub session_start: Duration,
+    /// Longest id of a sealed HTTP session, in characters. Default 4 KiB: proxies rarely take header fields over 8 KiB. A
+    /// client that says more of itself than fits is answered -32602.
+    pub sealed_session: usize,
+    /// How long a sealed HTTP session lasts, used or not. Default 8 hours. Then its client is answered 404 and starts over.
+    pub sealed_session_time: Duration,
+    /// How long a store of sessions or events may take to answer. Default 5 s. Then the client gets 503.
+    pub store_time: Duration,
     /// Most events kept per stream for clients that reconnect. Default 256. What is gone cannot be resumed: 400.
     pub replay_events: usize,
     /// Most bytes of events kept per stream for clients that reconnect. Default 1 MiB.
     pub replay_bytes: usize,
     /// How long a finished stream is kept for clients that reconnect. Default 60 s.
     pub replay_time: Duration,
+    /// Most event streams that wait for what may happen, open at once over HTTP: `subscriptions/listen`, and the streams of
+    /// sessions. Default 8,000, which is less than [`connections`](Self::connections), so that there is room for requests.
+    /// Beyond: 503 with `Retry-After`.
+    pub streams: usize,
     /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s.
     pub keep_alive: Duration,
     /// How long a client may leave output unread before its stream is closed. Default 60 s.
@@ -147,18 +165,24 @@ impl Default for Limits {
             body: 4 << 20,
             head: 64 << 10,
             headers: 100,
+            handshake_time: Duration::from_secs(10),
             head_time: Duration::from_secs(15),
             body_time: Duration::from_secs(30),
             body_rate: 1 << 10,
             idle_connection: Duration::from_mins(1),
             connections: 10_000,
             sessions: 10_000,
+            session_client: 16 << 10,
             session_idle: Duration::from_mins(5),
             session_idle_streaming: Duration::from_mins(30),
             session_start: Duration::from_secs(10),
+            sealed_session: 4 << 10,
+            sealed_session_time: Duration::from_hours(8),
+            store_time: Duration::from_secs(5),
             replay_events: 256,
             replay_bytes: 1 << 20,
             replay_time: Duration::from_mins(1),
+            streams: 8_000,
             keep_alive: Duration::from_secs(15),
             stalled: Duration::from_mins(1),
             _private: (),
@@ -187,10 +211,13 @@ impl Limits {
             body: 256 << 10,
             head: 16 << 10,
             headers: 50,
+            handshake_time: Duration::from_secs(5),
             head_time: Duration::from_secs(5),
             body_time: Duration::from_secs(10),
             connections: 1_024,
             sessions: 1_024,
+            streams: 512,
+            session_client: 4 << 10,
             replay_events: 64,
             replay_bytes: 256 << 10,
             ..Self::default()
@@ -216,6 +243,7 @@ impl Limits {
             ("result", self.result == 0),
             ("subscriptions", self.subscriptions == 0),
             ("listens", self.listens == 0),
+            ("streams", self.streams == 0),
             ("logs", self.logs == 0),
             ("progress", self.progress == 0),
             ("completions", self.completions == 0),
@@ -227,6 +255,7 @@ impl Limits {
             ("question_time", self.question_time.is_zero()),
             ("state_time", self.state_time.is_zero()),
             ("stalled", self.stalled.is_zero()),
+            ("store_time", self.store_time.is_zero()),
         ];
         let zero = fields.into_iter().filter(|(_, zero)| *zero);
         zero.map(|(name, _)| format!("`Limits::{name}` is zero; the least is one"))

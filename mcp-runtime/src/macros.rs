@@ -113,7 +113,8 @@ pub use mcp_macros::tool;
 /// ```
 ///
 /// Parameters are as in [`tool`](macro@tool); on the wire they are text, and are read as what their types say. Enums and booleans
-/// complete by themselves, others through `#[complete(function)]`, which names a [`completer`](macro@completer).
+/// complete by themselves, others through `#[complete(["formal", "friendly"])]`, which offers these texts and takes any other as
+/// well, or `#[complete(function)]`, which names a [`completer`](macro@completer).
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|

@@ -2,16 +2,17 @@
 //!
 //! Knows as little of HTTP as it takes to read what a server sends: heads, lengths, chunks, events.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::client::PATIENCE;
+pub use crate::events::Event;
+use crate::events::Events;
 use crate::{Revision, schema};
 
 const META: &str = "io.modelcontextprotocol";
@@ -160,19 +161,6 @@ impl Request {
     }
 }
 
-/// An event.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
-    /// Its id.
-    pub id: Option<String>,
-    /// Its name.
-    pub name: String,
-    /// Its data.
-    pub data: String,
-    /// When to come back.
-    pub retry: Option<String>,
-}
-
 /// How much of a body is still to come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Left {
@@ -183,14 +171,14 @@ enum Left {
 
 /// A response, as far as it has come.
 #[derive(Debug)]
-pub struct Response {
+pub struct Response<S = TcpStream> {
     /// The status.
     pub status: u16,
     headers: Vec<(String, String)>,
-    stream: BufReader<TcpStream>,
+    stream: BufReader<S>,
     left: Left,
     buffer: Vec<u8>,
-    ready: VecDeque<Event>,
+    events: Events,
     method: Option<String>,
     revision: Revision,
 }
@@ -212,14 +200,14 @@ pub async fn send(address: SocketAddr, request: &Request) -> Response {
 }
 
 /// Sends a request.
-pub async fn write(stream: &mut TcpStream, request: &Request) {
+pub async fn write(stream: &mut (impl AsyncWrite + Unpin), request: &Request) {
     // A server that refuses the head may close before the body came.
     let bytes = [request.head(), request.body.clone()].concat();
     let _ = stream.write_all(&bytes).await;
 }
 
 /// Reads the head of a response; `None` if the connection ends instead.
-pub async fn response(stream: TcpStream, request: &Request) -> Option<Response> {
+pub async fn response<S: AsyncRead + Unpin>(stream: S, request: &Request) -> Option<Response<S>> {
     response_on(BufReader::new(stream), request).await
 }
 
@@ -228,7 +216,10 @@ pub async fn response(stream: TcpStream, request: &Request) -> Option<Response> 
 /// # Panics
 ///
 /// If it does not come in time.
-pub async fn response_on(mut stream: BufReader<TcpStream>, request: &Request) -> Option<Response> {
+pub async fn response_on<S: AsyncRead + Unpin>(
+    mut stream: BufReader<S>,
+    request: &Request,
+) -> Option<Response<S>> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -264,13 +255,13 @@ pub async fn response_on(mut stream: BufReader<TcpStream>, request: &Request) ->
         stream,
         left,
         buffer: Vec::new(),
-        ready: VecDeque::new(),
+        events: Events::default(),
         method: request.method.clone(),
         revision: request.revision,
     })
 }
 
-impl Response {
+impl<S: AsyncRead + Unpin> Response<S> {
     /// A header field.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -339,20 +330,19 @@ impl Response {
 
     /// The connection, for the next request.
     #[must_use]
-    pub fn into_stream(self) -> BufReader<TcpStream> {
+    pub fn into_stream(self) -> BufReader<S> {
         self.stream
     }
 
     /// The next event; `None` at the end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
-            self.cut();
-            if let Some(event) = self.ready.pop_front() {
+            self.events.push(&std::mem::take(&mut self.buffer));
+            if let Some(event) = self.events.pop() {
                 return Some(event);
             }
-            if !self.more().await {
-                self.cut();
-                return self.ready.pop_front();
+            if !self.more().await && self.buffer.is_empty() {
+                return None;
             }
         }
     }
@@ -381,30 +371,6 @@ impl Response {
             all.push(message);
         }
         all
-    }
-
-    fn cut(&mut self) {
-        while let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
-            let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
-            let block = String::from_utf8(block).expect("events are UTF-8");
-            let mut event = Event::default();
-            let mut is_comment = true;
-            for line in block.lines().filter(|line| !line.is_empty()) {
-                let (name, value) = line.split_once(':').unwrap_or((line, ""));
-                let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
-                is_comment &= name.is_empty();
-                match name {
-                    "id" => event.id = Some(value),
-                    "event" => event.name = value,
-                    "data" => event.data += &value,
-                    "retry" => event.retry = Some(value),
-                    _ => {}
-                }
-            }
-            if !is_comment {
-                self.ready.push_back(event);
-            }
-        }
     }
 
     fn judge(&self, message: &Value) {

@@ -11,6 +11,7 @@
 pub mod asking;
 pub mod bridge;
 pub mod client;
+pub mod events;
 pub mod http;
 pub mod link;
 pub mod process;

@@ -1,7 +1,5 @@
 //! A `#[server]` impl block, whose tools share a value, beside free functions.
 
-#![warn(unused_crate_dependencies)]
-
 use std::sync::Mutex;
 
 use mcp_runtime::prelude::*;

@@ -2,8 +2,6 @@
 //!
 //! `tests/conformance/run` drives it. What each tool has to do is written down in `tests/conformance/FIXTURE.md`.
 
-#![warn(unused_crate_dependencies)]
-
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;

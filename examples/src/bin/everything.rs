@@ -1,7 +1,5 @@
 //! Every feature in one server. The tests drive it with other people's clients.
 
-#![warn(unused_crate_dependencies)]
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Serves everybody who connects to a TCP port of this machine: `tcp [ADDRESS]`, by default 127.0.0.1:7000.
 
-#![warn(unused_crate_dependencies)]
-
 use mcp_runtime::prelude::*;
 use tokio::net::TcpListener;
 

@@ -8,9 +8,6 @@
 use std::io::{BufRead, BufReader, Error, Write};
 use std::process::{Command, Stdio};
 
-use mcp_runtime as _;
-use tokio as _;
-
 const REQUESTS: [&str; 2] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"try","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hello","arguments":{"name":"world"}}}"#,

@@ -1,9 +1,6 @@
 //! Serves everybody who connects to a Unix socket: `unix_socket [PATH]`, by default `mcp.sock`.
 
-#![warn(unused_crate_dependencies)]
-
 use mcp_runtime::prelude::*;
-use tokio as _;
 
 /// Greets somebody.
 #[tool]

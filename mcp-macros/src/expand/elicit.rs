@@ -82,6 +82,10 @@ fn form(name: &syn::Ident, fields: &syn::Fields, errors: &mut Errors) -> TokenSt
         let (meta, name, ident) = (&field.meta, &field.name, &field.ident);
         quote!(#ident: #meta.take(__mcp_answer, #name)?,)
     });
+    let puts = fields.iter().map(|field| {
+        let (meta, name, ident) = (&field.meta, &field.name, &field.ident);
+        quote!(#meta.put(__mcp_answer, #name, &self.#ident))
+    });
     quote!(
         #(#descriptions)*
 
@@ -98,6 +102,12 @@ fn form(name: &syn::Ident, fields: &syn::Fields, errors: &mut Errors) -> TokenSt
             ) -> ::core::result::Result<Self, ::std::string::String> {
                 let _ = __mcp_answer;
                 ::core::result::Result::Ok(Self { #(#takes)* })
+            }
+
+            fn to_answer(&self) -> __mcp::Meta {
+                let __mcp_answer = __mcp::Meta::new();
+                #(let __mcp_answer = #puts;)*
+                __mcp_answer
             }
         }
     )
@@ -269,7 +279,7 @@ fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> Toke
         let text = "a choice needs at least one variant";
         errors.push(syn::Error::new_spanned(name, text));
     }
-    let (mut made, mut read) = (Vec::new(), Vec::new());
+    let (mut made, mut read, mut written) = (Vec::new(), Vec::new(), Vec::new());
     for variant in &data.variants {
         if !matches!(variant.fields, syn::Fields::Unit) {
             errors.push(syn::Error::new_spanned(
@@ -292,6 +302,7 @@ fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> Toke
             |title| quote!(__mcp::Choice::from((#value, #title))),
         ));
         read.push(quote!(#value => ::core::option::Option::Some(Self::#ident),));
+        written.push(quote!(Self::#ident => #value,));
     }
     quote!(
         #[automatically_derived]
@@ -304,6 +315,12 @@ fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> Toke
                 match __mcp_value {
                     #(#read)*
                     _ => ::core::option::Option::None,
+                }
+            }
+
+            fn to_choice(&self) -> &'static ::core::primitive::str {
+                match self {
+                    #(#written)*
                 }
             }
         }
@@ -320,6 +337,10 @@ fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> Toke
                 __mcp_value: &__mcp::serde_json::Value,
             ) -> ::core::option::Option<Self> {
                 <Self as __mcp::FormChoice>::from_choice(__mcp_value.as_str()?)
+            }
+
+            fn to_value(&self) -> __mcp::serde_json::Value {
+                ::core::convert::From::from(<Self as __mcp::FormChoice>::to_choice(self))
             }
         }
     )

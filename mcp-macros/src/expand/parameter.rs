@@ -8,7 +8,7 @@ use crate::expand::tokens::{at, first_span, option, outside};
 use crate::model::default_value::DefaultValue;
 use crate::model::parameter::{Constraints, Parameter};
 use crate::model::{Handler, Kind};
-use crate::parse::argument::{Number, NumberValue};
+use crate::parse::argument::{Complete, Number, NumberValue};
 
 /// A parameter and what its tokens need.
 pub(crate) struct Expanded<'a> {
@@ -87,16 +87,19 @@ impl<'a> Expanded<'a> {
             .then(|| constraints(&parameter.constraints, parameter.example.as_deref()))
             .map(|constraints| quote!(.constraints(#constraints)));
         let default = self.default();
-        let completer = parameter.completer.as_ref().map(|completer| {
-            let completer = outside(completer, self.handler.self_type.as_ref(), "_");
-            quote!(.completer(|| __mcp::named(&#completer)))
+        let complete = parameter.complete.as_ref().map(|complete| match complete {
+            Complete::Function(function) => {
+                let function = outside(function, self.handler.self_type.as_ref(), "_");
+                quote!(.completer(|| __mcp::named(&#function)))
+            }
+            Complete::Candidates(texts) => quote!(.candidates(&[#(#texts),*])),
         });
         let header = parameter
             .header
             .as_ref()
             .map(|header| quote!(.header(#header)));
         let flatten = parameter.flatten.then(|| quote!(.flatten()));
-        quote!(__mcp::parameter::<#owned, _>(#name, #doc) #constraints #default #completer #header #flatten)
+        quote!(__mcp::parameter::<#owned, _>(#name, #doc) #constraints #default #complete #header #flatten)
     }
 
     fn default(&self) -> Option<TokenStream> {

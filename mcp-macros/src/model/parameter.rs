@@ -10,7 +10,7 @@ use crate::model::default_value::{self, DefaultValue};
 use crate::model::handler::Name;
 use crate::model::{Errors, Kind};
 use crate::parse::argument::{
-    ArgumentOptions, ItemOptions, Length, NumberValue, Range, parse_complete,
+    ArgumentOptions, Complete, ItemOptions, Length, NumberValue, Range, parse_complete,
 };
 use crate::parse::doc_comment;
 use crate::parse::reword::reworded;
@@ -29,7 +29,7 @@ pub(crate) struct Parameter {
     /// JSON text.
     pub(crate) example: Option<String>,
     pub(crate) default: Option<Keyed<DefaultValue>>,
-    pub(crate) completer: Option<syn::Path>,
+    pub(crate) complete: Option<Complete>,
     pub(crate) header: Option<syn::LitStr>,
     pub(crate) flatten: bool,
     /// Where `#[arg(…)]` stands, which is for arguments only.
@@ -143,7 +143,7 @@ impl Parameter {
         errors: &mut Errors,
     ) -> Option<Self> {
         let options = errors.take(ArgumentOptions::from_attributes(markers).map_err(reworded));
-        let completer = errors.take(parse_complete(markers)).flatten();
+        let complete = errors.take(parse_complete(markers)).flatten();
         let ident = errors.take(plain_name(kind, &parameter.pat));
         let ty = errors.take(lent_or_owned(kind, &parameter.ty));
         if let Some(attribute) = parameter.attrs.first() {
@@ -155,11 +155,11 @@ impl Parameter {
                 ),
             ));
         }
-        if let Some(completer) = &completer
+        if let Some(complete) = &complete
             && !matches!(kind, Kind::Prompt | Kind::ResourceTemplate)
         {
             errors.push(syn::Error::new(
-                completer.key,
+                complete.key,
                 format!("clients complete arguments of prompts and resource templates only, not of a {}", kind.noun()),
             ));
         }
@@ -197,7 +197,7 @@ impl Parameter {
                 key: default.key,
                 value: DefaultValue::from_option(default.value),
             }),
-            completer: completer.map(|completer| completer.value),
+            complete: complete.map(|complete| complete.value),
             header: options.header,
             flatten: options.flatten.is_present(),
             marker: markers

@@ -204,10 +204,36 @@ fn parse_number(expression: &syn::Expr) -> Result<Number> {
     })
 }
 
-/// The function of `#[complete(function)]`, if there is one among these attributes.
+/// What an argument may be completed to.
+pub(crate) enum Complete {
+    /// What this completer offers.
+    Function(syn::Path),
+    /// One of these texts.
+    Candidates(Vec<syn::LitStr>),
+}
+
+impl syn::parse::Parse for Complete {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        const FORM: &str = "`complete` takes the path of a function, or a list of texts: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`";
+        if !input.peek(syn::token::Bracket) {
+            let function = input.parse().map(Self::Function);
+            return function.map_err(|error| syn::Error::new(error.span(), FORM));
+        }
+        let list;
+        syn::bracketed!(list in input);
+        let text = |input: syn::parse::ParseStream<'_>| {
+            let text = input.parse::<syn::LitStr>();
+            text.map_err(|error| syn::Error::new(error.span(), "a candidate is a text in quotes"))
+        };
+        let texts = list.parse_terminated(text, syn::Token![,])?;
+        Ok(Self::Candidates(texts.into_iter().collect()))
+    }
+}
+
+/// What `#[complete(…)]` says, if it is among these attributes.
 pub(crate) fn parse_complete(
     attributes: &[syn::Attribute],
-) -> syn::Result<Option<Keyed<syn::Path>>> {
+) -> syn::Result<Option<Keyed<Complete>>> {
     let mut found = None;
     for attribute in attributes {
         if !attribute.path().is_ident("complete") {
@@ -216,15 +242,10 @@ pub(crate) fn parse_complete(
         if found.is_some() {
             return Err(syn::Error::new_spanned(
                 attribute.path(),
-                "an argument has one completer",
+                "an argument has one `complete`",
             ));
         }
-        let value = attribute.parse_args::<syn::Path>().map_err(|_| {
-            syn::Error::new_spanned(
-                attribute.path(),
-                "`complete` takes the path of a function: `#[complete(languages)]`",
-            )
-        })?;
+        let value = attribute.parse_args()?;
         found = Some(Keyed {
             key: attribute.path().span(),
             value,

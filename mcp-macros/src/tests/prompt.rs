@@ -10,15 +10,17 @@ fn parameters_can_be_referred_to_from_elsewhere() {
     check(
         Kind::Prompt,
         "title = \"Review\"",
-        "pub(crate) fn review(#[complete(languages::all)] language: Option<String>) -> String {}",
+        "pub(crate) fn review(#[complete(languages::all)] language: Option<String>, #[complete([\"short\", \"long\"])] style: &str) -> String {}",
         &expect![[r#"
-            pub(crate) fn review(language: Option<String>) -> String {}
+            pub(crate) fn review(language: Option<String>, style: &str) -> String {}
             #[doc(hidden)]
             pub(crate) const fn __mcp_prompt_review() -> ::mcp_runtime::__private::Reference {
                 use ::mcp_runtime::__private as __mcp;
-                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::parameter::<Option<String>, _>("language", "")
                         .completer(|| __mcp::named(&languages::all)),
+                    __mcp::parameter::<<str as __mcp::Lend>::Owned, _>("style", "")
+                        .candidates(&["short", "long"]),
                 ];
                 __mcp::Reference {
                     function: __mcp::type_id_of(&review),
@@ -45,11 +47,19 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                     },
                     run: __mcp::Run::Sync(|__mcp_call| {
                         let mut __mcp_0: ::core::option::Option<Option<String>> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0])?;
+                        let mut __mcp_1: ::core::option::Option<<str as __mcp::Lend>::Owned> = ::core::option::Option::None;
+                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
                         let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
-                        ::core::result::Result::Ok(__mcp::prompt::reply::<String>(review(__mcp_0)))
+                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                            return ::core::result::Result::Err(__mcp_call.lost());
+                        };
+                        ::core::result::Result::Ok(
+                            __mcp::prompt::reply::<
+                                String,
+                            >(review(__mcp_0, __mcp::referent::<str>(&__mcp_1))),
+                        )
                     }),
                 };
                 __mcp::inventory::submit! {

@@ -8,9 +8,9 @@ use crate::dispatch::decide::Answer;
 use crate::dispatch::request::Request;
 use crate::dispatch::session::Session;
 use crate::jsonrpc::{ErrorObject, Member, Params, RequestId};
-use crate::protocol::encode::{self, Reply};
+use crate::protocol::encode::{self, Filter, Reply};
 use crate::protocol::{InitializeParams, Method, ProtocolVersion, errors};
-use crate::types::LoggingLevel;
+use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
 /// The handshake: agrees on a revision and remembers who the client is.
 pub(super) fn initialize<'m>(
@@ -23,22 +23,54 @@ pub(super) fn initialize<'m>(
     if session.legacy.is_some() {
         return Err(errors::already_initialized());
     }
-    let params = InitializeParams::read(params)?;
-    let version = params.version;
-    let offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
-    session.begin(params, &offered);
-    let reply = Reply {
-        id,
-        version,
-        identity: dispatcher.identity(),
-    };
-    encode::initialize(
-        out,
-        reply,
-        &offered,
-        dispatcher.settings.instructions.as_deref(),
-    );
+    let (params, offered) = dispatcher.shake_hands(id, params, true, out)?;
+    session.begin(params, offered);
     Ok(Answer::Written)
+}
+
+impl Dispatcher {
+    /// Answers a handshake; says what the client told of itself, and of which lists it may hear.
+    ///
+    /// What needs somebody who remembers (the log level, subscriptions, change notices) is offered only if the session is
+    /// `lasting`.
+    pub(crate) fn shake_hands(
+        &self,
+        id: &RequestId,
+        params: &Params<'_>,
+        lasting: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(InitializeParams, Filter), ErrorObject> {
+        let params = InitializeParams::read(params)?;
+        let mut offered = self.capabilities(&self.registry.snapshot());
+        if !lasting {
+            offered = without_memory(offered);
+        }
+        let reply = Reply {
+            id,
+            version: params.version,
+            identity: self.identity(),
+        };
+        let instructions = self.settings.instructions.as_deref();
+        encode::initialize(out, reply, &offered, instructions);
+        let lists = Filter {
+            tools: offered.tools.is_some_and(|list| list.list_changed),
+            prompts: offered.prompts.is_some_and(|list| list.list_changed),
+            resources: offered.resources.is_some_and(|list| list.list_changed),
+            uris: Vec::new(),
+        };
+        Ok((params, lists))
+    }
+}
+
+/// What is offered to a client of whom nothing is remembered.
+fn without_memory(offered: ServerCapabilities) -> ServerCapabilities {
+    ServerCapabilities {
+        logging: None,
+        tools: offered.tools.map(|_| ListChangedCapability::default()),
+        prompts: offered.prompts.map(|_| ListChangedCapability::default()),
+        resources: offered.resources.map(|_| ResourcesCapability::default()),
+        ..offered
+    }
 }
 
 /// Answers a ping, at any time.
@@ -67,7 +99,9 @@ pub(super) fn answer<'m>(
         Method::LoggingSetLevel => set_level,
         _ => return dispatcher.answer_common(request, session, out),
     };
-    if !dispatcher.offers(request.method, &dispatcher.registry.snapshot()) {
+    let is_offered = dispatcher.offers(request.method, &dispatcher.registry.snapshot());
+    // What they change has to be there for the next message.
+    if !is_offered || !session.is_lasting {
         return Err(errors::method_not_found(request.method.as_str()));
     }
     change(dispatcher, &request, session)?;

@@ -19,6 +19,8 @@ mod pending;
 mod prepared;
 mod rate;
 mod request;
+#[cfg(feature = "http")]
+mod resumed;
 mod rounds;
 pub(crate) mod seal;
 mod session;
@@ -30,5 +32,7 @@ pub(crate) use decide::Answer;
 pub(crate) use decide::Decision;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
 pub(crate) use prepared::Prepared;
+#[cfg(feature = "http")]
+pub(crate) use resumed::{Agreed, Memory};
 pub(crate) use session::Session;
 pub(crate) use stream::Sink;

@@ -4,7 +4,8 @@
 //! reads become one notice, nothing is lost, and memory is bounded by what the client follows. Whoever writes to the
 //! client empties it; the mailbox only wakes the writer.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::SystemTime;
 
 use crate::context::Change;
 use crate::jsonrpc::RequestId;
@@ -13,10 +14,14 @@ use crate::protocol::encode::{self, Filter, ListKind};
 /// Wakes whoever writes to a client.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
+const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Resources];
+
 /// Everybody who listens.
 #[derive(Default)]
 pub(crate) struct Notices {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
+    /// When each list last changed, for those who come back.
+    changed: Mutex<[Option<SystemTime>; 3]>,
 }
 
 impl Notices {
@@ -44,8 +49,38 @@ impl Notices {
         mailbox
     }
 
+    /// A listener who was away since `since`: it hears of lists that changed meanwhile.
+    #[cfg(feature = "http")]
+    pub(super) fn listen_again(
+        &self,
+        filter: Filter,
+        wake: Wake,
+        since: SystemTime,
+    ) -> Arc<Mailbox> {
+        let mailbox = self.listen(filter, wake);
+        let changed = *self.changed();
+        for (list, changed) in LISTS.into_iter().zip(changed) {
+            if changed.is_some_and(|changed| changed >= since) {
+                mailbox.post(&Change::List(list));
+            }
+        }
+        mailbox
+    }
+
+    fn changed(&self) -> MutexGuard<'_, [Option<SystemTime>; 3]> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Tells everybody whom it concerns.
     pub(crate) fn post(&self, change: &Change) {
+        if let Change::List(changed) = change {
+            // Noted first: whoever begins to listen meanwhile is told one way or the other.
+            for (list, when) in LISTS.iter().zip(&mut *self.changed()) {
+                if list == changed {
+                    *when = Some(SystemTime::now());
+                }
+            }
+        }
         let listening: Vec<_> = {
             let mailboxes = self
                 .mailboxes
@@ -127,6 +162,20 @@ impl Mailbox {
         true
     }
 
+    /// The resources it follows.
+    #[cfg(feature = "http")]
+    pub(super) fn uris(&self) -> Vec<Box<str>> {
+        self.state().filter.uris.clone()
+    }
+
+    /// Follows these resources and no others.
+    #[cfg(feature = "http")]
+    pub(super) fn follow_only(&self, uris: &[Box<str>]) {
+        let State { filter, pending } = &mut *self.state();
+        filter.uris = uris.to_vec();
+        pending.uris.retain(|uri| uris.contains(uri));
+    }
+
     /// How many resources it follows.
     pub(super) fn followed(&self) -> usize {
         self.state().filter.uris.len()
@@ -177,7 +226,7 @@ impl Mailbox {
         pending.uris.is_empty()
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

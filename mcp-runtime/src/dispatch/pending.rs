@@ -60,6 +60,15 @@ impl Pending {
         }
     }
 
+    /// Questions are numbered from somewhere in the middle, so that an answer that comes late, or at the wrong instance of a
+    /// server, answers nothing else.
+    #[cfg(feature = "http")]
+    pub(super) fn somewhere(self) -> Self {
+        // Far below what a JSON number holds exactly.
+        self.table().last = u64::from_ne_bytes(crate::dispatch::seal::random()) >> 16;
+        self
+    }
+
     /// The client is initialized: whoever holds a question back is woken.
     pub(super) fn set_ready(&self) {
         let mut table = self.table();

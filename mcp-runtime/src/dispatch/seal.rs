@@ -177,6 +177,8 @@ mod tests {
         for different in ["{}", r#"{"a":1}"#, r#"{"a":1,"b":{"d":["é",1],"c":null}}"#] {
             assert_ne!(binding(different).digest(), one, "{different}");
         }
+        let one = binding("1111111111111111111111").digest();
+        assert_eq!(binding("1.1111111111111111e21").digest(), one);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, Reply};
 use crate::protocol::{InitializeParams, Known, ProtocolVersion};
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ServerCapabilities};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// The state of one multiplexed channel.
 pub(crate) struct Session {
@@ -23,6 +23,8 @@ pub(crate) struct Session {
     pub(super) legacy: Option<Legacy>,
     /// What modern requests said before.
     pub(super) known: Known,
+    /// Whether what the legacy part holds is there again for the next message.
+    pub(super) is_lasting: bool,
     pub(super) listens: Vec<Listen>,
     /// None for a session of one request, whose budgets nobody shares.
     pub(super) logs: Option<Arc<LogBudget>>,
@@ -87,6 +89,7 @@ impl Session {
             wake,
             legacy: None,
             known: Known::default(),
+            is_lasting: true,
             listens: Vec::new(),
             logs: None,
             completions: None,
@@ -159,19 +162,13 @@ impl Session {
         }
     }
 
-    /// Remembers what a handshake agreed on. The client hears of what it was offered, and of nothing else.
-    pub(super) fn begin(&mut self, params: InitializeParams, offered: &ServerCapabilities) {
+    /// Remembers what a handshake agreed on. The client hears of the lists it was offered, and of nothing else.
+    pub(super) fn begin(&mut self, params: InitializeParams, offered: Filter) {
         let InitializeParams {
             version,
             capabilities,
             client_info: info,
         } = params;
-        let offered = Filter {
-            tools: offered.tools.is_some(),
-            prompts: offered.prompts.is_some(),
-            resources: offered.resources.is_some(),
-            uris: Vec::new(),
-        };
         let mailbox = self
             .dispatcher
             .notices()

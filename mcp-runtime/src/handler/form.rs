@@ -24,6 +24,7 @@ pub struct FieldMeta<T> {
     optional: bool,
     field: fn() -> Field,
     from_value: fn(&Value) -> Option<T>,
+    to_value: fn(&T) -> Value,
     absent: fn() -> Option<T>,
 }
 
@@ -35,6 +36,7 @@ pub const fn field<T: FormField>() -> FieldMeta<T> {
         optional: T::OPTIONAL,
         field: T::field,
         from_value: T::from_value,
+        to_value: T::to_value,
         absent: T::absent,
     }
 }
@@ -63,6 +65,16 @@ impl<T> FieldMeta<T> {
             }
             None => (self.absent)().ok_or_else(|| format!("`{name}` is missing")),
         }
+    }
+
+    /// Fills in the value of the field, if there is one.
+    #[must_use]
+    pub fn put(&self, mut answer: Meta, name: &str, value: &T) -> Meta {
+        let value = (self.to_value)(value);
+        if !value.is_null() {
+            answer.insert(name.to_owned(), value);
+        }
+        answer
     }
 }
 

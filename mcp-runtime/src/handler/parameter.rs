@@ -114,6 +114,8 @@ pub struct ParameterMeta {
     pub default: Option<DefaultValue>,
     /// The completer `#[complete(…)]` names, as the type of its function.
     pub completer: Option<fn() -> (TypeId, &'static str)>,
+    /// The candidates `#[complete([…])]` lists.
+    pub candidates: &'static [&'static str],
     /// The header that mirrors it, without the `Mcp-Param-` prefix.
     pub header: Option<&'static str>,
     /// Its schema; `None` if injected.
@@ -158,6 +160,7 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
         constraints: Constraints::NONE,
         default: None,
         completer: None,
+        candidates: &[],
         header: None,
         schema: |generator| T::parameter_schema(generator),
         check: |states| T::check_parameter(states),
@@ -199,6 +202,13 @@ impl ParameterMeta {
     #[must_use]
     pub const fn default_value(mut self, value: DefaultValue) -> Self {
         self.default = Some(value);
+        self
+    }
+
+    /// With the candidates `#[complete([…])]` lists.
+    #[must_use]
+    pub const fn candidates(mut self, candidates: &'static [&'static str]) -> Self {
+        self.candidates = candidates;
         self
     }
 

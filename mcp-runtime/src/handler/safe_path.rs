@@ -9,6 +9,8 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::handler::template::encode;
+
 /// A relative path from a client that names something below a directory, and nothing else.
 ///
 /// Take it as an argument or as a template variable wherever a client chooses a file. Parts are separated by `/`. Refused
@@ -68,6 +70,26 @@ impl SafePath {
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
+    }
+
+    /// The path as it stands in an address: what `{+path}` of a template reads as this path.
+    ///
+    /// ```
+    /// # use mcp_runtime::SafePath;
+    /// let path = SafePath::new("notes/100% sure.txt")?;
+    /// assert_eq!(path.to_percent_encoded(), "notes/100%25%20sure.txt");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn to_percent_encoded(&self) -> String {
+        let mut encoded = String::with_capacity(self.0.len());
+        for (index, part) in self.0.split('/').enumerate() {
+            if index > 0 {
+                encoded.push('/');
+            }
+            encode(part, false, &mut encoded);
+        }
+        encoded
     }
 
     /// The path below a directory, with every symbolic link followed, checked to be below it still.

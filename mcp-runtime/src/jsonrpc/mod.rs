@@ -1,6 +1,8 @@
 //! JSON-RPC 2.0: messages, ids, errors; bytes to messages and back. Knows nothing of MCP but the names of the members
 //! it keeps on the way through a message, and nothing of async.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod agreement;
 mod error;
 mod id;
 mod message;

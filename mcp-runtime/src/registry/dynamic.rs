@@ -6,12 +6,13 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::handler::check::Validator;
+use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use crate::handler::rules;
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
-use crate::registry::handler::Handler;
+use crate::registry::handler::{Handler, Input};
 use crate::registry::meta;
 use crate::types::{ResourceTemplate, Tool};
 
@@ -26,6 +27,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
     }
     let input_schema = raw(&definition.input_schema, &mut problems);
+    let headers = find_headers(&definition.input_schema, &mut problems);
     let validator = Validator::new(definition.input_schema)
         .map_err(|error| problems.push(format!("input schema: {error}")));
     let output_schema = definition.output_schema.map(|schema| {
@@ -51,7 +53,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
         },
         handler: Handler::Closure {
             run: definition.run,
-            validator: Some(validator),
+            input: Some(Input { validator, headers }),
         },
         timeout: definition.timeout,
         requires: Box::default(),
@@ -86,7 +88,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
         prompt: definition.definition(),
         handler: Handler::Closure {
             run: definition.run,
-            validator: None,
+            input: None,
         },
         timeout: definition.timeout,
         pace: Arc::default(),
@@ -104,7 +106,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
         resource: definition.definition(),
         handler: Handler::Closure {
             run: definition.run,
-            validator: None,
+            input: None,
         },
         timeout: definition.timeout,
         pace: Arc::default(),
@@ -140,7 +142,7 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
         pattern,
         handler: Handler::Closure {
             run: definition.run,
-            validator: None,
+            input: None,
         },
         timeout: definition.timeout,
         pace: Arc::default(),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::handler::call::{Blocking, Call, Output, Refusal, Run, Running};
 use crate::handler::check::{Fault, Validator};
-use crate::handler::decode::Decoder;
+use crate::handler::decode::{Decoder, HeaderArgument};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 
 /// A call that was let in.
@@ -32,8 +32,19 @@ pub(crate) enum Handler {
     /// A closure, and what its arguments must fit.
     Closure {
         run: DynamicRun,
-        validator: Option<Validator>,
+        input: Option<Input>,
     },
+}
+
+/// What the arguments of a closure must fit.
+pub(crate) struct Input {
+    pub(crate) validator: Validator,
+    /// The arguments that headers mirror.
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(dead_code, reason = "checked always, but mirrored by HTTP only")
+    )]
+    pub(crate) headers: Vec<HeaderArgument>,
 }
 
 impl Handler {
@@ -60,13 +71,13 @@ impl Handler {
                     Run::Blocking(run) => run(&mut call).map(Started::Blocking),
                 }
             }
-            Self::Closure { run, validator } => {
+            Self::Closure { run, input } => {
                 let arguments = object(arguments)?;
-                let arguments = match validator {
+                let arguments = match input {
                     None => arguments,
-                    Some(validator) => {
+                    Some(input) => {
                         let arguments = Value::Object(arguments);
-                        let faults = validator.check(&arguments);
+                        let faults = input.validator.check(&arguments);
                         if !faults.is_empty() {
                             return Err(Refusal::Arguments(faults));
                         }
@@ -83,8 +94,11 @@ impl Handler {
 
     /// The arguments that headers mirror.
     #[cfg(feature = "http")]
-    pub(crate) fn headers(&self) -> &[crate::handler::decode::HeaderArgument] {
-        self.decoder().map_or(&[], Decoder::headers)
+    pub(crate) fn headers(&self) -> &[HeaderArgument] {
+        match self {
+            Self::Function { decoder, .. } => decoder.headers(),
+            Self::Closure { input, .. } => input.as_ref().map_or(&[], |input| &input.headers),
+        }
     }
 
     /// How arguments are decoded; a closure has no decoder.

@@ -13,6 +13,8 @@ mod edit;
 mod entry;
 #[cfg(test)]
 mod fixture;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod handler;
 mod meta;
 mod page;

@@ -1,12 +1,14 @@
 //! Serves over HTTP: on an address of its own, or as a service inside of another program.
 
-use std::net::SocketAddr;
+use std::future::{Future, ready};
+use std::io;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
-use crate::transport::http::{self, HttpOptions, HttpService};
+use crate::transport::http::{self, HttpListener, HttpOptions, HttpService};
 
 impl Server {
     /// How the server is reached over HTTP: path, hosts, origins. Replaces what was said before.
@@ -19,8 +21,8 @@ impl Server {
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called.
     ///
     /// All revisions at once: requests of 2026-07-28, sessions of 2025, and streams of 2024-11-05 if
-    /// [`HttpOptions::sse_2024`] is on. No TLS and no authentication: for more than this machine, put something that has
-    /// them in front.
+    /// [`HttpOptions::sse_2024`] is on. No authentication, and TLS only with [`serve_http_with`](Self::serve_http_with): for
+    /// more than this machine, put something that has them in front.
     ///
     /// # Errors
     ///
@@ -31,54 +33,92 @@ impl Server {
             .await
     }
 
-    /// Serves over HTTP, like [`serve_http`](Self::serve_http), on a socket that listens already.
+    /// Serves over HTTP, like [`serve_http`](Self::serve_http), whoever connects to `listener`.
     ///
     /// # Errors
     ///
     /// As [`serve_http`](Self::serve_http).
-    pub async fn serve_http_listener(self, listener: TcpListener) -> Result<(), Error> {
-        self.check_address(listener.local_addr()?)?;
-        http::serve(listener, self.into_http_service()?).await
+    pub async fn serve_http_listener(self, listener: impl HttpListener) -> Result<(), Error> {
+        self.serve_http_with(listener, |stream| ready(Ok(stream)))
+            .await
     }
 
-    /// Makes a `tower` service of the server, to be mounted into a program that serves HTTP already.
+    /// Serves over HTTP, like [`serve_http`](Self::serve_http), whoever connects to `listener` and shakes hands: over TLS,
+    /// for instance. With `tls` a `tokio_rustls::TlsAcceptor`:
+    ///
+    /// ```ignore
+    /// server.serve_http_with(listener, move |stream| tls.accept(stream)).await
+    /// ```
+    ///
+    /// A handshake runs in the task of its connection, where it holds up nobody else, and may take
+    /// [`Limits::handshake_time`](crate::Limits::handshake_time).
+    ///
+    /// # Errors
+    ///
+    /// As [`serve_http`](Self::serve_http). A handshake that fails ends its connection only.
+    pub async fn serve_http_with<L, S, H>(
+        self,
+        listener: L,
+        handshake: impl Fn(L::Stream) -> H,
+    ) -> Result<(), Error>
+    where
+        L: HttpListener,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        H: Future<Output = io::Result<S>> + Send + 'static,
+    {
+        self.check_address(&listener)?;
+        http::serve(listener, handshake, self.into_http_service()?).await
+    }
+
+    /// Makes a `tower` service of the server, to be mounted into a program that serves HTTP already. With feature `axum` it
+    /// becomes a router: `Router::new().merge(server.into_http_service()?)`.
+    ///
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends its event streams, and calls after
+    /// [`Limits::drain`](crate::Limits::drain), so that a graceful shutdown of the program ends.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with the definitions and settings.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
         let options = self.http.clone();
+        #[cfg(feature = "sealing")]
+        if options.seals_sessions() && !self.has_state_keys() {
+            tracing::warn!(
+                "no `state_keys`: sessions are sealed with a key of this process, so that no other instance knows them, nor \
+                 this one after a restart"
+            );
+        }
         let (dispatcher, shared) = self.start()?;
         let shutdown = shared.shutdown().clone();
         Ok(HttpService::new(dispatcher, options, shutdown))
     }
 
-    /// Serves over HTTP until a signal asks to stop.
+    /// Serves over HTTP until a signal asks to stop. Says also whether handlers still block threads.
     #[cfg(feature = "cli")]
-    pub(super) async fn run_http(self, address: &str) -> Result<(), Error> {
+    pub(super) async fn run_http(self, address: &str) -> (Result<(), Error>, bool) {
         use std::io::Write as _;
 
-        let listener = TcpListener::bind(address).await?;
-        let local = listener.local_addr()?;
-        self.check_address(local)?;
-        let path = self.http.path_text().to_owned();
-        let service = self.into_http_service()?;
+        let listen = async || {
+            let listener = TcpListener::bind(address).await?;
+            self.check_address(&listener)?;
+            let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
+            Ok::<_, Error>((listener, url, self.into_http_service()?))
+        };
+        let (listener, url, service) = match listen().await {
+            Ok(started) => started,
+            Err(error) => return (Err(error), false),
+        };
         // Standard error may be closed; the server runs all the same.
-        let _ = writeln!(std::io::stderr(), "http://{local}{path}");
-        let shutdown = service.shutdown();
-        tokio::select! {
-            // First, so that a signal that follows the first answer finds somebody who listens.
-            biased;
-            error = crate::transport::until_signal(shutdown) => Err(error.into()),
-            served = http::serve(listener, service) => served,
-        }
+        let _ = writeln!(io::stderr(), "{url}");
+        http::serve_process(listener, service).await
     }
 
     /// Other machines can reach an address that is not a loopback one, and web pages any name that leads to it.
-    fn check_address(&self, address: SocketAddr) -> Result<(), Error> {
-        if address.ip().to_canonical().is_loopback() {
+    fn check_address(&self, listener: &impl HttpListener) -> Result<(), Error> {
+        let reachable = listener.network_address()?;
+        let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
             return Ok(());
-        }
+        };
         if self.http.allows_hosts() {
             #[cfg(feature = "sealing")]
             if !self.has_state_keys() {

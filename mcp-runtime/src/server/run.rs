@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::server::Server;
+#[cfg(feature = "cli")]
+use crate::server::command_line::Wish;
 use crate::server::stderr::Lines;
 use crate::transport::{self, Stdio, Transport};
 
@@ -14,7 +16,15 @@ impl Server {
     /// | `--http [ADDRESS]` | serve HTTP instead, on 127.0.0.1:8000 or this address; the URL is printed on standard error |
     /// | `--allow-host HOST` | let in requests to this host name too ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)) |
     /// | `--allow-origin ORIGIN` | let in web pages of this origin too ([`HttpOptions::allow_origin`](crate::transport::HttpOptions::allow_origin)) |
-    /// | `--help` | say so |
+    /// | `tools`, `prompts`, `resources`, `templates` | list what the server has |
+    /// | `call TOOL NAME=VALUE…` | call a tool; values are read as the types of its schema |
+    /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
+    /// | `check [--surface FILE]` | say what clients and models refuse, and what changed since the file was saved; for pipelines |
+    /// | `install CLIENT` | enter this executable into the configuration of a client |
+    /// | `--help`, `--version` | say so |
+    ///
+    /// Commands start the server in this process, speak the full protocol to it in any revision, and end the process with 1
+    /// if something is wrong. `--help` after a command says more.
     ///
     /// The arguments are read with feature `cli`, and HTTP is there with feature `http`; both are on by default. A program
     /// with arguments of its own calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
@@ -34,10 +44,22 @@ impl Server {
     /// output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
-        let wishes = super::command_line::read(self.identity());
+        let wish = super::command_line::read(self.identity());
         let lines = Lines::start(std::io::stderr())?;
         lines.log();
         lines.tell_panics();
+        #[cfg(feature = "cli")]
+        let wishes = match wish {
+            Wish::Serve(wishes) => wishes,
+            Wish::Command(matches) => {
+                let outcome = super::command_line::run(self, &matches).await;
+                lines.flush();
+                match outcome {
+                    Ok(false) => std::process::exit(1),
+                    outcome => return outcome.map(drop),
+                }
+            }
+        };
         #[cfg(all(feature = "cli", feature = "http"))]
         if let Some(address) = wishes.http {
             let mut server = self;
@@ -47,24 +69,11 @@ impl Server {
             for origin in wishes.origins {
                 server.http = server.http.allow_origin(origin);
             }
-            let outcome = server.run_http(&address).await;
-            lines.flush();
-            return outcome;
+            return end(server.run_http(&address).await, &lines);
         }
         #[cfg(all(feature = "cli", not(feature = "http")))]
         let _ = wishes;
-        let (served, is_stuck) = self.run_over_stdio().await;
-        if is_stuck {
-            tracing::warn!("handlers still block their threads; the process ends without them");
-        }
-        if let (true, Err(error)) = (is_stuck, &served) {
-            tracing::error!(%error, "the server failed");
-        }
-        lines.flush();
-        if is_stuck {
-            std::process::exit(i32::from(served.is_err()));
-        }
-        served
+        end(self.run_over_stdio().await, &lines)
     }
 
     /// Says also whether handlers still block threads.
@@ -91,4 +100,32 @@ impl Server {
         let (dispatcher, shared) = self.start()?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
+
+    /// Starts the server for that many clients in this process, and gives their sides. It ends when all have gone.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn serve_in_process(
+        self,
+        clients: usize,
+    ) -> Result<Vec<tokio::io::DuplexStream>, Error> {
+        let (dispatcher, shared) = self.start()?;
+        let (transport, clients) = transport::memories(clients);
+        let shutdown = shared.shutdown().clone();
+        tokio::spawn(transport::serve(transport, dispatcher, shutdown));
+        Ok(clients)
+    }
+}
+
+/// Ends the process if handlers still block threads, which a runtime would wait for.
+fn end((served, is_stuck): (Result<(), Error>, bool), lines: &Lines) -> Result<(), Error> {
+    if is_stuck {
+        tracing::warn!("handlers still block their threads; the process ends without them");
+        if let Err(error) = &served {
+            tracing::error!(%error, "the server failed");
+        }
+    }
+    lines.flush();
+    if is_stuck {
+        std::process::exit(i32::from(served.is_err()));
+    }
+    served
 }

@@ -10,6 +10,7 @@ pub(crate) mod http;
 mod listeners;
 mod memory;
 mod peer;
+mod process;
 mod serve;
 mod signals;
 mod stdio;
@@ -21,12 +22,17 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+#[cfg(fuzzing)]
+pub(crate) use duplex::fuzzing;
 #[cfg(feature = "http")]
-pub use http::{HttpBody, HttpOptions, HttpService};
+pub use http::{
+    EventStore, HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, MaybeReady,
+    MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
+};
+#[cfg(any(feature = "cli", feature = "testing"))]
+pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
-#[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use signals::listen as until_signal;
 pub use stdio::Stdio;
 
 /// Where clients come from.

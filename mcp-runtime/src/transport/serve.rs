@@ -10,17 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::transport::peer::Peer;
-use crate::transport::watchdog::{Last, Watchdog};
-use crate::transport::{Transport, duplex, signals};
+use crate::transport::process::{Process, is_stuck};
+use crate::transport::watchdog::Watchdog;
+use crate::transport::{Transport, duplex};
 
 /// How long to wait when the process is out of descriptors or memory.
 pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
-
-/// How much longer than [`Limits::drain`](crate::Limits::drain) a process may take to end. More than the last bytes may.
-const OVERTIME: Duration = Duration::from_secs(2);
-/// How often, and after what time each, to look whether handlers still block threads.
-const LOOKS: usize = 20;
-const LOOK: Duration = Duration::from_millis(10);
 
 /// Serves clients until the transport has no more, or `shutdown`; then until all of them are served.
 ///
@@ -97,27 +92,19 @@ pub(crate) async fn serve_process<P: Peer, T: Transport>(
     shutdown: CancellationToken,
     hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 ) -> (Result<(), Error>, bool) {
-    let within = dispatcher.limits().drain.checked_add(OVERTIME);
-    let last = Last { within, hung_up };
-    let watchdog = match Watchdog::start(Handle::current(), Some(last)) {
-        Ok(watchdog) => watchdog,
+    let process = match Process::own(dispatcher.limits(), &shutdown, hung_up) {
+        Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };
-    let signals = match signals::Listening::start(&shutdown, watchdog.waking()) {
-        Ok(signals) => signals,
-        Err(error) => return (Err(error.into()), false),
-    };
-    let served = serve_watched(transport, Arc::clone(&dispatcher), shutdown, &watchdog).await;
-    let mut is_stuck = true;
-    for _ in 0..LOOKS {
-        is_stuck = watchdog.is_inside() || dispatcher.is_blocking();
-        if !is_stuck {
-            break;
-        }
-        tokio::time::sleep(LOOK).await;
-    }
-    drop(signals);
-    (served, is_stuck)
+    let serving = serve_watched(
+        transport,
+        Arc::clone(&dispatcher),
+        shutdown,
+        &process.watchdog,
+    );
+    let served = serving.await;
+    let is_inside = || process.watchdog.is_inside() || dispatcher.is_blocking();
+    (served, is_stuck(is_inside).await)
 }
 
 /// How a connection ended.

@@ -60,17 +60,6 @@ impl Listening {
     }
 }
 
-/// Cancels `shutdown` at the first signal to stop, and ends the process at the second. Returns only if it cannot listen.
-///
-/// It is not polled while handlers block all workers of its runtime; [`Listening`] is.
-#[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) async fn listen(shutdown: CancellationToken) -> io::Error {
-    match Signals::new() {
-        Ok(signals) => heed(signals, &shutdown).await,
-        Err(error) => error,
-    }
-}
-
 /// Returns only if it cannot listen any more.
 async fn heed(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
     match signals.next().await {

@@ -73,7 +73,7 @@ impl Beat {
         self.leader.load(SeqCst)
     }
 
-    fn is_inside(&self) -> bool {
+    pub(super) fn is_inside(&self) -> bool {
         self.leader() % 2 == 1 || self.inside.load(SeqCst) > 0
     }
 

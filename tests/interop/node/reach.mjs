@@ -10,9 +10,10 @@ import { createInterface } from 'node:readline';
 export const PATIENCE = 20_000;
 
 // Where a client reaches an example: how its transport is made, and how to stop. `relay` stands between the two, if given.
-export async function reach(command, transport, relay) {
-  if (transport === 'stdio') return { make: (Kind) => new Kind({ command }), stop() {} };
-  const server = spawn(command, ['--http', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
+export async function reach(command, transport, relay, environment) {
+  const env = { ...process.env, ...environment };
+  if (transport === 'stdio') return { make: (Kind) => new Kind({ command, env }), stop() {} };
+  const server = spawn(command, ['--http', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'], env });
   const lines = createInterface(server.stderr);
   const [address] = await once(lines, 'line', { signal: AbortSignal.timeout(PATIENCE) });
   lines.on('line', () => {}); // so that it never blocks on what nobody reads

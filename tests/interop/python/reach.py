@@ -3,6 +3,7 @@
 What is said then is the business of drive.py.
 """
 
+import os
 import subprocess
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
@@ -16,13 +17,14 @@ PATIENCE = 20
 
 
 @asynccontextmanager
-async def serving(example):
+async def serving(example, environment):
     """Runs an example over HTTP; gives the address of its endpoint."""
     process = await anyio.open_process(
         [example, "--http", "127.0.0.1:0"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
     )
     async with process, anyio.create_task_group() as tasks:
         said = b""
@@ -78,13 +80,13 @@ class Relay:
 
 
 @asynccontextmanager
-async def reached(example, transport, relay):
+async def reached(example, transport, relay, environment):
     """Where a client reaches an example: what `Client` takes as its first argument."""
     if transport == "stdio":
-        yield StdioServerParameters(command=str(example))
+        yield StdioServerParameters(command=str(example), env=environment)
     elif relay:
-        async with serving(example) as url, relay.to(url) as relayed:
+        async with serving(example, environment) as url, relay.to(url) as relayed:
             yield relayed
     else:
-        async with serving(example) as url:
+        async with serving(example, environment) as url:
             yield url if transport == "http" else sse_client(url.removesuffix("/mcp") + "/sse")

@@ -1,69 +1,29 @@
 //! Every example, driven.
 
-use serde_json::json;
+mod dynamic;
+mod files;
+mod guide;
+mod notes;
+mod weather;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tests::http::{Request, response, send, write};
 use tests::{Answer, Client, Process, Question, Revision};
+
+use crate::http_listeners::{certificate, shake};
+use crate::http_support::{call, initialize, text};
 
 #[tokio::test]
 async fn hello_is_short_and_greets() {
-    assert!(lines("hello") <= 15);
+    assert!(source("hello").lines().count() <= 15);
     for revision in Revision::ALL {
         let mut process = Process::start("hello", &[], revision).await;
         assert_eq!(
             process.client.text("hello", json!({"name": "Ada"})).await,
             "Hello, Ada!"
         );
-    }
-}
-
-#[tokio::test]
-async fn notes_is_short_and_has_everything() {
-    assert!(lines("notes") <= 30);
-    for revision in Revision::ALL {
-        let mut process = Process::start("notes", &[], revision).await;
-        let client = &mut process.client;
-        let (tools, _) = client.list("tools/list", "tools").await;
-        let schema = &tools[0]["inputSchema"];
-        assert_eq!(schema["required"], json!(["text"]));
-        let properties = schema["properties"].as_object().unwrap();
-        assert!(
-            properties.len() == 3
-                && properties
-                    .values()
-                    .all(|argument| argument["description"].is_string())
-        );
-        assert_eq!(schema["properties"]["urgency"]["maximum"], 5);
-        client.tool("add", json!({"text": "buy milk"})).await;
-        client
-            .refused("add", json!({"text": "x", "urgency": 9}))
-            .await;
-        let note = client
-            .ok("resources/read", json!({"uri": "notes:///0"}))
-            .await;
-        assert_eq!(note["contents"][0]["text"], "buy milk");
-        client
-            .request("resources/read", json!({"uri": "notes:///7"}))
-            .await
-            .unwrap_err();
-        client
-            .request("resources/read", json!({"uri": "notes:///x"}))
-            .await
-            .unwrap_err();
-        let reference = json!({"type": "ref/prompt", "name": "summary"});
-        let argument = json!({"name": "style", "value": "fr"});
-        let found = client
-            .ok(
-                "completion/complete",
-                json!({"ref": reference, "argument": argument}),
-            )
-            .await;
-        assert_eq!(found["completion"]["values"][0], "friendly");
-        let arguments = json!({"style": "formal"});
-        client
-            .ok(
-                "prompts/get",
-                json!({"name": "summary", "arguments": arguments}),
-            )
-            .await;
     }
 }
 
@@ -150,11 +110,7 @@ async fn calculator_keeps_its_memory() {
 // Covers: CUST-01, CUST-02
 #[tokio::test]
 async fn tcp_serves_several_clients() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .to_string();
+    let address = free_address().to_string();
     let _process = Process::raw("tcp", &[&address], Revision::D);
     for revision in Revision::ALL {
         let stream = retry(async || tokio::net::TcpStream::connect(&address).await).await;
@@ -195,6 +151,86 @@ async fn the_one_command_of_the_readme_shows_a_result() {
     assert!(text.contains("Hello, world!"), "{text}");
 }
 
+/// An address nobody uses.
+fn free_address() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+#[tokio::test]
+async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
+    let address = free_address();
+    let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::E);
+    let home = Request::new("GET", Revision::E).to("/");
+    retry(async || tokio::net::TcpStream::connect(address).await).await;
+    for visit in 1..=2 {
+        let mut response = send(address, &home).await;
+        assert_eq!(response.text().await, "Welcome!");
+        let call = Request::tool("visits", json!({}));
+        assert_eq!(send(address, &call).await.status, 401);
+        let call = call.header("Authorization", "Bearer open sesame");
+        let answer = send(address, &call).await.message().await;
+        assert_eq!(text(&answer), visit.to_string());
+    }
+    let hello = initialize(Revision::D);
+    assert_eq!(send(address, &hello).await.status, 401);
+    let mut response = send(
+        address,
+        &hello.header("Authorization", "Bearer open sesame"),
+    )
+    .await;
+    let session = response.header("mcp-session-id").unwrap().to_owned();
+    response.message().await;
+    let call = call(&session, 1, "visits", json!({}), Revision::D)
+        .header("Authorization", "Bearer open sesame");
+    let answer = send(address, &call).await.message().await;
+    assert_eq!(text(&answer), "2");
+    let get = Request::new("GET", Revision::D)
+        .header("Mcp-Session-Id", &session)
+        .header("Authorization", "Bearer open sesame");
+    let mut open = send(address, &get).await;
+    assert_eq!(open.status, 200);
+    #[cfg(unix)]
+    {
+        let id = process.child.id().unwrap().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-INT", &id])
+            .status();
+        assert!(sent.unwrap().success());
+        assert_eq!(open.next().await, None);
+        assert!(process.ended().await.success());
+    }
+}
+
+#[tokio::test]
+async fn an_example_serves_https() {
+    let (certificate, key) = certificate();
+    let directory = std::env::temp_dir();
+    let file = |name: &str, text: &str| {
+        let path = directory.join(format!("mcp-tls-{}-{name}.pem", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let files = [file("certificate", &certificate), file("key", &key)];
+    let address = free_address();
+    let arguments = [&*files[0], &*files[1], &address.to_string()];
+    let _process = Process::raw("tls", &arguments, Revision::E);
+    for request in [
+        Request::tool("hello", json!({"name": "Ada"})),
+        initialize(Revision::D),
+    ] {
+        let stream = retry(async || tokio::net::TcpStream::connect(address).await).await;
+        let mut stream = shake(stream, &certificate).await;
+        write(&mut stream, &request).await;
+        let mut response = response(stream, &request).await.unwrap();
+        assert_eq!(response.status, 200);
+        response.message().await;
+    }
+    for file in files {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
 /// Retries until the example listens.
 async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
     let end = std::time::Instant::now() + tests::client::PATIENCE;
@@ -207,10 +243,61 @@ async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
     }
 }
 
-fn lines(example: &str) -> usize {
+/// Starts an example with these variables in its environment, and shakes hands.
+pub(crate) async fn start(name: &str, variables: &[(&str, &str)], revision: Revision) -> Process {
+    let mut process = Process::with_environment(name, &[], variables, revision);
+    process.client = process.client.connect().await;
+    process
+}
+
+/// Asks to be told when this resource changes, or any list.
+async fn follow(client: &mut Client, uri: &str) {
+    if !client.revision().is_modern() {
+        client.ok("resources/subscribe", json!({"uri": uri})).await;
+        return;
+    }
+    let filter = json!({"resourceSubscriptions": [uri], "resourcesListChanged": true, "toolsListChanged": true});
+    client
+        .start("subscriptions/listen", json!({"notifications": filter}))
+        .await;
+    client
+        .notification("notifications/subscriptions/acknowledged")
+        .await;
+}
+
+/// The values an argument of a prompt or template completes to.
+async fn completed(client: &mut Client, reference: Value, name: &str, value: &str) -> Value {
+    let params = json!({"ref": reference, "argument": {"name": name, "value": value}});
+    client.ok("completion/complete", params).await["completion"]["values"].take()
+}
+
+/// A directory of a test's own. It is deleted when this is dropped.
+pub(crate) struct Directory(PathBuf);
+
+impl Directory {
+    pub(crate) fn new(name: &str, revision: Revision) -> Self {
+        let name = format!("mcp-{name}-{}-{}", std::process::id(), revision.date());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn join(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.0.join(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The program of an example.
+fn source(example: &str) -> String {
     let path = format!(
         "{}/../examples/src/bin/{example}.rs",
         env!("CARGO_MANIFEST_DIR")
     );
-    std::fs::read_to_string(path).unwrap().lines().count()
+    std::fs::read_to_string(path).unwrap()
 }

@@ -291,6 +291,48 @@ async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
     assert_eq!(server.message(&ping(&last)).await.0, 404);
 }
 
+// Covers: SEC-05
+#[tokio::test]
+async fn streams_of_all_clients_together_are_bounded() {
+    let options = HttpOptions::new().sse_2024(true);
+    let limits = Limits {
+        streams: 3,
+        ..Limits::default()
+    };
+    let server = serve_with(options, limits).await;
+    let session = server.session(Revision::D).await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = Request::modern(1, "subscriptions/listen", filter);
+    let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &session);
+    let old = Request::new("GET", Revision::A);
+    // One below, and at the limit.
+    let mut open = Vec::new();
+    for request in [&listen, &get, &old] {
+        let response = server.send(request).await;
+        assert_eq!(response.status, 200);
+        open.push(response);
+    }
+    // Above: nobody gets one more, and everything else goes on.
+    for request in [&listen, &get, &old] {
+        let mut response = server.send(request).await;
+        assert_eq!(response.status, 503);
+        assert!(response.header("retry-after").is_some());
+        assert!(response.text().await.contains("too many event streams"));
+    }
+    let report =
+        json!({"name": "report", "arguments": {"values": [1]}, "_meta": {"progressToken": 1}});
+    let mut called = server.send(&Request::modern(1, "tools/call", report)).await;
+    assert_eq!(called.all().await.len(), 2);
+    // One that ends makes room.
+    open.pop();
+    let made_room = async {
+        while server.send(&listen).await.status != 200 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, made_room).await.unwrap();
+}
+
 // Covers: LHTTP-19
 #[tokio::test]
 async fn calls_of_a_session_are_bounded_and_a_refused_one_is_told() {

@@ -1,5 +1,6 @@
 //! Modern requests over HTTP.
 
+use mcp_runtime::{Arguments, Context, DynamicTool};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::Request;
@@ -159,6 +160,64 @@ async fn fields_that_mirror_arguments_say_what_the_arguments_say() {
     ] {
         server.refused(&request, 400, -32020).await;
     }
+}
+
+// Covers: HDR-06, HDR-07, HDR-11
+#[tokio::test]
+async fn fields_mirror_arguments_of_tools_made_at_run_time_too() {
+    let server = serve().await;
+    let tools = server.handle.tools();
+    let tool = |schema: Value| {
+        let run = async |arguments: Arguments, _: Context| {
+            arguments.text("region").unwrap_or("nowhere").to_owned()
+        };
+        DynamicTool::new("dynamic", schema, run)
+    };
+    let region = |more: Value| {
+        let mut schema = json!({"type": "object", "properties": {"region": {"type": "string"}}});
+        for (name, value) in more.as_object().unwrap() {
+            schema["properties"]["region"][name] = value.clone();
+        }
+        schema
+    };
+    let call = Request::tool("dynamic", json!({"region": "eu"}));
+    let with = |value: &str| call.clone().header("Mcp-Param-Region", value);
+    let check = async |request: &Request, status: u16| {
+        let (got, message) = server.message(request).await;
+        assert_eq!(got, status, "{message}");
+        if status == 400 {
+            assert_eq!(message["error"]["code"], -32020);
+        }
+    };
+    tools
+        .insert(tool(region(json!({"x-mcp-header": "Region"}))))
+        .unwrap();
+    check(&with("eu"), 200).await;
+    check(&with("=?base64?ZXU=?="), 200).await;
+    check(&with("us"), 400).await;
+    check(&call, 400).await;
+    // The check comes before that of the arguments, which would be the model's business.
+    let wrong = Request::tool("dynamic", json!({"region": 1}));
+    check(&wrong, 400).await;
+    check(&wrong.header("Mcp-Param-Region", "1"), 200).await;
+    // Another definition mirrors something else, or nothing.
+    tools
+        .replace(tool(region(json!({"x-mcp-header": "Place"}))))
+        .unwrap();
+    check(&with("us"), 400).await;
+    check(&with("us").header("Mcp-Param-Place", "eu"), 200).await;
+    tools.replace(tool(region(json!({})))).unwrap();
+    check(&with("us"), 200).await;
+    // A header that cannot mirror is the author's mistake, said when the tool is registered.
+    for faulty in [
+        json!({"x-mcp-header": "no token"}),
+        json!({"x-mcp-header": "Region", "type": "number"}),
+        json!({"x-mcp-header": 1}),
+    ] {
+        let error = tools.replace(tool(region(faulty))).unwrap_err();
+        assert!(error.to_string().contains("header"), "{error}");
+    }
+    check(&with("us"), 200).await;
 }
 
 // Covers: HTTP-06, HTTP-07, HTTP-08, PROG-01

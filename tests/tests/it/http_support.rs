@@ -88,12 +88,13 @@ pub(crate) async fn serve() -> Served {
 
 /// Serves the fixture, as these say.
 pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
+    serve_server(fixture::server().limits(limits).http(options)).await
+}
+
+/// Serves this server, with the tools of the fixture that need HTTP.
+pub(crate) async fn serve_server(server: Server) -> Served {
     let shared = Shared::default();
-    let server = fixture::server()
-        .group("http")
-        .state(shared.clone())
-        .limits(limits)
-        .http(options);
+    let server = server.group("http").state(shared.clone());
     let handle = server.handle();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

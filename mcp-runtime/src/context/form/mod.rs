@@ -29,6 +29,9 @@ pub trait Elicit: Sized {
     ///
     /// What is wrong with it; it is asked for again then.
     fn from_answer(answer: &Meta) -> Result<Self, String>;
+
+    /// What a person would fill in to give this value: the other way round, for tests that answer.
+    fn to_answer(&self) -> Meta;
 }
 
 /// What can be a field of a form: text, numbers, `bool`, enums that derive [`Elicit`](macro@crate::Elicit), `Vec` of such
@@ -50,6 +53,9 @@ pub trait FormField: Sized {
     /// Takes the value from what was filled in.
     fn from_value(value: &Value) -> Option<Self>;
 
+    /// What is filled in for this value; null if nothing is.
+    fn to_value(&self) -> Value;
+
     /// The value if nothing was filled in.
     #[must_use]
     fn absent() -> Option<Self> {
@@ -69,6 +75,9 @@ pub trait FormChoice: Sized {
 
     /// The value of this choice.
     fn from_choice(value: &str) -> Option<Self>;
+
+    /// The choice of this value.
+    fn to_choice(&self) -> &'static str;
 }
 
 /// The kinds of fields.
@@ -92,6 +101,10 @@ impl FormField for String {
     fn from_value(value: &Value) -> Option<Self> {
         value.as_str().map(str::to_owned)
     }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.as_str())
+    }
 }
 
 impl FormField for bool {
@@ -103,6 +116,10 @@ impl FormField for bool {
 
     fn from_value(value: &Value) -> Option<Self> {
         value.as_bool()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(*self)
     }
 }
 
@@ -127,6 +144,10 @@ macro_rules! integers {
                 let signed = value.as_i64().and_then(|number| number.try_into().ok());
                 signed.or_else(|| value.as_u64().and_then(|number| number.try_into().ok()))
             }
+
+            fn to_value(&self) -> Value {
+                Value::from(*self)
+            }
         }
     )*};
 }
@@ -142,6 +163,10 @@ impl FormField for f64 {
     fn from_value(value: &Value) -> Option<Self> {
         value.as_f64()
     }
+
+    fn to_value(&self) -> Value {
+        Value::from(*self)
+    }
 }
 
 impl FormField for f32 {
@@ -155,6 +180,10 @@ impl FormField for f32 {
         #[allow(clippy::cast_possible_truncation, reason = "as near as the type gets")]
         value.as_f64().map(|number| number as Self)
     }
+
+    fn to_value(&self) -> Value {
+        Value::from(*self)
+    }
 }
 
 impl<T: FormField> FormField for Option<T> {
@@ -167,6 +196,10 @@ impl<T: FormField> FormField for Option<T> {
 
     fn from_value(value: &Value) -> Option<Self> {
         T::from_value(value).map(Some)
+    }
+
+    fn to_value(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::to_value)
     }
 
     fn absent() -> Option<Self> {
@@ -186,5 +219,9 @@ impl<T: FormChoice> FormField for Vec<T> {
         values
             .map(|value| T::from_choice(value.as_str()?))
             .collect()
+    }
+
+    fn to_value(&self) -> Value {
+        self.iter().map(T::to_choice).collect()
     }
 }

@@ -94,8 +94,18 @@ impl Seal {
 
     /// Seals what a call remembers. `None` never happens with keys and lengths as they are.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
+        self.seal_until(binding, plain, now.saturating_add(self.lifetime))
+    }
+
+    /// Seals something that expires at this time.
+    pub(crate) fn seal_until(
+        &self,
+        binding: &[u8; 32],
+        plain: &[u8],
+        expiry: Duration,
+    ) -> Option<String> {
         let (id, cipher) = self.keys.first()?;
-        let expiry = now.saturating_add(self.lifetime).as_secs();
+        let expiry = expiry.as_secs();
         let mut state = Vec::with_capacity(KEY_ID + EXPIRY + NONCE + plain.len() + 16);
         state.extend_from_slice(id);
         state.extend_from_slice(&expiry.to_be_bytes());

@@ -14,7 +14,7 @@ pub(crate) struct HeaderArgument {
 }
 
 /// Headers stand on strings, booleans and integers that are reached through properties alone (HDR-06).
-pub(super) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
+pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
     let mut headers = Vec::new();
     walk_headers(schema, &mut Vec::new(), true, 0, &mut headers, problems);
     for (index, one) in headers.iter().enumerate() {

@@ -26,7 +26,7 @@ use crate::handler::call::Refusal;
 use crate::handler::check::{Validator, push_token};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use demand::Demand;
-pub(crate) use header::HeaderArgument;
+pub(crate) use header::{HeaderArgument, find_headers};
 use scan::{scan, skip};
 
 /// Most parameters of one function that come from the client: which of them were given is kept in 64 bits.

@@ -69,7 +69,10 @@ impl Decoder {
                     .get("description")
                     .and_then(Value::as_str)
                     .map(str::to_owned),
-                candidates: candidates(&schema),
+                candidates: match parameter.candidates {
+                    [] => candidates(&schema),
+                    listed => listed.iter().map(ToString::to_string).collect(),
+                },
                 completer: parameter.completer.map(|completer| completer()),
                 schema,
             });

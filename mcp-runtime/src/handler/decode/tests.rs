@@ -426,6 +426,16 @@ fn mistakes_of_the_author_are_found_at_start_up() {
 }
 
 #[test]
+fn a_long_number_is_the_one_the_client_wrote() {
+    static NUMBER: [ParameterMeta; 1] = [parameter::<f64, _>("a", "")];
+    let decoder = decoder(&NUMBER, STRICT);
+    for number in ["1111111111111111111111", "1.1111111111111111e21"] {
+        let found: Result<f64, _> = one(&decoder, &format!(r#"{{"a":{number}}}"#));
+        assert_eq!(found, Ok(number.parse().unwrap()));
+    }
+}
+
+#[test]
 fn headers_are_listed_with_their_paths() {
     static HEADERS: [ParameterMeta; 1] =
         [parameter::<Option<String>, _>("region", "").header("Region")];

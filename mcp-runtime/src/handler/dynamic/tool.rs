@@ -47,7 +47,8 @@ builder!(DynamicTool);
 impl DynamicTool {
     /// A tool of this name, 1 to 128 of `A-Z a-z 0-9 _ - .`, whose arguments fit `input_schema`, an object schema.
     ///
-    /// The schema is served as it stands and enforced before the handler runs.
+    /// The schema is served as it stands and enforced before the handler runs. A string, boolean or integer with
+    /// `x-mcp-header` is mirrored by that header over HTTP, in revision 2026-07-28; it must be reached through properties.
     pub fn new<F, R>(
         name: impl Into<String>,
         input_schema: Value,

@@ -24,7 +24,8 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-pub(super) fn encode(text: &str, keep_reserved: bool, out: &mut String) {
+/// Writes a text so that [`decode`] gives it back; reserved characters stay as they are if asked to.
+pub(crate) fn encode(text: &str, keep_reserved: bool, out: &mut String) {
     for byte in text.bytes() {
         let reserved = b":/?#[]@!$&'()*+,;=";
         if byte.is_ascii_alphanumeric()

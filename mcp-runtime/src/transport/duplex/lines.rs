@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::io;
+use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Poll};
 
@@ -61,23 +62,28 @@ impl Lines {
                 return self.rest(line);
             };
             let end = self.searched.saturating_add(length);
-            let text = self.buffer.get(self.start..end).unwrap_or_default();
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
-            let too_long = std::mem::take(&mut self.discarding) || text.len() > self.limit;
-            let blank = text.trim_ascii().is_empty();
-            line.clear();
-            if !too_long && !blank {
-                line.extend_from_slice(text);
-            }
+            let found = self.take(self.start..end, line);
             self.start = end.saturating_add(1);
             self.searched = self.start;
-            if too_long {
-                return Some(Line::TooLong);
-            }
-            if !blank {
-                return Some(Line::Text);
+            if found.is_some() {
+                return found;
             }
         }
+    }
+
+    /// Takes a line that lies there in the buffer, unless it is blank.
+    fn take(&mut self, place: Range<usize>, line: &mut Vec<u8>) -> Option<Line> {
+        let text = self.buffer.get(place).unwrap_or_default();
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        line.clear();
+        if std::mem::take(&mut self.discarding) || text.len() > self.limit {
+            return Some(Line::TooLong);
+        }
+        if text.trim_ascii().is_empty() {
+            return None;
+        }
+        line.extend_from_slice(text);
+        Some(Line::Text)
     }
 
     /// No line end is left in the buffer: makes room, and at the end of input takes what there is.
@@ -88,19 +94,14 @@ impl Lines {
         if self.buffer.len() > self.limit.saturating_add(1) {
             self.discarding = true;
         }
-        let found = if self.ended && self.discarding {
-            Some(Line::TooLong)
-        } else if self.ended && !self.buffer.trim_ascii().is_empty() {
-            line.clear();
-            line.extend_from_slice(&self.buffer);
-            Some(Line::Text)
+        let found = if self.ended {
+            self.take(0..self.buffer.len(), line)
         } else {
             None
         };
         if self.ended || self.discarding {
             self.buffer.clear();
         }
-        self.discarding &= !self.ended;
         if self.buffer.is_empty() && self.buffer.capacity() > LARGE {
             self.buffer = Vec::with_capacity(SMALL);
         }
@@ -208,5 +209,7 @@ mod tests {
     #[test]
     fn a_last_line_needs_no_end() {
         assert_eq!(lines(10, &[b"a\nb"]), ["a", "b"]);
+        assert_eq!(lines(2, &[b"ab\r"]), ["ab"]);
+        assert_eq!(lines(2, &[b"abc"]), ["!"]);
     }
 }

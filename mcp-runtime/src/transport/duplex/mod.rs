@@ -6,6 +6,8 @@
 //! the one queue (`outgoing`) under the lock. This file opens a channel, watches its clocks, and ends it.
 
 mod calls;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod in_flight;
 mod lead;
 mod lines;

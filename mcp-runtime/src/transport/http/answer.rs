@@ -39,10 +39,34 @@ impl Refusal {
         )
     }
 
+    /// The time to finish is over.
+    pub(super) fn stopping() -> Self {
+        let error = ErrorObject::internal("the server is stopping");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
+    }
+
+    /// There is no room for more of these now; later there may be.
+    pub(super) fn too_many(what: &str, id: Option<RequestId>) -> Response<HttpBody> {
+        let error = ErrorObject::internal(format!("there are too many {what}"));
+        let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, error).with_id(id);
+        let mut response = refusal.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        response
+    }
+
     /// No session of this id is open. Clients begin a new one.
     pub(super) fn unknown_session() -> Self {
         let error = ErrorObject::invalid_request("the session is unknown or has ended");
         Self::new(StatusCode::NOT_FOUND, error)
+    }
+
+    /// It could be served later.
+    pub(super) fn unavailable(message: &str) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            ErrorObject::internal(message),
+        )
     }
 
     /// The method is not one of `allow`.
@@ -58,7 +82,12 @@ impl Refusal {
     pub(super) fn into_response(self) -> Response<HttpBody> {
         let mut out = Vec::with_capacity(128);
         encode::error(&mut out, self.id.as_ref(), &self.error);
-        json(self.status, out)
+        let mut response = json(self.status, out);
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        }
+        response
     }
 }
 

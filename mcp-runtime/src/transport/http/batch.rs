@@ -10,12 +10,21 @@ use hyper::header::HeaderMap;
 
 use super::answer::{self, Refusal};
 use super::headers::Accepts;
-use super::legacy::{Exchange, Posted, check_version, find, is_modern, notify, one};
+use super::keeping::Keeping;
+use super::legacy::{
+    Answer, Exchange, Finding, Posted, check_version, is_modern, one, session_of, take_notification,
+};
 use super::service::Inner;
 use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
+use crate::protocol::ProtocolVersion;
 
 /// Serves an array of messages, which only 2025-03-26 has.
-pub(super) fn post(inner: &Inner, headers: &HeaderMap, elements: &[&str]) -> Posted {
+pub(super) fn post(
+    inner: &Inner,
+    headers: &HeaderMap,
+    found: Finding<'_>,
+    elements: &[&str],
+) -> Posted {
     let refuse = || {
         let refusal = Refusal::bad_request("arrays of messages are for sessions of 2025-03-26");
         Posted::from(refusal)
@@ -24,11 +33,18 @@ pub(super) fn post(inner: &Inner, headers: &HeaderMap, elements: &[&str]) -> Pos
         Ok(version) => version,
         Err(refusal) => return refusal.into(),
     };
-    let session = match find(inner, headers) {
-        Ok(Some(session)) if session.allows_batch() && !is_modern(version) => session,
-        Ok(_) => return refuse(),
+    let found = match found {
+        Ok(found) => found,
         Err(refusal) => return refusal.into(),
     };
+    let agreed = match (&found, &inner.sessions.keeping) {
+        (Some(found), _) => Some(found.record.version()),
+        (None, Keeping::None) => Some(version.unwrap_or(ProtocolVersion::V2025_03_26)),
+        (None, _) => None,
+    };
+    if is_modern(version) || !agreed.is_some_and(ProtocolVersion::has_batches) {
+        return refuse();
+    }
     let mut messages = Vec::new();
     for element in elements {
         match jsonrpc::parse(element.as_bytes(), inner.limits()) {
@@ -42,28 +58,45 @@ pub(super) fn post(inner: &Inner, headers: &HeaderMap, elements: &[&str]) -> Pos
     if requests > 0 && has_responses {
         return Refusal::bad_request("an array holds requests or responses, not both").into();
     }
+    let session = match session_of(inner, found.as_ref(), version) {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into(),
+    };
+    let save = |session| {
+        found
+            .as_ref()
+            .and_then(|found| found.changed(session, None))
+    };
+    if requests == 0 {
+        for message in messages {
+            take_notification(inner, &session, &message);
+        }
+        return Posted {
+            save: save(&session),
+            answer: Answer::Over(answer::empty(StatusCode::ACCEPTED)),
+        };
+    }
     let accepts = Accepts::read(headers);
     let stream = session.open_stream(accepts.events, requests, inner.limits());
-    if requests == 0 {
-        session.forget(stream.number);
-        for message in messages {
-            notify(inner, &session, &message);
-        }
-        return answer::empty(StatusCode::ACCEPTED).into();
-    }
     for message in messages {
         if !is_request(&&message) {
-            notify(inner, &session, &message);
+            take_notification(inner, &session, &message);
         } else if let Some(answer) = one(inner, &session, &message, &|| Arc::clone(&stream)) {
             stream.answer(&answer);
         }
     }
-    Posted::Waiting(Exchange {
-        session,
-        stream,
-        is_batch: true,
-        accepts,
-    })
+    if found.is_none() {
+        inner.sessions.hold(&session);
+    }
+    Posted {
+        save: save(&session),
+        answer: Answer::Waiting(Exchange {
+            session,
+            stream,
+            is_batch: true,
+            accepts,
+        }),
+    }
 }
 
 fn has_claim(message: &Message<'_>) -> bool {

@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
 use super::events::KEEP_ALIVE;
@@ -24,6 +26,8 @@ pub struct HttpBody {
     inner: Inner,
     /// Says that the connection is busy as long as the body is there.
     busy: Option<Busy>,
+    /// Its place among the streams that may be open at once.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 enum Inner {
@@ -38,11 +42,17 @@ struct Stream {
     events: Option<Box<dyn Events>>,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
+    /// When it is over, whatever may still come.
+    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl HttpBody {
     fn new(inner: Inner) -> Self {
-        Self { inner, busy: None }
+        Self {
+            inner,
+            busy: None,
+            place: None,
+        }
     }
 
     pub(super) fn empty() -> Self {
@@ -65,7 +75,23 @@ impl HttpBody {
             events: Some(Box::new(events)),
             keep_alive,
             silence: Box::pin(tokio::time::sleep(keep_alive)),
+            end: None,
         })))
+    }
+
+    /// Ends a stream of events when what `end` makes does. What is known whole is sent all the same.
+    pub(super) fn end_with<F>(&mut self, end: impl FnOnce() -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        if let Inner::Events(stream) = &mut self.inner {
+            stream.end = Some(Box::pin(end()));
+        }
+    }
+
+    /// Occupies a place among the streams that may be open at once, until the body is gone.
+    pub(super) fn occupy(&mut self, place: OwnedSemaphorePermit) {
+        self.place = Some(place);
     }
 
     /// Keeps the connection busy until the body is gone.
@@ -91,6 +117,13 @@ impl Body for HttpBody {
             }
             Inner::Events(stream) => stream,
         };
+        // First, because there may always be another event.
+        if let Some(end) = &mut stream.end
+            && end.as_mut().poll(cx).is_ready()
+        {
+            stream.events = None;
+            stream.end = None;
+        }
         let Some(events) = &mut stream.events else {
             return Poll::Ready(None);
         };

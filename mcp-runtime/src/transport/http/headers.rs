@@ -49,7 +49,8 @@ pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses bodies that are not plain JSON: what a web page can send without asking first, and what is compressed.
+/// Refuses bodies that are not plain JSON: what a web page can send without asking first, and what is compressed, for its
+/// receiver or on the way.
 pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refusal> {
     let refuse = |message: &str| {
         Err(Refusal::new(
@@ -70,6 +71,13 @@ pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return refuse("`Content-Encoding` is not supported: send the body as it is");
+    }
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        return Err(Refusal::new(
+            StatusCode::NOT_IMPLEMENTED,
+            ErrorObject::invalid_request("`Transfer-Encoding` can only be `chunked`"),
+        ));
     }
     Ok(())
 }
@@ -102,9 +110,9 @@ impl Accepts {
                 if parts.any(is_never) {
                     continue;
                 }
-                let is = |kinds: [&str; 3]| kinds.iter().any(|it| it.eq_ignore_ascii_case(kind));
-                accepts.json |= is(["application/json", "application/*", "*/*"]);
-                accepts.events |= is(["text/event-stream", "text/*", "*/*"]);
+                let is = |name| kind.eq_ignore_ascii_case(name);
+                accepts.json |= is("*/*") || is("application/json") || is("application/*");
+                accepts.events |= is("*/*") || is("text/event-stream") || is("text/*");
             }
         }
         accepts

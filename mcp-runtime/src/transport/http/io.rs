@@ -172,6 +172,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
+        // Over TLS there is a last thing to say.
+        let polled = Pin::new(&mut self.socket).poll_shutdown(cx);
+        self.written(cx, polled)
     }
 }

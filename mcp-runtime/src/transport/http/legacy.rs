@@ -1,4 +1,4 @@
-//! Sessions of 2025: requests that rely on a handshake, the stream of a GET, and their end.
+//! Sessions of 2025: what is posted, requests that rely on a handshake first of all.
 //!
 //! A call goes on when its connection breaks: its session owns it. What is sent before the answer makes the response a
 //! stream of events, which a client can come back to.
@@ -8,34 +8,43 @@
 
 use std::cell::OnceCell;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use serde_json::json;
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
-use super::body::{Events, HttpBody};
+use super::body::HttpBody;
+use super::calls::Begun;
 use super::events;
-use super::headers::{Accepts, SESSION, VERSION, last_event, text};
+use super::handshake::{Opening, initialize};
+use super::headers::{Accepts, VERSION, text};
+use super::keeping::Keeping;
+use super::reading::following;
+use super::record::Change;
 use super::service::Inner;
-use super::session::{Begun, HttpSession};
-use super::stream::{Opening, Reader, STANDALONE, Stream};
+use super::session::HttpSession;
+use super::sessions::{Found, Save};
+use super::stream::{Opening as Begins, Stream};
 use crate::dispatch::Decision;
 use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Era, Method, ProtocolVersion, encode, errors};
 
-/// How many bytes of change notices are taken at once.
-const ROOM: usize = 64 << 10;
+/// What a POST came to, as far as that is known without waiting.
+pub(super) struct Posted {
+    /// What has to be kept before it is answered.
+    pub(super) save: Option<Save>,
+    pub(super) answer: Answer,
+}
 
 /// How far the answer to a POST is.
-pub(super) enum Posted {
-    /// Answered.
+pub(super) enum Answer {
+    /// It is there.
     Over(Response<HttpBody>),
+    /// It is there once the session is kept.
+    Opening(Opening),
     /// Answers will come on a stream.
     Waiting(Exchange),
 }
@@ -48,15 +57,21 @@ pub(super) struct Exchange {
     pub(super) accepts: Accepts,
 }
 
+impl From<Answer> for Posted {
+    fn from(answer: Answer) -> Self {
+        Self { save: None, answer }
+    }
+}
+
 impl From<Refusal> for Posted {
     fn from(refusal: Refusal) -> Self {
-        Self::Over(refusal.into_response())
+        refusal.into_response().into()
     }
 }
 
 impl From<Response<HttpBody>> for Posted {
     fn from(response: Response<HttpBody>) -> Self {
-        Self::Over(response)
+        Answer::Over(response).into()
     }
 }
 
@@ -77,115 +92,118 @@ pub(super) fn is_modern(version: Option<ProtocolVersion>) -> bool {
     version.is_some_and(|version| version.era() == Era::Modern)
 }
 
-/// The session a request belongs to. None if it says none.
-pub(super) fn find(
-    inner: &Inner,
-    headers: &HeaderMap,
-) -> Result<Option<Arc<HttpSession>>, Refusal> {
-    match text(headers, &SESSION) {
-        None => Ok(None),
-        Some(Ok(id)) if let Some(session) = inner.sessions.get(id, false, inner.limits()) => {
-            Ok(Some(session))
-        }
-        Some(_) => Err(Refusal::unknown_session()),
-    }
-}
-
-fn session_required() -> Refusal {
+pub(super) fn session_required() -> Refusal {
     Refusal::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
 }
 
+/// What was found of the session a request says it belongs to.
+pub(super) type Finding<'h> = Result<Option<Found<'h>>, Refusal>;
+
 /// Serves one message without a claim.
-pub(super) fn post(inner: &Inner, headers: &HeaderMap, message: &Message<'_>) -> Posted {
+pub(super) fn post(
+    inner: &Inner,
+    headers: &HeaderMap,
+    found: Finding<'_>,
+    message: &Message<'_>,
+) -> Posted {
     let id = message.id.to_request_id();
+    let with_id = |refusal: Refusal| refusal.with_id(id.clone()).into();
     let version = match check_version(headers) {
         Ok(version) => version,
-        Err(refusal) => return refusal.with_id(id).into(),
+        Err(refusal) => return with_id(refusal),
     };
     let Some(method) = message.method.clone() else {
-        return match find(inner, headers) {
-            Ok(Some(session)) => {
-                session.decide(&inner.dispatcher, message, &mut Vec::new());
-                answer::empty(StatusCode::ACCEPTED).into()
-            }
-            Ok(None) => Refusal::bad_request("a response needs a session").into(),
-            Err(refusal) => refusal.into(),
-        };
+        return respond(inner, found, message).unwrap_or_else(Posted::from);
     };
-    let Some(id) = id else {
+    let Some(id) = id.clone() else {
         if is_modern(version) {
             return answer::empty(StatusCode::ACCEPTED).into();
         }
-        return match find(inner, headers) {
-            Ok(Some(session)) => {
-                notify(inner, &session, message);
-                answer::empty(StatusCode::ACCEPTED).into()
-            }
-            Ok(None) => session_required().into(),
-            Err(refusal) => refusal.into(),
-        };
+        return notify(inner, found, message).unwrap_or_else(Posted::from);
     };
     if is_modern(version) || Method::named(&method).is_some_and(|method| !method.is_in(Era::Legacy))
     {
         // A header alone makes no request modern, nor does a method; and what claims to be modern is not served as legacy.
         let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
-        return refusal.with_id(Some(id)).into();
+        return with_id(refusal);
     }
     let accepts = Accepts::read(headers);
     if !accepts.json && !accepts.events {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
         );
-        return Refusal::new(StatusCode::NOT_ACCEPTABLE, error)
-            .with_id(Some(id))
-            .into();
+        return with_id(Refusal::new(StatusCode::NOT_ACCEPTABLE, error));
     }
-    let session = match find(inner, headers) {
-        Ok(session) => session,
-        Err(refusal) => return refusal.with_id(Some(id)).into(),
+    let found = match found {
+        Ok(found) => found,
+        Err(refusal) => return with_id(refusal),
     };
-    let is_initialize = method == "initialize";
-    match session {
-        None if is_initialize => initialize(inner, message, accepts),
-        None => session_required().with_id(Some(id)).into(),
-        Some(_) if is_initialize => {
+    match found {
+        None if method == "initialize" => initialize(inner, id, message, accepts),
+        Some(_) if method == "initialize" => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
-            refusal.with_id(Some(id)).into()
+            with_id(refusal)
         }
-        Some(session) => request(inner, &session, message, accepts),
+        found => {
+            let answered = session_of(inner, found.as_ref(), version)
+                .map(|session| request(inner, found.as_ref(), &session, message, accepts));
+            answered.unwrap_or_else(with_id)
+        }
     }
 }
 
-/// Shakes hands, which opens a session.
-fn initialize(inner: &Inner, message: &Message<'_>, accepts: Accepts) -> Posted {
-    let id = message.id.to_request_id();
-    let unavailable = |message: &str| {
-        let error = ErrorObject::internal(message);
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error).with_id(id.clone())
-    };
-    let Some(session) = HttpSession::new(&inner.dispatcher, false) else {
-        return unavailable("no session can be opened").into();
-    };
-    let mut out = Vec::new();
-    session.decide(&inner.dispatcher, message, &mut out);
-    let mut response = whole(StatusCode::OK, &[out.into()], false, accepts);
-    if session.version().is_some() {
-        let Ok(name) = HeaderValue::from_str(&session.id) else {
-            return unavailable("no session can be opened").into();
-        };
-        if !inner.sessions.insert(Arc::new(session), inner.limits()) {
-            let mut response = unavailable("there are too many sessions").into_response();
-            let headers = response.headers_mut();
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
-            return response.into();
+/// The live part of the session a request belongs to; one for this request alone if there are no sessions.
+pub(super) fn session_of(
+    inner: &Inner,
+    found: Option<&Found<'_>>,
+    version: Option<ProtocolVersion>,
+) -> Result<Arc<HttpSession>, Refusal> {
+    match (found, &inner.sessions.keeping) {
+        (Some(found), _) => inner.sessions.resume(found),
+        (None, Keeping::None) => {
+            let version = version.unwrap_or(ProtocolVersion::V2025_03_26);
+            inner.sessions.anonymous(version)
         }
-        response.headers_mut().insert(&SESSION, name);
+        (None, _) => Err(session_required()),
     }
-    response.into()
+}
+
+/// Takes the answer to a question.
+fn respond(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
+    let required = || Refusal::bad_request("a response needs a session");
+    let found = found?.ok_or_else(required)?;
+    // Whoever asked is there.
+    if let Some(session) = inner.sessions.get(found.id) {
+        session.decide(&inner.dispatcher, message, &mut Vec::new());
+    }
+    Ok(answer::empty(StatusCode::ACCEPTED).into())
 }
 
 /// Serves a notification.
-pub(super) fn notify(inner: &Inner, session: &HttpSession, message: &Message<'_>) {
+fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
+    let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
+    match found? {
+        None if matches!(inner.sessions.keeping, Keeping::None) => {}
+        None => return Err(session_required()),
+        // For this alone no live part is made: each client says it once, and many then nothing for long.
+        Some(found) if message.method.as_deref() == Some("notifications/initialized") => {
+            let change = Change {
+                ready: !found.record.is_ready(),
+                ..Change::default()
+            };
+            posted.save = (!change.is_nothing()).then(|| found.save(change, None));
+        }
+        Some(found) => {
+            if let Some(session) = inner.sessions.get(found.id) {
+                take_notification(inner, &session, message);
+            }
+        }
+    }
+    Ok(posted)
+}
+
+/// Takes a notification.
+pub(super) fn take_notification(inner: &Inner, session: &HttpSession, message: &Message<'_>) {
     let decision = session.decide(&inner.dispatcher, message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
@@ -195,6 +213,7 @@ pub(super) fn notify(inner: &Inner, session: &HttpSession, message: &Message<'_>
 /// Serves a request of a session.
 fn request(
     inner: &Inner,
+    found: Option<&Found<'_>>,
     session: &Arc<HttpSession>,
     message: &Message<'_>,
     accepts: Accepts,
@@ -205,21 +224,36 @@ fn request(
             stream.get_or_init(|| session.open_stream(accepts.events, 1, inner.limits()));
         Arc::clone(stream)
     };
+    let is_remembered = matches!(
+        message.method.as_deref(),
+        Some("logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
+    );
+    let id = message.id.to_request_id();
     let answer = one(inner, session, message, &open);
     let is_open = stream.get().is_some();
     match answer {
         Some(answer) if is_open => open().answer(&answer),
-        Some(answer) => return whole(StatusCode::OK, &[answer.into()], false, accepts).into(),
+        Some(answer) => {
+            let found = found.filter(|_| is_remembered);
+            return Posted {
+                save: found.and_then(|found| found.changed(session, id)),
+                answer: Answer::Over(whole(StatusCode::OK, &[answer.into()], false, accepts)),
+            };
+        }
         // Taken back while it started; then its stream ends without an answer.
         None if !is_open => return whole(StatusCode::OK, &[], false, accepts).into(),
         None => {}
     }
-    Posted::Waiting(Exchange {
+    if found.is_none() {
+        inner.sessions.hold(session);
+    }
+    let exchange = Exchange {
         session: Arc::clone(session),
         stream: open(),
         is_batch: false,
         accepts,
-    })
+    };
+    Answer::Waiting(exchange).into()
 }
 
 /// Serves one request; the answer, if it is there already. Otherwise it comes on the stream, or never.
@@ -249,8 +283,22 @@ pub(super) fn one(
     Some(out)
 }
 
-/// Waits until it is known how the response begins. Dropping this leaves the calls running.
-pub(super) async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
+/// Does what has to be waited for. Dropping this leaves calls running.
+pub(super) async fn finish(inner: &Inner, posted: Posted) -> Response<HttpBody> {
+    if let Some(save) = posted.save
+        && let Err(refusal) = inner.sessions.save(save).await
+    {
+        return refusal.into_response();
+    }
+    match posted.answer {
+        Answer::Over(response) => response,
+        Answer::Opening(opening) => opening.finish(inner).await,
+        Answer::Waiting(exchange) => wait(inner, exchange).await,
+    }
+}
+
+/// Waits until it is known how the response begins.
+async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
     let Exchange {
         session,
         stream,
@@ -258,11 +306,11 @@ pub(super) async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody
         accepts,
     } = exchange;
     match poll_fn(|cx| stream.poll_opening(cx)).await {
-        Opening::Answers(answers) => {
+        Begins::Answers(answers) => {
             session.forget(stream.number);
             whole(StatusCode::OK, &answers, is_batch, accepts)
         }
-        Opening::Events => match stream.reader(1, true) {
+        Begins::Events => match stream.reader(1, true) {
             Some(reader) => following(inner, session, reader),
             None => whole(StatusCode::OK, &[], false, accepts),
         },
@@ -270,9 +318,9 @@ pub(super) async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody
 }
 
 /// Answers that are all there. None of them means that the request was taken back.
-fn whole(
+pub(super) fn whole(
     status: StatusCode,
-    messages: &[Box<[u8]>],
+    messages: &[Arc<[u8]>],
     is_batch: bool,
     accepts: Accepts,
 ) -> Response<HttpBody> {
@@ -297,98 +345,4 @@ fn whole(
     out.extend_from_slice(&messages.join(&b','));
     out.push(b']');
     answer::json(status, out)
-}
-
-/// Opens the stream of a session that no request opened, or goes on with one that broke.
-pub(super) fn get(inner: &Inner, headers: &HeaderMap) -> Response<HttpBody> {
-    let opened = check_version(headers).and_then(|version| {
-        if is_modern(version) {
-            return Ok(Refusal::method("POST"));
-        }
-        let Some(session) = find(inner, headers)? else {
-            return Err(session_required());
-        };
-        if !Accepts::read(headers).events {
-            let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
-            return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, error));
-        }
-        let reader = match last_event(headers) {
-            None => {
-                let stream = session.standalone(inner.limits());
-                let place = stream.unread_place();
-                stream.reader(place, true)
-            }
-            Some(id) => id
-                .ok()
-                .and_then(events::read_id)
-                .and_then(|(stream, place)| resume(inner, &session, stream, place)),
-        };
-        let gone = || Refusal::bad_request("there is nothing to resume after this event");
-        Ok(following(inner, session, reader.ok_or_else(gone)?))
-    });
-    opened.unwrap_or_else(Refusal::into_response)
-}
-
-/// A reader of what came on a stream after an event.
-fn resume(inner: &Inner, session: &HttpSession, stream: u64, place: u64) -> Option<Reader> {
-    let stream = if stream == STANDALONE {
-        session.standalone(inner.limits())
-    } else {
-        session.stream(stream, inner.limits())?
-    };
-    stream.reader(place.checked_add(1)?, false)
-}
-
-/// Ends a session.
-pub(super) fn delete(inner: &Inner, headers: &HeaderMap) -> Response<HttpBody> {
-    let ended = check_version(headers).and_then(|version| {
-        if is_modern(version) {
-            return Ok(Refusal::method("POST"));
-        }
-        let session = find(inner, headers)?.ok_or_else(session_required)?;
-        inner.sessions.remove(&session.id);
-        Ok(answer::empty(StatusCode::NO_CONTENT))
-    });
-    ended.unwrap_or_else(Refusal::into_response)
-}
-
-/// A response that follows a stream.
-fn following(inner: &Inner, session: Arc<HttpSession>, reader: Reader) -> Response<HttpBody> {
-    session.reader_came();
-    let following = Following {
-        session,
-        reader,
-        shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
-    };
-    answer::stream(HttpBody::events(following, inner.limits().keep_alive))
-}
-
-/// A connection that follows a stream of a session.
-struct Following {
-    session: Arc<HttpSession>,
-    reader: Reader,
-    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
-}
-
-impl Events for Following {
-    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
-        let is_standalone = self.reader.stream.number == STANDALONE;
-        if is_standalone && self.reader.is_current() {
-            // A change rings only if it is the first since the last reading, so the bell comes before the reading.
-            self.session.bell.register(cx.waker());
-            self.session.pump(&self.reader.stream, ROOM);
-        }
-        let polled = self.reader.poll(cx, out);
-        // A stream that awaits an answer goes on until it came, or the time to finish is over.
-        if is_standalone && polled.is_pending() && self.shutdown.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(false);
-        }
-        polled
-    }
-}
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.session.reader_left();
-    }
 }

@@ -3,29 +3,31 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::Future;
+#[cfg(feature = "cli")]
+use std::future::ready;
+use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, Id, JoinSet};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
+use super::accept::HttpListener;
 use super::answer::Refusal;
 use super::body::HttpBody;
 use super::io::{Activity, Timed};
 use super::service::HttpService;
 use crate::error::Error;
 use crate::jsonrpc::ErrorObject;
+#[cfg(feature = "cli")]
+use crate::transport::process::{Process, is_stuck};
 use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
-
-/// How often idle sessions are looked for.
-const SWEEP: Duration = Duration::from_secs(5);
 
 /// Where streams of 2024-11-05 are opened besides at the endpoint.
 const SSE_PATH: &str = "/sse";
@@ -37,17 +39,25 @@ struct Open {
     activity: Arc<Activity>,
 }
 
-/// Serves everybody who connects, until `shutdown`; then what is under way may finish within the time for that.
+/// Serves everybody who connects and shakes hands, until `shutdown`; then what is under way may finish within the time for
+/// that.
 ///
 /// Dropping the future drops all connections, their calls, and all sessions.
-pub(crate) async fn serve(listener: TcpListener, service: HttpService) -> Result<(), Error> {
+pub(crate) async fn serve<L, S, H>(
+    mut listener: L,
+    handshake: impl Fn(L::Stream) -> H,
+    service: HttpService,
+) -> Result<(), Error>
+where
+    L: HttpListener,
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    H: Future<Output = io::Result<S>> + Send + 'static,
+{
     let sessions = Ends(service.clone());
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let mut tasks = JoinSet::new();
     let mut open: HashMap<Id, Open> = HashMap::new();
-    let mut sweep = interval(SWEEP);
-    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
@@ -56,15 +66,15 @@ pub(crate) async fn serve(listener: TcpListener, service: HttpService) -> Result
                 let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
                 open.remove(&id);
             }
-            _ = sweep.tick() => service.0.sessions.sweep(&limits),
             accepted = listener.accept() => match accepted {
-                Ok((socket, _)) => {
+                Ok(stream) => {
                     if open.len() >= limits.connections.max(1) && !make_room(&mut open) {
                         tracing::warn!("a connection was refused: there are too many");
                         continue;
                     }
                     let activity = Arc::new(Activity::default());
-                    let serving = connection(socket, service.clone(), Arc::clone(&activity));
+                    let opening = handshake(stream);
+                    let serving = connection(opening, service.clone(), Arc::clone(&activity));
                     let task = tasks.spawn(serving);
                     open.insert(task.id(), Open { task, since: Instant::now(), activity });
                 }
@@ -82,6 +92,27 @@ pub(crate) async fn serve(listener: TcpListener, service: HttpService) -> Result
     let _ = timeout(limits.drain, finishing).await;
     drop(sessions);
     Ok(())
+}
+
+/// Like [`serve`], for a server that owns its process: a signal to stop is a shutdown, and a second one ends the process
+/// at once. So does a drain that takes too long because handlers block all workers of the runtime.
+///
+/// Says also whether handlers still block threads, which a runtime waits for when it is dropped.
+#[cfg(feature = "cli")]
+pub(crate) async fn serve_process(
+    listener: impl HttpListener,
+    service: HttpService,
+) -> (Result<(), Error>, bool) {
+    let inner = &service.0;
+    // No client is the only one, so none that hangs up ends the process.
+    let hung_up = Box::new(|| false);
+    let _process = match Process::own(inner.limits(), &inner.shutdown, hung_up) {
+        Ok(process) => process,
+        Err(error) => return (Err(error.into()), false),
+    };
+    let served = serve(listener, |stream| ready(Ok(stream)), service.clone()).await;
+    let is_inside = || inner.pulse.is_inside() || inner.dispatcher.is_blocking();
+    (served, is_stuck(is_inside).await)
 }
 
 /// Ends all sessions when dropped.
@@ -106,14 +137,26 @@ fn make_room(open: &mut HashMap<Id, Open>) -> bool {
     true
 }
 
-/// Serves one connection to its end.
-async fn connection(socket: TcpStream, service: HttpService, activity: Arc<Activity>) {
+/// Serves one connection to its end, from its handshake on.
+async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+    opening: impl Future<Output = io::Result<S>>,
+    service: HttpService,
+    activity: Arc<Activity>,
+) {
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
-    // Answers are written whole; waiting for more would only delay them. Not essential.
-    let _ = socket.set_nodelay(true);
-    let socket = Timed::new(
-        socket,
+    let stream = tokio::select! {
+        // First, because a connection that is open already may carry a request.
+        biased;
+        opened = timeout(limits.handshake_time, opening) => match opened {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return tracing::debug!(%error, "a handshake failed"),
+            Err(_) => return tracing::debug!("a handshake took too long"),
+        },
+        () = shutdown.cancelled() => return,
+    };
+    let stream = Timed::new(
+        stream,
         Arc::clone(&activity),
         limits.head_time,
         limits.stalled,
@@ -133,7 +176,7 @@ async fn connection(socket: TcpStream, service: HttpService, activity: Arc<Activ
         .header_read_timeout(limits.idle_connection)
         .max_headers(limits.headers)
         .max_buf_size(limits.head.max(8 << 10))
-        .serve_connection(TokioIo::new(socket), serve);
+        .serve_connection(TokioIo::new(stream), serve);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

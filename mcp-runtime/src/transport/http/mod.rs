@@ -7,27 +7,50 @@
 //!
 //! Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 
+mod accept;
 mod answer;
+#[cfg(feature = "axum")]
+mod axum;
 mod batch;
 mod body;
+mod calls;
+mod event_store;
 mod events;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod guards;
+mod handshake;
 mod headers;
 mod incoming;
 mod io;
+mod keeping;
 mod legacy;
 mod listener;
+mod memory_sessions;
 mod modern;
+mod movers;
 mod options;
 mod params;
 mod pulse;
+mod reading;
+mod record;
+#[cfg(feature = "sealing")]
+mod sealed_sessions;
 mod service;
 mod session;
+mod session_store;
 mod sessions;
 mod sse_2024;
 mod stream;
 
+pub use accept::HttpListener;
 pub use body::HttpBody;
+pub use event_store::{EventStore, MemoryEvents, StreamEntry};
 pub(crate) use listener::serve;
-pub use options::HttpOptions;
+#[cfg(feature = "cli")]
+pub(crate) use listener::serve_process;
+pub use memory_sessions::MemorySessions;
+pub use options::{HttpOptions, HttpSessions};
+pub use record::SessionRecord;
 pub use service::HttpService;
+pub use session_store::{MaybeReady, SessionStore};

@@ -129,6 +129,9 @@ pub(super) fn begin(
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Answer::Call(prepared)) => prepared,
         Ok(Answer::Written) if let Some(bell) = bell => {
+            let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
+                return Begun::Over(Refusal::too_many("event streams", Some(id)));
+            };
             let listening = Listening {
                 session,
                 bell,
@@ -136,7 +139,8 @@ pub(super) fn begin(
                 acknowledgement: out,
                 is_over: false,
             };
-            let body = HttpBody::events(listening, inner.limits().keep_alive);
+            let mut body = HttpBody::events(listening, inner.limits().keep_alive);
+            body.occupy(place);
             return Begun::Over(answer::stream(body));
         }
         Ok(Answer::Written) => return Begun::Over(answer::json(StatusCode::OK, out)),

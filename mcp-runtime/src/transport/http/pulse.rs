@@ -30,6 +30,12 @@ impl Watched for Beats {
 }
 
 impl Pulse {
+    /// Whether a handler is running right now.
+    #[cfg(feature = "cli")]
+    pub(super) fn is_inside(&self) -> bool {
+        self.beat.0.is_inside()
+    }
+
     /// Runs what may be user code.
     pub(super) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {

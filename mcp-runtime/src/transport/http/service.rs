@@ -12,25 +12,28 @@ use std::task::{Context, Poll};
 
 use hyper::body::Body;
 use hyper::header::{self, HeaderMap};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
 use super::headers::{SESSION, VERSION, check_content, check_repeated};
-use super::legacy::{self, Posted};
+use super::legacy::{self, Finding, Posted};
 use super::options::HttpOptions;
 use super::pulse::Pulse;
 use super::sessions::Sessions;
-use super::{batch, guards, incoming, modern, sse_2024};
+use super::{batch, guards, handshake, incoming, modern, reading, sse_2024};
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
 
 /// A server as a `tower` service, to be mounted into a program that serves HTTP already.
 ///
-/// It answers at whatever path it is given. Made by [`Server::into_http_service`](crate::Server::into_http_service). What
+/// It answers at whatever path it is given; the `axum::Router` made of it with feature `axum`, at that of its
+/// [`HttpOptions`]. Made by [`Server::into_http_service`](crate::Server::into_http_service). What
 /// is then the program's own duty: limits on connections and on how slowly a head may come, TLS, authentication,
 /// compression switched off for event streams.
 #[derive(Clone)]
@@ -40,14 +43,22 @@ pub struct HttpService(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
-    pub(super) sessions: Sessions,
+    pub(super) sessions: Arc<Sessions>,
     pub(super) shutdown: CancellationToken,
     pub(super) pulse: Arc<Pulse>,
+    /// Places for the streams of events that wait for what may happen.
+    pub(super) streams: Arc<Semaphore>,
 }
 
 impl Inner {
     pub(super) fn limits(&self) -> &Limits {
         self.dispatcher.limits()
+    }
+
+    /// Completes when the server was told to stop, and the time to finish is over.
+    async fn overdue(&self) {
+        self.shutdown.cancelled().await;
+        tokio::time::sleep(self.limits().drain).await;
     }
 }
 
@@ -57,21 +68,15 @@ impl HttpService {
         options: HttpOptions,
         shutdown: CancellationToken,
     ) -> Self {
+        let streams = dispatcher.limits().streams.min(Semaphore::MAX_PERMITS);
         Self(Arc::new(Inner {
+            sessions: Sessions::new(&dispatcher, &options),
             dispatcher,
             options,
-            sessions: Sessions::new(),
             shutdown,
             pulse: Arc::default(),
+            streams: Arc::new(Semaphore::new(streams)),
         }))
-    }
-}
-
-#[cfg(feature = "cli")]
-impl HttpService {
-    /// Says when the server is to stop.
-    pub(crate) fn shutdown(&self) -> CancellationToken {
-        self.0.shutdown.clone()
     }
 }
 
@@ -98,13 +103,20 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
-            inner.sessions.sweep(inner.limits());
             let (parts, body) = request.into_parts();
             let origin = parts.headers.get(header::ORIGIN).cloned();
-            let served = serve(&inner, &parts.method, &parts.uri, &parts.headers, body);
+            let served = serve(&inner, &parts, body);
             let mut response = match guard(&inner, &parts.uri, &parts.headers) {
                 Ok(()) => {
-                    let mut response = served.await;
+                    let mut response = tokio::select! {
+                        biased;
+                        response = served => response,
+                        () = inner.overdue() => Refusal::stopping().into_response(),
+                    };
+                    response.body_mut().end_with(|| {
+                        let inner = Arc::clone(&inner);
+                        async move { inner.overdue().await }
+                    });
                     guards::add_cors(&inner.options, origin.as_ref(), &mut response);
                     response
                 }
@@ -127,32 +139,45 @@ fn guard(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     check_repeated(headers)
 }
 
-async fn serve<B: Body>(
-    inner: &Arc<Inner>,
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
-    body: B,
-) -> Response<HttpBody> {
-    let options = &inner.options;
-    match *method {
-        Method::POST => post(inner, uri, headers, body).await,
+async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<HttpBody> {
+    let (options, headers) = (&inner.options, &parts.headers);
+    match parts.method {
+        Method::POST => post(inner, &parts.uri, headers, body).await,
         Method::GET => {
+            let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
+                return Refusal::too_many("event streams", None);
+            };
             let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
-            if options.sse_2024 && says_nothing {
-                sse_2024::open(inner, headers)
+            let mut response = if options.sse_2024 && says_nothing {
+                sse_2024::open(inner, headers, path(options, parts))
             } else {
-                legacy::get(inner, headers)
-            }
+                reading::get(inner, headers).await
+            };
+            response.body_mut().occupy(place);
+            response
         }
-        Method::DELETE => legacy::delete(inner, headers),
+        Method::DELETE => handshake::delete(inner, headers).await,
         Method::OPTIONS if !options.origins.is_empty() && headers.contains_key(header::ORIGIN) => {
             let mut response = answer::empty(StatusCode::NO_CONTENT);
             guards::preflight(headers, &mut response);
             response
         }
-        _ => Refusal::method("GET, POST, DELETE"),
+        _ if inner.sessions.keeping.is_lasting() => Refusal::method("GET, POST, DELETE"),
+        _ => Refusal::method("POST"),
     }
+}
+
+/// The path of the endpoint, as the client sees it.
+#[cfg_attr(
+    not(feature = "axum"),
+    expect(unused_variables, reason = "a router knows more")
+)]
+fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
+    #[cfg(feature = "axum")]
+    if let Some(path) = super::axum::original_path(&parts.extensions) {
+        return path;
+    }
+    &options.path
 }
 
 async fn post<B: Body>(
@@ -169,28 +194,26 @@ async fn post<B: Body>(
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
+    let found = inner.sessions.find(headers).await;
     // What is borrowed from the body is gone before anything is awaited.
-    let begun = inner.pulse.run(|| begin(inner, uri, headers, &body));
+    let begun = inner.pulse.run(|| begin(inner, uri, headers, found, &body));
     drop(body);
     match begun {
         Begun::Over(response) => response,
         Begun::Modern(call) => modern::run(inner, call).await,
-        Begun::Legacy(exchange) => legacy::wait(inner, exchange).await,
+        Begun::Legacy(posted) => legacy::finish(inner, posted).await,
     }
 }
 
 enum Begun {
     Over(Response<HttpBody>),
     Modern(modern::Call),
-    Legacy(legacy::Exchange),
+    Legacy(Posted),
 }
 
 impl From<Posted> for Begun {
     fn from(posted: Posted) -> Self {
-        match posted {
-            Posted::Over(response) => Self::Over(response),
-            Posted::Waiting(exchange) => Self::Legacy(exchange),
-        }
+        Self::Legacy(posted)
     }
 }
 
@@ -204,15 +227,15 @@ impl From<modern::Begun> for Begun {
 }
 
 /// Decides by the body which era a message belongs to.
-fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Begun {
+fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, found: Finding<'_>, body: &[u8]) -> Begun {
     if inner.options.sse_2024
         && let Some(connection) = sse_2024::connection(uri)
     {
         return Begun::Over(sse_2024::post(inner, connection, body));
     }
     match jsonrpc::parse(body, inner.limits()) {
-        Ok(Incoming::Message(message)) => one(inner, headers, &message),
-        Ok(Incoming::Batch(elements)) => batch::post(inner, headers, &elements).into(),
+        Ok(Incoming::Message(message)) => one(inner, headers, found, &message),
+        Ok(Incoming::Batch(elements)) => batch::post(inner, headers, found, &elements).into(),
         Err((id, error)) => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, error).with_id(id);
             Begun::Over(refusal.into_response())
@@ -220,10 +243,10 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Begun {
     }
 }
 
-fn one(inner: &Inner, headers: &HeaderMap, message: &Message<'_>) -> Begun {
+fn one(inner: &Inner, headers: &HeaderMap, found: Finding<'_>, message: &Message<'_>) -> Begun {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
     let Some(method) = message.method.clone().filter(|_| is_modern) else {
-        return legacy::post(inner, headers, message).into();
+        return legacy::post(inner, headers, found, message).into();
     };
     match message.id.to_request_id() {
         Some(id) => modern::begin(inner, headers, id, &method, message).into(),

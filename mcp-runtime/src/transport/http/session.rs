@@ -1,103 +1,130 @@
-//! One legacy session over HTTP: what the handshake agreed on, its calls under way, its streams.
+//! The live part of a legacy session over HTTP: its calls under way, its streams, what is asked and not yet answered.
 //!
-//! A session is data. Its calls run in tasks that it owns, so that a connection that breaks ends none of them; ending the
-//! session ends them all.
+//! It is made when it is needed and dropped when nothing is in it. It is data: its calls run in tasks that it owns, so that
+//! a connection that breaks ends none of them; ending the session ends them all.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::task::AtomicWaker;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::pulse::Pulse;
-use super::stream::{STANDALONE, Stream};
-use crate::dispatch::{Decision, Dispatcher, Prepared, Session, Sink, Started};
+use super::calls::Call;
+use super::record::{Change, SessionRecord};
+use super::stream::{Manner, Resuming, Stream};
+use crate::dispatch::{Decision, Dispatcher, Session, Sink as _};
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 
-/// One legacy session over HTTP.
+/// The live part of a legacy session over HTTP.
 pub(super) struct HttpSession {
-    /// 256 random bits.
-    pub(super) id: Box<str>,
-    /// Whether all messages go over one stream, as in 2024-11-05.
-    pub(super) is_one_stream: bool,
+    pub(super) id: Arc<str>,
+    kind: Kind,
     /// Rung when the session has change notices.
     pub(super) bell: Arc<AtomicWaker>,
     state: Mutex<State>,
 }
 
-struct State {
+/// What a session is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A record, kept in a store.
+    Kept {
+        /// Whether the events of its streams are stored for other instances.
+        stores_events: bool,
+    },
+    /// Nothing: what is remembered of it travels with its client, or is not remembered.
+    Alone,
+    /// A connection, on which all messages go over one stream, as in 2024-11-05.
+    Connection,
+}
+
+pub(super) struct State {
     session: Session,
-    calls: HashMap<RequestId, Call>,
-    next_call: u64,
+    pub(super) calls: HashMap<RequestId, Call>,
+    pub(super) next_call: u64,
     streams: HashMap<u64, Arc<Stream>>,
+    /// The number of the stream that no request opened.
+    standalone: u64,
     next_stream: u64,
     /// How many connections read its streams.
     readers: usize,
-    used: Instant,
-    /// Whether anything came after the handshake.
-    is_started: bool,
+    /// Move events to and from a store.
+    movers: Vec<AbortHandle>,
+    pub(super) used: Instant,
+    /// When its record was last looked at, and the change of it that is known here.
+    renewed: Instant,
+    known: u32,
     is_closed: bool,
 }
 
-/// A call under way.
-struct Call {
-    serial: u64,
-    /// Its task and the stream of its answer, once it has them.
-    task: Option<(AbortHandle, Arc<Stream>)>,
-}
-
-/// What starting a call came to.
-pub(super) enum Begun {
-    /// Its answer.
-    Done(Vec<u8>),
-    /// It goes on; the answer comes on its stream.
-    Running,
-    /// It was taken back.
-    Cancelled,
-    /// There is a call of that id already.
-    Repeated,
-    /// There are as many calls as there may be.
-    TooMany,
-}
-
 impl HttpSession {
-    /// A session on which nothing was said. None if the system has no random numbers.
-    pub(super) fn new(dispatcher: &Arc<Dispatcher>, is_one_stream: bool) -> Option<Self> {
-        let mut id = [0_u8; 32];
-        getrandom::fill(&mut id).ok()?;
+    /// The live part of a session that is kept, or that is alone.
+    pub(super) fn resume(
+        id: Arc<str>,
+        kind: Kind,
+        record: &SessionRecord,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Self {
+        let memory = (kind != Kind::Alone).then(|| record.memory());
+        Self::new(id, kind, record.changes(), |wake| {
+            Session::resume(dispatcher, wake, record.agreed(), memory.as_ref())
+        })
+    }
+
+    /// A connection of 2024-11-05, on which nothing was said.
+    pub(super) fn connection(id: Arc<str>, dispatcher: &Arc<Dispatcher>) -> Self {
+        Self::new(id, Kind::Connection, 0, |wake| {
+            Session::new(dispatcher, wake)
+        })
+    }
+
+    fn new(
+        id: Arc<str>,
+        kind: Kind,
+        known: u32,
+        session: impl FnOnce(Arc<dyn Fn() + Send + Sync>) -> Session,
+    ) -> Self {
         let bell = Arc::new(AtomicWaker::new());
         let wake = {
             let bell = Arc::clone(&bell);
             Arc::new(move || bell.wake())
         };
-        Some(Self {
-            id: URL_SAFE_NO_PAD.encode(id).into(),
-            is_one_stream,
+        // Streams of a session have other numbers at each instance, and each time it is taken up again.
+        let numbers = u64::from_ne_bytes(crate::dispatch::seal::random());
+        let standalone = (numbers >> 2) & !1;
+        let now = Instant::now();
+        Self {
+            id,
+            kind,
             bell,
             state: Mutex::new(State {
-                session: Session::new(dispatcher, wake),
+                session: session(wake),
                 calls: HashMap::new(),
                 next_call: 0,
                 streams: HashMap::new(),
-                next_stream: 1,
+                standalone,
+                next_stream: standalone.saturating_add(1),
                 readers: 0,
-                used: Instant::now(),
-                is_started: false,
+                movers: Vec::new(),
+                used: now,
+                renewed: now,
+                known,
                 is_closed: false,
             }),
-        })
+        }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_connection(&self) -> bool {
+        self.kind == Kind::Connection
     }
 
     /// Decides a message.
@@ -111,40 +138,94 @@ impl HttpSession {
         dispatcher.decide(message, &mut state.session, out)
     }
 
-    /// The revision that was agreed on.
-    pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        self.state().session.version()
-    }
-
     /// Whether arrays of messages are welcome.
     pub(super) fn allows_batch(&self) -> bool {
         self.state().session.allows_batch()
     }
 
+    /// What is remembered now and was not in its record.
+    pub(super) fn change_since(&self, record: &SessionRecord) -> Option<Change> {
+        let memory = self.state().session.memory()?;
+        Some(Change::between(record, memory)).filter(|change| !change.is_nothing())
+    }
+
     /// Its client is still there.
     pub(super) fn touch(&self) {
+        self.state().used = Instant::now();
+    }
+
+    /// Its record was looked at: takes over what was changed elsewhere.
+    pub(super) fn know(&self, record: &SessionRecord) {
         let mut state = self.state();
-        state.used = Instant::now();
-        state.is_started = true;
+        state.renewed = Instant::now();
+        if record.changes() > state.known {
+            state.known = record.changes();
+            state.session.recall(&record.memory());
+        }
     }
 
-    /// Since when nothing has happened; none while a call runs.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
-        let state = self.state();
-        state.calls.is_empty().then_some(state.used)
+    /// What is remembered here may differ from its record.
+    pub(super) fn doubt(&self) {
+        self.state().known = 0;
     }
 
-    /// Whether it was idle for too long.
-    pub(super) fn is_expired(&self, now: Instant, limits: &Limits) -> bool {
+    /// Whether calls run.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.state().calls.is_empty()
+    }
+
+    /// Whether nothing is in it, and it was not used for the time `linger`.
+    pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
+        let mut state = self.state();
+        state.sweep(limits);
+        self.kind != Kind::Connection
+            && state.calls.is_empty()
+            && state.readers == 0
+            && state.streams.is_empty()
+            && state.movers.is_empty()
+            && !state.session.follows()
+            && state.used.elapsed() > linger
+    }
+
+    /// Whether its record was not looked at for the time `after`; then for how long it is to be kept from now on.
+    pub(super) fn is_due(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
-        let allowed = if state.readers > 0 {
-            limits.session_idle_streaming
-        } else if state.is_started {
-            limits.session_idle
-        } else {
-            limits.session_start
+        let is_due = matches!(self.kind, Kind::Kept { .. }) && state.renewed.elapsed() >= after;
+        is_due.then(|| {
+            let streaming = limits
+                .session_idle_streaming
+                .saturating_sub(state.used.elapsed());
+            match (state.calls.is_empty(), state.readers) {
+                (false, _) => limits.session_idle,
+                (true, 0) => Duration::ZERO,
+                (true, _) => limits.session_idle.min(streaming),
+            }
+        })
+    }
+
+    /// Whether its connection was silent for too long.
+    pub(super) fn is_expired(&self, limits: &Limits) -> bool {
+        let state = self.state();
+        self.kind == Kind::Connection
+            && state.calls.is_empty()
+            && state.used.elapsed() > limits.session_idle_streaming
+    }
+
+    /// What its streams are like, if their client takes events.
+    fn manner(&self, state: &State, takes_events: bool) -> Manner {
+        let (is_kept, stored) = match self.kind {
+            Kind::Kept { stores_events } => (true, stores_events),
+            Kind::Alone | Kind::Connection => (false, false),
         };
-        state.calls.is_empty() && now.saturating_duration_since(state.used) > allowed
+        Manner {
+            takes_events,
+            resuming: match (is_kept, state.primes()) {
+                (false, _) => Resuming::Never,
+                (true, false) => Resuming::ById,
+                (true, true) => Resuming::Primed,
+            },
+            stored,
+        }
     }
 
     /// Opens a stream on which `awaited` answers will come.
@@ -152,30 +233,40 @@ impl HttpSession {
         let mut state = self.state();
         state.sweep(limits);
         let number = state.next_stream;
-        state.next_stream = number.saturating_add(1);
-        let stream = Stream::new(number, state.primes(), events, awaited, limits);
-        let stream = Arc::new(stream);
-        if state.is_closed {
-            stream.end();
-        } else {
-            state.streams.insert(number, Arc::clone(&stream));
-        }
-        stream
+        // Odd ones are those of requests.
+        state.next_stream = number.saturating_add(2);
+        let stream = Stream::new(number, self.manner(&state, events), awaited, limits);
+        state.add(stream)
     }
 
     /// The stream that no request opened, made when first asked for.
     pub(super) fn standalone(&self, limits: &Limits) -> Arc<Stream> {
         let mut state = self.state();
-        let primed = state.primes();
-        let stream = state
-            .streams
-            .entry(STANDALONE)
-            .or_insert_with(|| Arc::new(Stream::new(STANDALONE, primed, true, 1, limits)));
-        let stream = Arc::clone(stream);
-        if state.is_closed {
-            stream.end();
+        let number = state.standalone;
+        if let Some(stream) = state.streams.get(&number) {
+            return Arc::clone(stream);
         }
-        stream
+        let stream = Stream::new(number, self.manner(&state, true), 1, limits);
+        state.add(stream)
+    }
+
+    /// A copy of a stream of another instance, in the place of a copy that may be there.
+    pub(super) fn copy_stream(&self, number: u64, after: u64, limits: &Limits) -> Arc<Stream> {
+        let mut state = self.state();
+        let before = state.streams.remove(&number);
+        if let Some(before) = before {
+            before.end();
+        }
+        state.add(Stream::copy(number, after, limits))
+    }
+
+    /// Owns a task that moves events to or from a store.
+    pub(super) fn own(&self, moving: impl Future<Output = ()> + Send + 'static) {
+        let mut state = self.state();
+        state.movers.retain(|mover| !mover.is_finished());
+        if !state.is_closed {
+            state.movers.push(tokio::spawn(moving).abort_handle());
+        }
     }
 
     /// The stream of this number, if it is still kept.
@@ -217,101 +308,9 @@ impl HttpSession {
         state.used = Instant::now();
     }
 
-    /// Runs a call: to its end if that is near, else as a task of the session.
-    pub(super) fn run(
-        self: &Arc<Self>,
-        prepared: Prepared<'_>,
-        (limits, pulse): (&Limits, &Arc<Pulse>),
-        stream: &dyn Fn() -> Arc<Stream>,
-    ) -> Begun {
-        let id = prepared.id().clone();
-        let serial = {
-            let mut state = self.state();
-            if state.calls.contains_key(&id) {
-                return Begun::Repeated;
-            }
-            if state.calls.len() >= limits.running {
-                return Begun::TooMany;
-            }
-            let serial = state.next_call;
-            state.next_call = serial.wrapping_add(1);
-            state.calls.insert(id.clone(), Call { serial, task: None });
-            serial
-        };
-        let done = |answer: Vec<u8>| {
-            if self.finish(&id, serial) {
-                Begun::Done(answer)
-            } else {
-                Begun::Cancelled
-            }
-        };
-        let mut running = match prepared.start(&|| stream() as Arc<dyn Sink>) {
-            Started::Done(finished) => {
-                let mut answer = Vec::with_capacity(256);
-                finished.encode(&mut answer);
-                return done(answer);
-            }
-            Started::Running(running) => running,
-        };
-        let first = Pin::new(&mut running).poll(&mut Context::from_waker(Waker::noop()));
-        if let Poll::Ready(finished) = first {
-            let mut answer = Vec::with_capacity(256);
-            finished.encode(&mut answer);
-            return done(answer);
-        }
-        let stream = stream();
-        let mut state = self.state();
-        let Some(call) = state
-            .calls
-            .get_mut(&id)
-            .filter(|call| call.serial == serial)
-        else {
-            drop(state);
-            return Begun::Cancelled;
-        };
-        let task = {
-            let (session, stream, id) = (Arc::downgrade(self), Arc::clone(&stream), id.clone());
-            let pulse = Arc::clone(pulse);
-            async move {
-                let finished = poll_fn(|cx| pulse.run(|| Pin::new(&mut running).poll(cx))).await;
-                let mut answer = Vec::with_capacity(256);
-                finished.encode(&mut answer);
-                if let Some(session) = session.upgrade()
-                    && session.finish(&id, serial)
-                {
-                    stream.answer(&answer);
-                }
-            }
-        };
-        // The session owns the task: it is aborted when the call is taken back or the session ends.
-        let task = tokio::spawn(task).abort_handle();
-        call.task = Some((task, stream));
-        Begun::Running
-    }
-
-    /// Takes a call off the list; `false` if it was taken back before.
-    fn finish(&self, id: &RequestId, serial: u64) -> bool {
-        let mut state = self.state();
-        state.used = Instant::now();
-        let is_there = state
-            .calls
-            .get(id)
-            .is_some_and(|call| call.serial == serial);
-        is_there && state.calls.remove(id).is_some()
-    }
-
-    /// The client takes back a request: its handler's future is dropped, and no answer comes.
-    pub(super) fn cancel(&self, id: &RequestId) {
-        let call = self.state().calls.remove(id);
-        if let Some((task, stream)) = call.and_then(|call| call.task) {
-            task.abort();
-            stream.give_up();
-        }
-    }
-
     /// Ends the session: its calls are dropped, its streams end.
     pub(super) fn close(&self) {
-        let (calls, streams) = {
+        let (calls, streams, movers) = {
             let mut state = self.state();
             state.is_closed = true;
             // Whatever the session keeps open ends; there is nobody to tell.
@@ -319,8 +318,12 @@ impl HttpSession {
             (
                 std::mem::take(&mut state.calls),
                 std::mem::take(&mut state.streams),
+                std::mem::take(&mut state.movers),
             )
         };
+        for mover in movers {
+            mover.abort();
+        }
         for (task, _) in calls.into_values().filter_map(|call| call.task) {
             task.abort();
         }
@@ -338,6 +341,16 @@ impl Drop for HttpSession {
 }
 
 impl State {
+    fn add(&mut self, stream: Stream) -> Arc<Stream> {
+        let stream = Arc::new(stream);
+        if self.is_closed {
+            stream.end();
+        } else {
+            self.streams.insert(stream.number, Arc::clone(&stream));
+        }
+        stream
+    }
+
     /// Whether streams begin with an event that says where to resume, which clients before 2025-11-25 do not expect.
     fn primes(&self) -> bool {
         self.session
@@ -347,13 +360,15 @@ impl State {
 
     /// Forgets streams that are over and will hardly be resumed any more.
     fn sweep(&mut self, limits: &Limits) {
+        self.movers.retain(|mover| !mover.is_finished());
         let now = Instant::now();
         let mut kept = Vec::new();
         self.streams.retain(|number, stream| {
             let Some((at, bytes)) = stream.finished() else {
                 return true;
             };
-            let keep = now.saturating_duration_since(at) <= limits.replay_time;
+            let age = now.saturating_duration_since(at);
+            let keep = stream.is_resumable() && age <= limits.replay_time;
             if keep {
                 kept.push((*number, bytes));
             }

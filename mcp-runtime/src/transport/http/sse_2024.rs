@@ -29,26 +29,23 @@ const ROOM: usize = 64 << 10;
 /// What the query of a message's address begins with; the id of the connection follows.
 const CONNECTION: &str = "connection=";
 
-/// Opens a stream. Its first event says where messages go.
-pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap) -> Response<HttpBody> {
+/// Opens a stream. Its first event says that messages go to `path`.
+pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap, path: &str) -> Response<HttpBody> {
     if !Accepts::read(headers).events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
         return Refusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
     }
-    let opened = HttpSession::new(&inner.dispatcher, true).and_then(|session| {
-        let session = Arc::new(session);
-        let stream = session.standalone(inner.limits());
-        let reader = stream.reader(1, false)?.plain();
-        let is_in = inner.sessions.insert(Arc::clone(&session), inner.limits());
-        is_in.then_some((session, reader))
-    });
-    let Some((session, reader)) = opened else {
-        let error = ErrorObject::internal("there are too many sessions");
-        return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error).into_response();
+    let session = match inner.sessions.connect() {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let stream = session.standalone(inner.limits());
+    let Some(reader) = stream.reader(1, false) else {
+        return Refusal::unavailable("the stream has ended").into_response();
     };
     session.reader_came();
     let connection = Connection {
-        endpoint: Some(format!("{}?{CONNECTION}{}", inner.options.path, session.id)),
+        endpoint: Some(format!("{path}?{CONNECTION}{}", session.id)),
         inner: Arc::clone(inner),
         session,
         reader,
@@ -65,7 +62,7 @@ pub(super) fn connection(uri: &Uri) -> Option<&str> {
 
 /// Takes a message; what it comes to is said on the stream.
 pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<HttpBody> {
-    let Some(session) = inner.sessions.get(connection, true, inner.limits()) else {
+    let Some(session) = inner.sessions.connection(connection) else {
         return Refusal::unknown_session().into_response();
     };
     let stream = session.standalone(inner.limits());
@@ -104,7 +101,7 @@ pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<Htt
 fn take(inner: &Inner, session: &Arc<HttpSession>, stream: &Arc<Stream>, message: &Message<'_>) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
-        legacy::notify(inner, session, message);
+        legacy::take_notification(inner, session, message);
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
@@ -143,7 +140,7 @@ impl Events for Connection {
         self.session.bell.register(cx.waker());
         self.session.pump(&self.reader.stream, ROOM);
         let polled = self.reader.poll(cx, out);
-        let is_idle = polled.is_pending() && self.session.idle_since().is_some();
+        let is_idle = polled.is_pending() && !self.session.is_busy();
         if is_idle && self.shutdown.as_mut().poll(cx).is_ready() {
             return Poll::Ready(false);
         }
@@ -153,6 +150,6 @@ impl Events for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.inner.sessions.remove(&self.session.id);
+        self.inner.sessions.disconnect(&self.session);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A stream outlives the connection that carries it. What has not been read is kept until somebody reads it; what has been
 //! read is kept for a while, for a client that lost its connection and comes back. Both are bounded. The newest reader
-//! wins: an older one ends.
+//! wins: an older one ends. Events that are stored for other instances are read after that.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 
@@ -12,12 +12,15 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
+use super::event_store::StreamEntry;
 use super::events;
 use crate::dispatch::Sink;
 use crate::limits::Limits;
 
-/// The number of the stream that no request opened. It awaits no answer, and ends with its session.
-pub(super) const STANDALONE: u64 = 0;
+/// Whether a stream of this number was opened by no request. It awaits no answer, and ends with its session.
+pub(super) const fn is_standalone(number: u64) -> bool {
+    number.is_multiple_of(2)
+}
 
 /// How many bytes of events are made at once.
 const ROOM: usize = 64 << 10;
@@ -25,12 +28,32 @@ const ROOM: usize = 64 << 10;
 /// One stream of a session.
 pub(super) struct Stream {
     pub(super) number: u64,
-    /// Whether its client was told to resume by an event of its own (2025-11-25 and later).
-    pub(super) primed: bool,
-    /// Whether its client takes events; if not, only answers are kept.
-    takes_events: bool,
+    /// Whether its call runs at another instance.
+    pub(super) is_copy: bool,
+    manner: Manner,
     bounds: Bounds,
     log: Mutex<Log>,
+}
+
+/// What a stream is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// Whether its client takes events; if not, only answers are kept.
+    pub(super) takes_events: bool,
+    pub(super) resuming: Resuming,
+    /// Whether its events are stored for other instances.
+    pub(super) stored: bool,
+}
+
+/// Whether a client can come back to a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Resuming {
+    /// It cannot.
+    Never,
+    /// By the ids of events.
+    ById,
+    /// And it is told so by an event of its own (2025-11-25 and later).
+    Primed,
 }
 
 #[derive(Clone, Copy)]
@@ -41,10 +64,12 @@ struct Bounds {
 }
 
 struct Log {
-    events: VecDeque<Box<[u8]>>,
+    events: VecDeque<Arc<[u8]>>,
     /// The place of the first event that is kept, and of the next one to come. Place 0 is the priming event's.
     first: u64,
     next: u64,
+    /// The place up to which events may be read, because they were stored; the last possible one if none are.
+    stored: u64,
     /// The place up to which events were read.
     read: u64,
     kept_bytes: usize,
@@ -60,6 +85,9 @@ struct Log {
     /// Which reader may read.
     reader: u64,
     waker: Option<Waker>,
+    /// Whether somebody stores what comes, and whom to wake for it.
+    is_storing: bool,
+    storer: Option<Waker>,
 }
 
 /// How the response to a request begins.
@@ -67,18 +95,12 @@ pub(super) enum Opening {
     /// With events.
     Events,
     /// With all answers, and nothing else was said. None if the request was taken back.
-    Answers(Vec<Box<[u8]>>),
+    Answers(Vec<Arc<[u8]>>),
 }
 
 impl Stream {
     /// A stream on which `awaited` answers will come.
-    pub(super) fn new(
-        number: u64,
-        primed: bool,
-        takes_events: bool,
-        awaited: usize,
-        limits: &Limits,
-    ) -> Self {
+    pub(super) fn new(number: u64, manner: Manner, awaited: usize, limits: &Limits) -> Self {
         let bounds = Bounds {
             outgoing: limits.outgoing,
             events: limits.replay_events.max(1),
@@ -88,6 +110,7 @@ impl Stream {
             events: VecDeque::new(),
             first: 1,
             next: 1,
+            stored: if manner.stored { 0 } else { u64::MAX },
             read: 1,
             kept_bytes: 0,
             unread_bytes: 0,
@@ -97,14 +120,32 @@ impl Stream {
             finished: None,
             reader: 0,
             waker: None,
+            is_storing: false,
+            storer: None,
         };
         Self {
             number,
-            primed,
-            takes_events,
+            manner,
+            is_copy: false,
             bounds,
             log: Mutex::new(log),
         }
+    }
+
+    /// What is left, after a place, of a stream whose call runs at another instance.
+    pub(super) fn copy(number: u64, after: u64, limits: &Limits) -> Self {
+        let manner = Manner {
+            takes_events: true,
+            resuming: Resuming::ById,
+            stored: false,
+        };
+        let mut stream = Self::new(number, manner, 1, limits);
+        stream.is_copy = true;
+        let next = after.saturating_add(1);
+        let mut log = stream.log();
+        (log.first, log.next, log.read) = (next, next, next);
+        drop(log);
+        stream
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -114,15 +155,20 @@ impl Stream {
     /// Queues an answer. It is always taken: it was asked for, and its size is bounded.
     pub(super) fn answer(&self, message: &[u8]) {
         let mut log = self.log();
-        log.push(message, true, self.bounds);
-        if self.number != STANDALONE {
+        log.push(message.into(), true, self.bounds);
+        if !is_standalone(self.number) {
             log.settle();
         }
     }
 
+    /// Queues what was sent at another instance.
+    pub(super) fn push(&self, message: Arc<[u8]>) {
+        self.log().push(message, false, self.bounds);
+    }
+
     /// One answer will not come.
     pub(super) fn give_up(&self) {
-        if self.number != STANDALONE {
+        if !is_standalone(self.number) {
             self.log().settle();
         }
     }
@@ -143,6 +189,41 @@ impl Stream {
     pub(super) fn finished(&self) -> Option<(Instant, usize)> {
         let log = self.log();
         log.finished.map(|at| (at, log.kept_bytes))
+    }
+
+    /// Whether its client can come back to it.
+    pub(super) fn is_resumable(&self) -> bool {
+        self.manner.resuming > Resuming::Never
+    }
+
+    /// Whether entries are to be stored, and nobody does so yet. Whoever asks does from now on.
+    pub(super) fn begin_storing(&self) -> bool {
+        self.manner.stored && !std::mem::replace(&mut self.log().is_storing, true)
+    }
+
+    /// Waits for the entry at a place. None if it is forgotten already.
+    pub(super) fn poll_entry(&self, place: u64, cx: &mut Context<'_>) -> Poll<Option<StreamEntry>> {
+        let mut log = self.log();
+        if place == 0 {
+            return Poll::Ready(Some(StreamEntry::Opened));
+        }
+        if place < log.next {
+            let event = log.event(place).cloned();
+            return Poll::Ready(event.map(StreamEntry::Message));
+        }
+        if log.awaited == 0 {
+            return Poll::Ready(Some(StreamEntry::Ended));
+        }
+        log.storer = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// What comes before this place is stored, or need not be waited for.
+    pub(super) fn stored(&self, place: u64) {
+        let mut log = self.log();
+        log.stored = log.stored.max(place);
+        log.forget(self.bounds);
+        log.wake_reader();
     }
 
     /// Waits until it is known how the response begins.
@@ -175,8 +256,7 @@ impl Stream {
             stream: Arc::clone(self),
             me: log.reader,
             place,
-            primes: primes && self.primed,
-            format: Format::Resumable,
+            primes: primes && self.manner.resuming == Resuming::Primed,
         })
     }
 
@@ -188,12 +268,12 @@ impl Stream {
 }
 
 impl Log {
-    fn push(&mut self, message: &[u8], is_answer: bool, bounds: Bounds) {
-        self.events.push_back(message.into());
+    fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: Bounds) {
         self.has_notices |= !is_answer;
         self.next = self.next.saturating_add(1);
         self.kept_bytes = self.kept_bytes.saturating_add(message.len());
         self.unread_bytes = self.unread_bytes.saturating_add(message.len());
+        self.events.push_back(message);
         self.forget(bounds);
         self.wake();
     }
@@ -211,14 +291,27 @@ impl Log {
     }
 
     fn wake(&mut self) {
+        self.wake_reader();
+        if let Some(waker) = self.storer.take() {
+            waker.wake();
+        }
+    }
+
+    fn wake_reader(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
     }
 
-    /// Forgets the oldest events that were read, beyond what is kept for clients that come back.
+    /// The event at a place, if it is there.
+    fn event(&self, place: u64) -> Option<&Arc<[u8]>> {
+        let index = usize::try_from(place.checked_sub(self.first)?).ok()?;
+        self.events.get(index)
+    }
+
+    /// Forgets the oldest events that were read and stored, beyond what is kept for clients that come back.
     fn forget(&mut self, bounds: Bounds) {
-        while self.first < self.read
+        while self.first < self.read.min(self.stored)
             && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)
         {
             let Some(event) = self.events.pop_front() else {
@@ -233,29 +326,21 @@ impl Log {
 impl Sink for Stream {
     fn send(&self, message: &[u8]) -> bool {
         let mut log = self.log();
-        if !self.takes_events || log.awaited == 0 || log.unread_bytes >= self.bounds.outgoing {
+        if !self.manner.takes_events || log.awaited == 0 || log.unread_bytes >= self.bounds.outgoing
+        {
             return false;
         }
-        log.push(message, false, self.bounds);
+        log.push(message.into(), false, self.bounds);
         true
     }
 
     fn close_connection(&self) {
-        if self.takes_events && self.primed {
+        if self.manner.takes_events && self.manner.resuming == Resuming::Primed {
             let mut log = self.log();
             log.close_at = Some(log.next);
             log.wake();
         }
     }
-}
-
-/// How events are written.
-#[derive(Clone, Copy, PartialEq)]
-enum Format {
-    /// With ids.
-    Resumable,
-    /// Without: there is nothing to come back to.
-    Plain,
 }
 
 /// Who reads a stream.
@@ -264,16 +349,9 @@ pub(super) struct Reader {
     me: u64,
     place: u64,
     primes: bool,
-    format: Format,
 }
 
 impl Reader {
-    /// Writes no ids.
-    pub(super) fn plain(mut self) -> Self {
-        self.format = Format::Plain;
-        self
-    }
-
     /// Whether no newer reader came.
     pub(super) fn is_current(&self) -> bool {
         self.stream.log().reader == self.me
@@ -286,20 +364,17 @@ impl Reader {
         if log.reader != self.me {
             return Poll::Ready(false);
         }
-        if std::mem::take(&mut self.primes) {
+        if self.primes && log.stored > 0 {
+            self.primes = false;
             events::write_priming(out, (stream.number, 0));
         }
         let end = log.close_at.unwrap_or(log.next).min(log.next);
-        while self.place < end && out.len() < ROOM {
-            let index = self.place.saturating_sub(log.first);
-            let event = usize::try_from(index)
-                .ok()
-                .and_then(|index| log.events.get(index));
-            let Some(event) = event else {
+        while self.place < end.min(log.stored) && out.len() < ROOM {
+            let Some(event) = log.event(self.place) else {
                 // Forgotten, which happens to nothing that was not read.
                 return Poll::Ready(false);
             };
-            let id = (self.format == Format::Resumable).then_some((stream.number, self.place));
+            let id = stream.is_resumable().then_some((stream.number, self.place));
             events::write(out, id, "message", event);
             let size = event.len();
             self.place = self.place.saturating_add(1);
@@ -309,7 +384,7 @@ impl Reader {
             }
         }
         log.forget(stream.bounds);
-        if self.place >= end && log.close_at.is_some() {
+        if self.place >= end && log.close_at.is_some() && !self.primes {
             log.close_at = None;
             return Poll::Ready(false);
         }

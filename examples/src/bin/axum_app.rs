@@ -1,0 +1,56 @@
+//! An axum program with routes and middleware of its own, and MCP beside them: `axum-app [ADDRESS]`, by default
+//! 127.0.0.1:8000. Whoever wants to use MCP has to say `Authorization: Bearer open sesame`.
+//! Needs the feature `axum` of the examples.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::Request;
+use axum::http::{StatusCode, header::AUTHORIZATION};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::{Router, extract, routing::get};
+use mcp_runtime::prelude::*;
+use tokio::net::TcpListener;
+
+type Visits = Arc<AtomicU64>;
+
+/// How often the home page was visited.
+#[tool]
+fn visits(visits: &State<Visits>) -> u64 {
+    visits.load(Ordering::Relaxed)
+}
+
+async fn home(visits: extract::State<Visits>) -> &'static str {
+    visits.fetch_add(1, Ordering::Relaxed);
+    "Welcome!"
+}
+
+async fn check_token(request: Request, next: Next) -> Response {
+    match request.headers().get(AUTHORIZATION) {
+        Some(token) if token == "Bearer open sesame" => next.run(request).await,
+        _ => StatusCode::UNAUTHORIZED.into_response(),
+    }
+}
+
+#[mcp_runtime::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let visits = Visits::default();
+    let server = new_server!().state(visits.clone());
+    let handle = server.handle();
+    let mcp = Router::from(server.into_http_service()?).layer(from_fn(check_token));
+    let app = Router::new()
+        .route("/", get(home))
+        .with_state(visits)
+        .merge(mcp);
+
+    let address = std::env::args().nth(1);
+    let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:8000")).await?;
+    let stop = async move {
+        let _ = tokio::signal::ctrl_c().await;
+        handle.shut_down(); // ends the event streams, which axum waits for
+    };
+    Ok(axum::serve(listener, app)
+        .with_graceful_shutdown(stop)
+        .await?)
+}

@@ -1,0 +1,40 @@
+//! Cursors read back as they were written, for their own list only. Input: what kind of cursor
+//! is made, how it is changed, and names.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mcp_runtime::List;
+use mcp_runtime::fuzzing::{cursor, read_cursor};
+
+const LISTS: [List; 4] = [List::Tools, List::Prompts, List::Resources, List::Templates];
+
+/// The longest cursor of a lister.
+const INNER: usize = 512;
+
+fuzz_target!(|data: (u8, Option<u32>, &str, Option<&str>, u16, u8)| {
+    let (list, rank, name, inner, at, byte) = data;
+    // What a client makes up. It may get the checksum right, which keeps no secret, but there is one spelling only.
+    for list in LISTS {
+        assert!(read_cursor(list, name).is_none_or(|read| read == name));
+    }
+    // What was given out.
+    let list = LISTS[usize::from(list) % LISTS.len()];
+    let inner = inner.filter(|inner| list == List::Resources && inner.len() <= INNER);
+    // The greatest rank stands for names.
+    let rank = rank.filter(|rank| *rank != u32::MAX);
+    let text = cursor(list, rank, name, inner);
+    assert!(text.len() <= 1 << 10);
+    for other in LISTS {
+        let read = read_cursor(other, &text);
+        assert_eq!(read, (other == list).then(|| text.clone()));
+    }
+    // What was given out, and changed.
+    let mut changed = text.clone().into_bytes();
+    let at = usize::from(at) % changed.len();
+    changed[at] = byte & 0x7F;
+    let changed = String::from_utf8(changed).expect("ASCII stays ASCII");
+    if changed != text {
+        assert_eq!(read_cursor(list, &changed), None);
+    }
+    assert_eq!(read_cursor(list, &text[..at]), None);
+});

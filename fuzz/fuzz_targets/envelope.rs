@@ -1,0 +1,6 @@
+//! A line is JSON, and a message with these parts, exactly if `serde_json` says so.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| mcp_runtime::fuzzing::envelope(data));

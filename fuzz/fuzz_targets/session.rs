@@ -1,0 +1,275 @@
+//! A whole session over memory, in each era: whatever lines arrive, every answer is a message, no request is answered
+//! twice, and the last one is answered. Input: lines, sent as they are; but `method {…}` becomes a request with these
+//! parameters, as the era writes it.
+#![no_main]
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use libfuzzer_sys::fuzz_target;
+use mcp_runtime::Limits;
+use mcp_runtime::prelude::*;
+use mcp_runtime::transport::memory;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::runtime::{Builder, Runtime};
+
+/// Adds.
+#[tool]
+fn add(a: i64, #[arg(range(0..=9), default = 1)] b: u8) -> i64 {
+    a.saturating_add(b.into())
+}
+
+/// Repeats.
+#[tool]
+async fn repeat(ctx: Context, text: &str, times: Option<u8>) -> String {
+    let times = times.unwrap_or(3);
+    for done in 0..times {
+        ctx.progress((done, times));
+        tokio::task::yield_now().await;
+    }
+    text.repeat(times.into())
+}
+
+#[derive(Elicit)]
+struct Name {
+    #[elicit(length(1..=20))]
+    name: String,
+    sure: bool,
+}
+
+/// Asks.
+#[tool]
+async fn ask(ctx: Context) -> Result<String> {
+    let Name { name, sure } = ctx.elicit("Who are you?").await?;
+    let roots = ctx.roots().await?.len();
+    Ok(format!("{name} {sure} {roots}"))
+}
+
+/// Waits.
+#[tool]
+async fn wait(seconds: u8) {
+    tokio::time::sleep(std::time::Duration::from_secs(seconds.into())).await;
+}
+
+/// Fails.
+#[tool]
+fn fail(shown: bool) -> Result<()> {
+    if shown {
+        bail!("as you wish");
+    }
+    Err(std::io::Error::other("secret").into())
+}
+
+/// Words it might be.
+#[completer]
+fn words(part: &str) -> Vec<String> {
+    vec![format!("{part}a"), "alpha".into(), "beta".into()]
+}
+
+/// Reviews.
+#[prompt]
+fn review(#[complete(words)] code: &str, level: Option<u8>) -> String {
+    format!("{code} {level:?}")
+}
+
+/// Stays.
+#[resource("test://static")]
+fn static_text() -> &'static str {
+    "text"
+}
+
+/// An item.
+#[resource_template("item:///{group}/{id}{?page}")]
+fn item(group: &str, id: u32, page: Option<u8>) -> String {
+    format!("{group} {id} {page:?}")
+}
+
+/// What small inputs reach.
+fn limits() -> Limits {
+    Limits {
+        line: 4 << 10,
+        depth: 16,
+        nodes: 256,
+        batch: 4,
+        running: 2,
+        queued: 2,
+        subscriptions: 2,
+        listens: 2,
+        rounds: 2,
+        result: 1 << 10,
+        outgoing: 2 << 10,
+        ..Limits::default()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Era {
+    Legacy,
+    Modern,
+}
+
+impl Era {
+    /// What a client says first.
+    fn greeting(self, date: &str) -> String {
+        match self {
+            Self::Modern => String::new(),
+            Self::Legacy => format!(
+                concat!(
+                    r#"{{"jsonrpc":"2.0","id":"first","method":"initialize","params":{{"protocolVersion":"{}","#,
+                    r#""capabilities":{{"elicitation":{{}},"sampling":{{}},"roots":{{}}}},"#,
+                    r#""clientInfo":{{"name":"fuzz","version":"1"}}}}}}"#,
+                    "\n",
+                    r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#,
+                    "\n"
+                ),
+                date
+            ),
+        }
+    }
+
+    /// A request. `params` is the text of an object, or of anything.
+    fn request(self, id: &str, method: &str, params: &str) -> String {
+        let params = match (self, params.strip_prefix('{')) {
+            (Self::Legacy, _) | (_, None) => params.to_owned(),
+            (Self::Modern, Some(members)) => {
+                let comma = if members.trim_ascii_start().starts_with('}') {
+                    ""
+                } else {
+                    ","
+                };
+                format!(
+                    concat!(
+                        r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+                        r#""io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}},"roots":{{}}}},"#,
+                        r#""progressToken":1}}{}{}"#
+                    ),
+                    comma, members
+                )
+            }
+        };
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+    }
+
+    /// A request that is answered at once, whatever came before.
+    fn last(self) -> String {
+        match self {
+            Self::Legacy => self.request(r#""last""#, "ping", "{}"),
+            Self::Modern => self.request(r#""last""#, "server/discover", "{}"),
+        }
+    }
+}
+
+thread_local! {
+    /// Its clock stands still while there is work, and jumps where there is none.
+    static RUNTIME: Runtime = {
+        let mut builder = Builder::new_current_thread();
+        builder.enable_time().start_paused(true).build().expect("memory is all it takes")
+    };
+}
+
+fuzz_target!(|data: &[u8]| {
+    let date = match data.first() {
+        Some(b' ') => "2025-03-26",
+        Some(b'\t') => "2024-11-05",
+        _ => "2025-11-25",
+    };
+    for era in [Era::Legacy, Era::Modern] {
+        let mut sent = era.greeting(date).into_bytes();
+        for (id, line) in data.split(|byte| *byte == b'\n').enumerate() {
+            match str::from_utf8(line)
+                .ok()
+                .and_then(|line| line.split_once(' '))
+            {
+                Some((method, params))
+                    if method.starts_with(|first: char| first.is_ascii_lowercase()) =>
+                {
+                    sent.extend(era.request(&id.to_string(), method, params).into_bytes());
+                }
+                _ => sent.extend(line),
+            }
+            sent.push(b'\n');
+        }
+        sent.extend(era.last().into_bytes());
+        sent.push(b'\n');
+        let received = RUNTIME.with(|runtime| runtime.block_on(converse(&sent)));
+        judge(&sent, &received);
+    }
+});
+
+/// Everything the server has to say to this.
+async fn converse(sent: &[u8]) -> String {
+    let (transport, stream) = memory();
+    let server = Server::new("fuzz", "1").limits(limits()).serve(transport);
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let write = async {
+        // A server may stop reading; what it said until then is judged all the same.
+        let _ = writer.write_all(sent).await;
+        let _ = writer.shutdown().await;
+    };
+    let mut received = Vec::new();
+    let (served, (), read) = tokio::join!(server, write, reader.read_to_end(&mut received));
+    served.expect("the server ends well");
+    read.expect("memory can be read");
+    String::from_utf8(received).expect("the server writes UTF-8")
+}
+
+fn judge(sent: &[u8], received: &str) {
+    let mut answers: HashMap<String, usize> = HashMap::new();
+    for line in received.lines() {
+        let line: Value = serde_json::from_str(line).expect("the server writes JSON");
+        for message in each(&line) {
+            assert_eq!(message["jsonrpc"], "2.0", "{message}");
+            let has = |name: &str| usize::from(message.get(name).is_some());
+            assert_eq!(has("method") + has("result") + has("error"), 1, "{message}");
+            if has("method") == 1 {
+                assert!(message["method"].is_string(), "{message}");
+                continue;
+            }
+            if has("error") == 1 {
+                let error = &message["error"];
+                assert!(
+                    error["code"].is_i64() && error["message"].is_string(),
+                    "{message}"
+                );
+            }
+            if let Some(id) = message.get("id") {
+                assert!(id.is_string() || id.is_i64() || id.is_null(), "{message}");
+                *answers.entry(id.to_string()).or_default() += 1;
+            }
+        }
+    }
+    assert!(answers.contains_key(r#""last""#), "{received}");
+    let mut requests: HashMap<String, usize> = HashMap::new();
+    for line in sent.split(|byte| *byte == b'\n') {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(line) => {
+                for message in each(&line) {
+                    if let Some(id) = message.get("id") {
+                        *requests.entry(id.to_string()).or_default() += 1;
+                    }
+                }
+            }
+            // Whose id it has is not known.
+            Err(_) if line.contains(&b'{') => return,
+            Err(_) => {}
+        }
+    }
+    for (id, count) in answers {
+        if id != "null" {
+            let asked = requests.get(&id).copied().unwrap_or_default();
+            let mut problem = String::new();
+            let _ = write!(
+                problem,
+                "{id} was asked {asked} times and answered {count} times"
+            );
+            assert!(count <= asked, "{problem}: {received}");
+        }
+    }
+}
+
+/// A message, or those of a batch.
+fn each(line: &Value) -> &[Value] {
+    line.as_array()
+        .map_or(std::slice::from_ref(line), Vec::as_slice)
+}

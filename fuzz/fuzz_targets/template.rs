@@ -1,0 +1,88 @@
+//! Templates: no address takes long, what matches is safe, and matching undoes expanding. Input: a template, an address,
+//! and values for the variables, each on a line.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mcp_runtime::fuzzing::Template;
+
+/// The longest address that is matched.
+const LONGEST: usize = 8 << 10;
+
+fuzz_target!(|text: &str| {
+    let mut lines = text.split('\n');
+    let (Some(source), Some(uri)) = (lines.next(), lines.next()) else {
+        return;
+    };
+    let Ok(template) = Template::parse(source) else {
+        return;
+    };
+    let values: Vec<&str> = lines.filter(|value| is_safe(value)).collect();
+    let repeated = uri.repeat(LONGEST / uri.len().max(1));
+    for uri in [uri, &repeated] {
+        for (name, _) in template.matches(uri).unwrap_or_default() {
+            assert!(template.variables().iter().any(|known| known == name));
+        }
+    }
+    let given = |name: &str| {
+        let at = template
+            .variables()
+            .iter()
+            .position(|known| known == name)?;
+        values.get(at).copied()
+    };
+    let uri = template.expand(given);
+    let found = template.matches(&uri);
+    if values.len() < template.variables().len() || !is_plain(source) {
+        return;
+    }
+    let mut found = found.unwrap_or_else(|| panic!("{source} does not match {uri}"));
+    found.sort_by_key(|(name, _)| template.variables().iter().position(|known| known == name));
+    let found: Vec<&str> = found.iter().map(|(_, value)| value.as_str()).collect();
+    assert_eq!(found, values[..found.len()], "{source} {uri}");
+    assert_eq!(found.len(), template.variables().len(), "{source} {uri}");
+});
+
+/// Values that may be matched at all.
+fn is_safe(value: &str) -> bool {
+    !value.is_empty()
+        && !value.contains('\0')
+        && value.split(['/', '\\']).all(|segment| segment != "..")
+}
+
+/// Whether each expression ends where something stands that none of its values is written with, so that there is one way
+/// only to read an address.
+fn is_plain(template: &str) -> bool {
+    let mut rest = template;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((inner, after)) = after.split_once('}') else {
+            return false;
+        };
+        let separator = match inner.as_bytes() {
+            [b'+' | b'#' | b'.', ..] => return false,
+            [b'?' | b'&', ..] => '&',
+            [b'/', ..] => '/',
+            [b';', ..] => ';',
+            _ => ',',
+        };
+        if inner.contains('*') {
+            return false;
+        }
+        let next = match after.strip_prefix('{') {
+            // What an expression begins with; one without an operator begins with its value.
+            Some(expression) => expression
+                .chars()
+                .next()
+                .filter(|mark| "/;?&#".contains(*mark)),
+            None => after.chars().next(),
+        };
+        let ends = match next {
+            None => after.is_empty(),
+            Some(next) => next != separator && next != '=' && ":/?#[]@!$&'()*+,;".contains(next),
+        };
+        if !ends {
+            return false;
+        }
+        rest = after;
+    }
+    true
+}

@@ -1,0 +1,311 @@
+//! One connection: requests and their answers, questions, notices.
+//!
+//! A task reads and one writes; both end with the client. A request whose future is dropped is cancelled.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::client::message::{Failure, Host, Notice, Question};
+use crate::jsonrpc::ErrorObject;
+use crate::protocol::{Era, ProtocolVersion};
+
+const GONE: Failure = Failure::Broken("the server has gone");
+
+/// A client of one connection.
+pub(crate) struct Client {
+    version: ProtocolVersion,
+    /// What it says it can be asked for.
+    capabilities: Value,
+    /// What the server says it offers.
+    pub(super) offered: Value,
+    pub(super) instructions: Option<String>,
+    next_id: AtomicU64,
+    shared: Arc<Shared>,
+    /// Dropped with the client.
+    _tasks: JoinSet<()>,
+}
+
+struct Shared {
+    host: Arc<dyn Host>,
+    outgoing: mpsc::UnboundedSender<Value>,
+    pending: Mutex<Pending>,
+}
+
+/// Who waits for which answer.
+#[derive(Default)]
+struct Pending {
+    waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
+    /// There will be no more answers.
+    gone: bool,
+}
+
+impl Client {
+    /// A client that is ready: it has shaken hands, or learnt what is offered, and is told when lists change.
+    pub(crate) async fn connect(
+        stream: DuplexStream,
+        version: ProtocolVersion,
+        capabilities: Value,
+        host: Arc<dyn Host>,
+    ) -> Result<Self, Failure> {
+        let (reader, writer) = tokio::io::split(stream);
+        let (outgoing, lines) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared {
+            host,
+            outgoing,
+            pending: Mutex::default(),
+        });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(read(reader, Arc::clone(&shared)));
+        tasks.spawn(write(writer, lines));
+        let mut client = Self {
+            version,
+            capabilities,
+            offered: Value::Null,
+            instructions: None,
+            next_id: AtomicU64::new(1),
+            _tasks: tasks,
+            shared,
+        };
+        let result = match version.era() {
+            Era::Legacy => client.initialize().await?,
+            Era::Modern => client.request("server/discover", json!({})).await?,
+        };
+        client.offered = result["capabilities"].clone();
+        client.instructions = result["instructions"].as_str().map(str::to_owned);
+        client.ask_for_notices().await?;
+        Ok(client)
+    }
+
+    pub(crate) fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    async fn initialize(&self) -> Result<Value, Failure> {
+        let params = json!({
+            "protocolVersion": self.version.as_str(),
+            "capabilities": self.capabilities,
+            "clientInfo": client_info(),
+        });
+        let result = self.request("initialize", params).await?;
+        self.notify("notifications/initialized", &json!({}));
+        Ok(result)
+    }
+
+    async fn ask_for_notices(&self) -> Result<(), Failure> {
+        let offers = |name: &str| self.offered.get(name).is_some();
+        match self.version.era() {
+            Era::Legacy if offers("logging") => {
+                let params = json!({"level": "debug"});
+                self.request("logging/setLevel", params).await?;
+            }
+            Era::Modern if offers("tools") || offers("prompts") || offers("resources") => {
+                self.listen(json!({
+                    "toolsListChanged": true,
+                    "promptsListChanged": true,
+                    "resourcesListChanged": true,
+                }))
+                .await?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Is told from now on when the resource at this address changes.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn follow(&self, uri: &str) -> Result<(), Failure> {
+        match self.version.era() {
+            Era::Legacy => {
+                let params = json!({"uri": uri});
+                self.request("resources/subscribe", params).await?;
+            }
+            Era::Modern => {
+                self.listen(json!({"resourceSubscriptions": [uri]})).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a subscription, and waits until it is there. It lasts as long as the client.
+    async fn listen(&self, wanted: Value) -> Result<(), Failure> {
+        let params = json!({"notifications": wanted});
+        self.request("subscriptions/listen", params).await?;
+        Ok(())
+    }
+
+    /// Calls a method and awaits what it comes to. In the modern era that may be questions.
+    pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (sender, answer) = oneshot::channel();
+        {
+            let mut pending = self.shared.pending();
+            if pending.gone {
+                return Err(GONE);
+            }
+            pending.waiting.insert(id, sender);
+        }
+        let waiting = Waiting { client: self, id };
+        let params = self.dress(params, id);
+        self.shared
+            .send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let outcome = answer.await.unwrap_or(Err(GONE));
+        drop(waiting);
+        outcome
+    }
+
+    pub(super) fn host(&self) -> &dyn Host {
+        &*self.shared.host
+    }
+
+    fn notify(&self, method: &str, params: &Value) {
+        self.shared
+            .send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// The parameters with what every request of this revision carries.
+    fn dress(&self, mut params: Value, id: u64) -> Value {
+        let mut meta = Map::new();
+        meta.insert("progressToken".into(), id.into());
+        if self.version.era() == Era::Modern {
+            let own = [
+                ("protocolVersion", json!(self.version.as_str())),
+                ("clientCapabilities", self.capabilities.clone()),
+                ("clientInfo", client_info()),
+                ("logLevel", json!("debug")),
+            ];
+            for (name, value) in own {
+                meta.insert(format!("io.modelcontextprotocol/{name}"), value);
+            }
+        }
+        if let Some(members) = params.as_object_mut() {
+            members.insert("_meta".into(), Value::Object(meta));
+        }
+        params
+    }
+}
+
+fn client_info() -> Value {
+    json!({"name": "mcp-runtime", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// A request under way. Dropped before its answer, it is cancelled.
+struct Waiting<'a> {
+    client: &'a Client,
+    id: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let waiting = self.client.shared.pending().waiting.remove(&self.id);
+        if waiting.is_some() {
+            let params = json!({"requestId": self.id});
+            self.client.notify("notifications/cancelled", &params);
+        }
+    }
+}
+
+impl Shared {
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, message: Value) {
+        // If it cannot be sent the server has gone, which the reader finds out.
+        let _ = self.outgoing.send(message);
+    }
+
+    fn settle(&self, id: &Value, outcome: Result<Value, Failure>) {
+        let waiting = id
+            .as_u64()
+            .and_then(|id| self.pending().waiting.remove(&id));
+        if let Some(waiting) = waiting {
+            // Nobody waits any more: it was cancelled just now.
+            let _ = waiting.send(outcome);
+        }
+    }
+
+    fn fail_all(&self, failure: &Failure) {
+        let waiting = std::mem::take(&mut self.pending().waiting);
+        for (_, waiting) in waiting {
+            let _ = waiting.send(Err(failure.clone()));
+        }
+    }
+
+    fn take(&self, mut message: Value) {
+        let (id, method) = (message["id"].clone(), message["method"].take());
+        match (method.as_str(), id) {
+            (Some("notifications/subscriptions/acknowledged"), _) => {
+                let meta = &message["params"]["_meta"];
+                self.settle(
+                    &meta["io.modelcontextprotocol/subscriptionId"],
+                    Ok(json!({})),
+                );
+            }
+            (Some(method), Value::Null) => {
+                if let Some(notice) = Notice::read(method, &message["params"]) {
+                    self.host.notice(notice);
+                }
+            }
+            (Some(method), id) => self.asked(method, &id, message["params"].take()),
+            (None, id) => {
+                let outcome = match message["error"].take() {
+                    Value::Null => match message["result"].take() {
+                        result @ Value::Object(_) => Ok(result),
+                        _ => Err(Failure::Broken("the server sent a result that is none")),
+                    },
+                    error => Err(serde_json::from_value::<ErrorObject>(error).map_or(
+                        Failure::Broken("the server sent an error that is none"),
+                        Failure::Refused,
+                    )),
+                };
+                self.settle(&id, outcome);
+            }
+        }
+    }
+
+    /// A request of the server, legacy era.
+    fn asked(&self, method: &str, id: &Value, params: Value) {
+        let question = Question {
+            method: method.to_owned(),
+            params,
+        };
+        let answer = match method {
+            "ping" => Ok(json!({})),
+            _ => self.host.answer(&question),
+        };
+        self.send(match answer {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(reason) => {
+                // Nothing says which call asked.
+                self.fail_all(&Failure::Unanswered(reason.clone()));
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}})
+            }
+        });
+    }
+}
+
+async fn read(reader: ReadHalf<DuplexStream>, shared: Arc<Shared>) {
+    let mut lines = BufReader::new(reader).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Ok(message @ Value::Object(_)) = serde_json::from_str(&line) {
+            shared.take(message);
+        }
+    }
+    shared.pending().gone = true;
+    shared.fail_all(&GONE);
+}
+
+async fn write(mut writer: WriteHalf<DuplexStream>, mut messages: mpsc::UnboundedReceiver<Value>) {
+    while let Some(message) = messages.recv().await {
+        let line = format!("{message}\n");
+        if writer.write_all(line.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What changed between two surfaces, and whether that breaks those who use the server.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+use crate::client::Listed;
+use crate::client::surface::Surface;
+use crate::client::surface::schema::{Direction, narrowings};
+use crate::handler::template::UriTemplate;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Change {
+    /// A client that worked before may fail now.
+    pub(crate) is_breaking: bool,
+    pub(crate) text: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_breaking {
+            "breaking"
+        } else {
+            "changed"
+        };
+        write!(f, "{kind}: {}", self.text)
+    }
+}
+
+/// All changes from one surface to another, breaking ones first.
+pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<Change> {
+    let mut changes = Changes::default();
+    if old.instructions() != new.instructions() {
+        changes.note("the instructions are others");
+    }
+    for list in Listed::ALL {
+        changes.compare_lists(list, old.items(list), new.items(list));
+    }
+    changes.0.sort_by_key(|change| !change.is_breaking);
+    changes.0
+}
+
+#[derive(Default)]
+struct Changes(Vec<Change>);
+
+impl Changes {
+    fn note(&mut self, text: impl Into<String>) {
+        self.push(false, text.into());
+    }
+
+    fn broken(&mut self, text: impl Into<String>) {
+        self.push(true, text.into());
+    }
+
+    fn push(&mut self, is_breaking: bool, text: String) {
+        self.0.push(Change { is_breaking, text });
+    }
+
+    fn compare_lists(&mut self, list: Listed, old: &[Value], new: &[Value]) {
+        let (before, mut after) = (by_key(list, old), by_key(list, new));
+        let mut gone = Vec::new();
+        for (key, was) in before {
+            match after.remove(key) {
+                Some(is) => self.compare_items(list, &called(list, key), was, is),
+                None => gone.push((key, was)),
+            }
+        }
+        for (key, was) in gone {
+            // A template that kept its name was changed, not removed.
+            let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
+            match moved.map(|(key, is)| (*key, *is)) {
+                Some((now, is)) if list == Listed::Templates => {
+                    after.remove(now);
+                    self.broken(moved_template(key, now));
+                    self.compare_items(list, &called(list, now), was, is);
+                }
+                _ => self.broken(format!("{} is gone", called(list, key))),
+            }
+        }
+        for key in after.keys() {
+            self.note(format!("{} is new", called(list, key)));
+        }
+    }
+
+    fn compare_items(&mut self, list: Listed, name: &str, was: &Value, is: &Value) {
+        match list {
+            Listed::Tools => self.compare_tools(name, was, is),
+            Listed::Prompts => self.compare_prompts(name, was, is),
+            Listed::Resources | Listed::Templates => {}
+        }
+        for (member, said) in [
+            ("title", "another title"),
+            ("description", "another description"),
+            ("mimeType", "another media type"),
+            ("annotations", "other annotations"),
+            ("icons", "other icons"),
+            ("_meta", "another `_meta`"),
+        ] {
+            if was[member] != is[member] {
+                self.note(format!("{name} has {said}"));
+            }
+        }
+    }
+
+    fn compare_tools(&mut self, name: &str, was: &Value, is: &Value) {
+        let (old, new) = (&was["inputSchema"], &is["inputSchema"]);
+        let taken = narrowings(old, new, Direction::Input);
+        if taken.is_empty() && old != new {
+            self.note(format!("{name} takes more, or says more of what it takes"));
+        }
+        for text in taken {
+            self.broken(format!("{name}: {text}"));
+        }
+        match (was.get("outputSchema"), is.get("outputSchema")) {
+            (Some(_), None) => self.broken(format!("{name} gives no structured output any more")),
+            (None, Some(_)) => self.note(format!("{name} gives structured output now")),
+            (Some(old), Some(new)) => {
+                let given = narrowings(new, old, Direction::Output);
+                if given.is_empty() && old != new {
+                    self.note(format!("{name} says more of what it gives, or gives more"));
+                }
+                for text in given {
+                    self.broken(format!("{name}, output: {text}"));
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn compare_prompts(&mut self, name: &str, was: &Value, is: &Value) {
+        let (before, mut after) = (arguments(was), arguments(is));
+        for (argument, was) in before {
+            let Some(is) = after.remove(argument) else {
+                self.broken(format!("{name}: argument `{argument}` is gone"));
+                continue;
+            };
+            if is["required"] == true && was["required"] != true {
+                self.broken(format!("{name}: argument `{argument}` is required now"));
+            } else if was != is {
+                self.note(format!("{name}: argument `{argument}` says something else"));
+            }
+        }
+        for (argument, is) in after {
+            if is["required"] == true {
+                self.broken(format!("{name}: argument `{argument}` is new and required"));
+            } else {
+                self.note(format!("{name}: argument `{argument}` is new"));
+            }
+        }
+    }
+}
+
+fn by_key(list: Listed, items: &[Value]) -> BTreeMap<&str, &Value> {
+    let items = items.iter();
+    items
+        .filter_map(|item| Some((item[list.key()].as_str()?, item)))
+        .collect()
+}
+
+fn arguments(prompt: &Value) -> BTreeMap<&str, &Value> {
+    let arguments = prompt["arguments"].as_array().into_iter().flatten();
+    arguments
+        .filter_map(|argument| Some((argument["name"].as_str()?, argument)))
+        .collect()
+}
+
+/// How people call an item.
+fn called(list: Listed, key: &str) -> String {
+    match list {
+        Listed::Tools => format!("tool `{key}`"),
+        Listed::Prompts => format!("prompt `{key}`"),
+        Listed::Resources => format!("resource `{key}`"),
+        Listed::Templates => format!("template `{key}`"),
+    }
+}
+
+/// Clients complete variables by name, and keep addresses.
+fn moved_template(was: &str, is: &str) -> String {
+    let mut text = format!("template `{was}` is `{is}` now");
+    if let (Ok(was), Ok(is)) = (UriTemplate::parse(was), UriTemplate::parse(is))
+        && was.variables().len() == is.variables().len()
+    {
+        for (was, is) in was.variables().iter().zip(is.variables()) {
+            if was != is {
+                let _ = write!(text, "; variable `{was}` is `{is}` now");
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,50 @@
+//! The surface of a server: everything it declares, as text that changes only when the server does.
+
+pub(crate) mod compare;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+
+use crate::client::message::Failure;
+use crate::client::{Client, Listed};
+
+/// Everything a server declares: instructions, tools, prompts, resources and templates, each list by name.
+///
+/// Left out is what changes without a change for clients: the server's version, the order of definitions.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Surface(Map<String, Value>);
+
+impl Surface {
+    pub(crate) async fn of(client: &Client) -> Result<Self, Failure> {
+        let mut members = Map::new();
+        if let Some(text) = &client.instructions {
+            members.insert("instructions".into(), text.as_str().into());
+        }
+        for list in Listed::ALL {
+            let mut items = client.list(list).await?;
+            items.sort_by(|a, b| a[list.key()].as_str().cmp(&b[list.key()].as_str()));
+            members.insert(list.member().into(), items.into());
+        }
+        Ok(Self(members))
+    }
+
+    /// Reads what [`to_text`](Self::to_text) wrote.
+    pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text).map(Self)
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        format!("{:#}\n", Value::Object(self.0.clone()))
+    }
+
+    pub(crate) fn instructions(&self) -> Option<&str> {
+        self.0.get("instructions").and_then(Value::as_str)
+    }
+
+    pub(crate) fn items(&self, list: Listed) -> &[Value] {
+        let items = self.0.get(list.member()).and_then(Value::as_array);
+        items.map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,340 @@
+//! Whether every value that fits one JSON Schema fits another, and if not, why.
+//!
+//! What a tool takes must not become less: the old schema's values fit the new one. What a tool gives must not become
+//! more: the new schema's values fit the old one. The same question, asked the other way round.
+//!
+//! What it does not understand it takes for a narrowing as soon as it differs: better one finding too many. Descriptions and
+//! the like do not count.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Which way values go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// From clients: from the old schema to the new.
+    Input,
+    /// To clients: from the new schema to the old.
+    Output,
+}
+
+/// Schemas nest, and refer to themselves.
+const DEEPEST: usize = 24;
+
+/// What says nothing about which values fit, or is looked at in its own way.
+const UNDERSTOOD: [&str; 31] = [
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "definitions",
+    "$ref",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "x-mcp-header",
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "oneOf",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+];
+
+/// Bounds: their name, and whether a smaller one is the looser.
+const BOUNDS: [(&str, bool); 10] = [
+    ("minimum", true),
+    ("exclusiveMinimum", true),
+    ("minLength", true),
+    ("minItems", true),
+    ("minProperties", true),
+    ("maximum", false),
+    ("exclusiveMaximum", false),
+    ("maxLength", false),
+    ("maxItems", false),
+    ("maxProperties", false),
+];
+
+/// Why some values of `from` do not fit `to`; nothing if all do.
+pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
+    let mut walk = Walk {
+        roots: (from, to),
+        direction,
+        found: Vec::new(),
+    };
+    walk.schema(from, to, "", DEEPEST);
+    walk.found
+}
+
+struct Walk<'s> {
+    roots: (&'s Value, &'s Value),
+    direction: Direction,
+    found: Vec<String>,
+}
+
+impl<'s> Walk<'s> {
+    fn schema(&mut self, from: &'s Value, to: &'s Value, at: &str, depth: usize) {
+        let (from, to) = (resolve(from, self.roots.0), resolve(to, self.roots.1));
+        if from == to && self.roots.0.get("$defs") == self.roots.1.get("$defs") {
+            return;
+        }
+        let Some(depth) = depth.checked_sub(1) else {
+            return;
+        };
+        let (values, allowed) = (branches(from), branches(to));
+        if let ([value], [fits]) = (values.as_slice(), allowed.as_slice()) {
+            return self.branch(value, fits, at, depth);
+        }
+        for value in values {
+            let fits = |allowed| {
+                let mut walk = Walk {
+                    roots: self.roots,
+                    direction: self.direction,
+                    found: Vec::new(),
+                };
+                walk.branch(&value, allowed, at, depth);
+                walk.found.is_empty()
+            };
+            if !allowed.iter().any(fits) {
+                let value = value.describe();
+                self.find(
+                    at,
+                    match self.direction {
+                        Direction::Input => format!("{value} is not taken any more"),
+                        Direction::Output => format!("may be {value} now"),
+                    },
+                );
+            }
+        }
+    }
+
+    fn branch(&mut self, from: &Branch<'s>, to: &Branch<'s>, at: &str, depth: usize) {
+        let (from, to) = match (from, to) {
+            (Branch::Value(from), Branch::Value(to)) if from == to => return,
+            (Branch::Value(from), Branch::Schema(to)) => {
+                let types = types(to);
+                if !types.is_empty() && !types.iter().any(|name| name_of(from).contains(name)) {
+                    self.becomes(
+                        at,
+                        "type",
+                        Some(&Value::from(name_of(from)[0])),
+                        to.get("type"),
+                    );
+                }
+                return;
+            }
+            (_, Branch::Value(to)) => {
+                let (from, to) = (from.describe(), Branch::Value(to).describe());
+                let text = match self.direction {
+                    Direction::Input => format!("only {to} is taken now, was {from}"),
+                    Direction::Output => format!("may be {from} now, was {to}"),
+                };
+                return self.find(at, text);
+            }
+            (Branch::Schema(from), Branch::Schema(to)) => (*from, *to),
+        };
+        if to == &Value::Bool(true) || to.as_object().is_some_and(serde_json::Map::is_empty) {
+            return;
+        }
+        let (given, taken) = (types(from), types(to));
+        let fits =
+            |name: &&str| taken.contains(name) || (*name == "integer" && taken.contains("number"));
+        if !taken.is_empty() && (given.is_empty() || !given.iter().all(fits)) {
+            self.becomes(at, "type", from.get("type"), to.get("type"));
+            return;
+        }
+        for (bound, smaller_is_looser) in BOUNDS {
+            let (before, now) = (from.get(bound), to.get(bound));
+            let is_tighter = match (before.and_then(Value::as_f64), now.and_then(Value::as_f64)) {
+                (_, None) => false,
+                (None, Some(now)) => {
+                    !(now == 0.0 && bound.starts_with("min") && bound != "minimum")
+                }
+                (Some(before), Some(now)) if smaller_is_looser => now > before,
+                (Some(before), Some(now)) => now < before,
+            };
+            if is_tighter {
+                self.becomes(at, bound, before, now);
+            }
+        }
+        self.object(from, to, at, depth);
+        if let (Some(from), Some(to)) = (from.get("items"), to.get("items")) {
+            self.schema(from, to, &format!("{at}/items"), depth);
+        } else if let Some(items) = to.get("items") {
+            self.becomes(at, "items", None, Some(items));
+        }
+        for (keyword, now) in to.as_object().into_iter().flatten() {
+            let before = from.get(keyword);
+            if !UNDERSTOOD.contains(&keyword.as_str())
+                && !BOUNDS.iter().any(|(bound, _)| bound == keyword)
+                && before != Some(now)
+            {
+                self.becomes(at, keyword, before, Some(now));
+            }
+        }
+    }
+
+    fn object(&mut self, from: &'s Value, to: &'s Value, at: &str, depth: usize) {
+        let (given, taken) = (from.get("properties"), to.get("properties"));
+        let property = |of: Option<&'s Value>, name: &str| of.and_then(|of| of.get(name));
+        for name in names(to) {
+            if names(from).any(|required| required == name) {
+                continue;
+            }
+            let text = match (self.direction, property(given, name)) {
+                (Direction::Input, None) => format!("`{name}` is new and required"),
+                (Direction::Input, Some(_)) => format!("`{name}` is required now"),
+                (Direction::Output, _) => format!("`{name}` may be missing now"),
+            };
+            self.find(at, text);
+        }
+        let is_closed = to.get("additionalProperties") == Some(&Value::Bool(false));
+        for (name, given) in given.and_then(Value::as_object).into_iter().flatten() {
+            match property(taken, name) {
+                Some(taken) => self.schema(given, taken, &format!("{at}/{name}"), depth),
+                // Who reads an output does not mind more members.
+                None if is_closed && self.direction == Direction::Input => {
+                    self.find(at, format!("`{name}` is gone"));
+                }
+                None => {}
+            }
+        }
+        let was_open = from.get("additionalProperties") != Some(&Value::Bool(false));
+        if is_closed && was_open && self.direction == Direction::Input {
+            self.find(at, "members it does not know are refused now".into());
+        }
+        if let (Some(given @ Value::Object(_)), Some(taken @ Value::Object(_))) = (
+            from.get("additionalProperties"),
+            to.get("additionalProperties"),
+        ) {
+            self.schema(given, taken, &format!("{at}/*"), depth);
+        }
+    }
+
+    fn becomes(&mut self, at: &str, keyword: &str, from: Option<&Value>, to: Option<&Value>) {
+        let (before, now) = match self.direction {
+            Direction::Input => (from, to),
+            Direction::Output => (to, from),
+        };
+        let text = |value: Option<&Value>| match value {
+            Some(value) => format!("`{value}`"),
+            None => "not there".to_owned(),
+        };
+        self.find(
+            at,
+            format!("`{keyword}` is {} now, was {}", text(now), text(before)),
+        );
+    }
+
+    fn find(&mut self, at: &str, mut text: String) {
+        if !at.is_empty() {
+            text.insert_str(0, ": ");
+            text.insert_str(0, at);
+        }
+        self.found.push(text);
+    }
+}
+
+/// One way to fit a schema.
+#[derive(Debug)]
+enum Branch<'s> {
+    Schema(&'s Value),
+    /// Exactly this.
+    Value(&'s Value),
+}
+
+impl Branch<'_> {
+    fn describe(&self) -> String {
+        match self {
+            Self::Value(value) => format!("`{value}`"),
+            Self::Schema(schema) => {
+                let mut text = String::new();
+                for name in types(schema) {
+                    let _ = write!(text, "{}{name}", if text.is_empty() { "" } else { " or " });
+                }
+                if text.is_empty() {
+                    "anything".into()
+                } else {
+                    text
+                }
+            }
+        }
+    }
+}
+
+fn branches(schema: &Value) -> Vec<Branch<'_>> {
+    if let Some(value) = schema.get("const") {
+        return vec![Branch::Value(value)];
+    }
+    for keyword in ["enum", "anyOf", "oneOf"] {
+        let Some(all) = schema.get(keyword).and_then(Value::as_array) else {
+            continue;
+        };
+        return match keyword {
+            "enum" => all.iter().map(Branch::Value).collect(),
+            // One level of what stands in a branch: deeper ones are compared as they stand.
+            _ => all
+                .iter()
+                .flat_map(|inner| match (inner.get("const"), inner.get("enum")) {
+                    (Some(value), _) => vec![Branch::Value(value)],
+                    (None, Some(Value::Array(values))) => {
+                        values.iter().map(Branch::Value).collect()
+                    }
+                    _ => vec![Branch::Schema(inner)],
+                })
+                .collect(),
+        };
+    }
+    vec![Branch::Schema(schema)]
+}
+
+/// The types a schema allows; none if it does not say.
+fn types(schema: &Value) -> BTreeSet<&str> {
+    match schema.get("type") {
+        Some(Value::String(name)) => BTreeSet::from([name.as_str()]),
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// The types a value is of.
+fn name_of(value: &Value) -> &'static [&'static str] {
+    match value {
+        Value::Null => &["null"],
+        Value::Bool(_) => &["boolean"],
+        Value::Number(number) if number.is_f64() => &["number"],
+        Value::Number(_) => &["integer", "number"],
+        Value::String(_) => &["string"],
+        Value::Array(_) => &["array"],
+        Value::Object(_) => &["object"],
+    }
+}
+
+fn names(schema: &Value) -> impl Iterator<Item = &str> {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// What a reference within the schema points to.
+fn resolve<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    let target = reference.and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+    target.unwrap_or(schema)
+}

@@ -1,0 +1,122 @@
+//! The same text, read by `serde_json`: what both readers have to agree on, whoever makes up the text.
+
+use serde_json::Value;
+
+use crate::jsonrpc::{Id, Incoming, Member, MetaMember, parse};
+use crate::limits::Limits;
+
+/// What is JSON to one is JSON to the other, and the parts of a message are the same.
+pub(crate) fn agrees(bytes: &[u8]) {
+    // `serde_json` counts its 128 levels down to one.
+    let limits = Limits {
+        depth: 127,
+        nodes: usize::MAX,
+        batch: usize::MAX,
+        ..Limits::default()
+    };
+    let ours = parse(bytes, &limits);
+    let accepted = !matches!(&ours, Err((_, error)) if error.code == -32700);
+    if let Some(expected) = serde_accepts(bytes) {
+        assert_eq!(accepted, expected, "{:?}", String::from_utf8_lossy(bytes));
+    }
+    let value = |json: Option<&str>| json.map(|json| serde_json::from_str::<Value>(json).unwrap());
+    let Ok(whole) = serde_json::from_slice::<Value>(bytes) else {
+        return;
+    };
+    match ours {
+        Ok(Incoming::Batch(elements)) => {
+            let elements: Vec<Value> = elements
+                .iter()
+                .map(|json| value(Some(json)).unwrap())
+                .collect();
+            assert_eq!(Value::Array(elements), whole);
+        }
+        Ok(Incoming::Message(message)) => {
+            let raw_id = match message.id {
+                Id::Valid(raw) => Some(raw),
+                _ => None,
+            };
+            if message.id != Id::Invalid {
+                assert_eq!(value(raw_id).as_ref(), whole.get("id"));
+            }
+            assert_eq!(
+                message.method.as_deref().map(Value::from).as_ref(),
+                whole.get("method")
+            );
+            assert_eq!(value(message.result).as_ref(), whole.get("result"));
+            assert_eq!(value(message.error).as_ref(), whole.get("error"));
+            let params = whole.get("params").filter(|params| !params.is_null());
+            assert_eq!(value(message.params.raw()).as_ref(), params);
+            for (member, name) in MEMBERS {
+                let expected = params.and_then(|params| params.as_object()?.get(name));
+                assert_eq!(
+                    value(message.params.get(member)).as_ref(),
+                    expected,
+                    "{name}"
+                );
+            }
+            for member in [
+                MetaMember::ProtocolVersion,
+                MetaMember::ClientCapabilities,
+                MetaMember::ClientInfo,
+                MetaMember::LogLevel,
+                MetaMember::ProgressToken,
+            ] {
+                let expected = params.and_then(|params| params.get("_meta")?.get(member.as_str()));
+                assert_eq!(
+                    value(message.params.meta(member)).as_ref(),
+                    expected,
+                    "{member:?}"
+                );
+            }
+        }
+        Err(_) => {}
+    }
+}
+
+/// The id in an error is the one `serde_json` sees, however little of the message could be read.
+pub(crate) fn ids_agree(bytes: &[u8]) {
+    let tight = Limits {
+        depth: 3,
+        nodes: 8,
+        ..Limits::default()
+    };
+    for limits in [tight, Limits::default()] {
+        let Err((Some(id), _)) = parse(bytes, &limits) else {
+            continue;
+        };
+        if let Ok(whole) = serde_json::from_slice::<Value>(bytes) {
+            let id: Value = serde_json::from_str(id.as_json()).unwrap();
+            assert_eq!(whole.get("id"), Some(&id));
+            assert!(whole.get("method").is_some() || whole.get("result").is_none());
+        }
+    }
+}
+
+/// The only differences wanted: `serde_json` refuses numbers that do not fit its types, which are JSON all the same.
+fn serde_accepts(bytes: &[u8]) -> Option<bool> {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(_) => Some(true),
+        Err(error) if error.to_string().starts_with("number out of range") => None,
+        Err(_) => Some(false),
+    }
+}
+
+const MEMBERS: [(Member, &str); 16] = [
+    (Member::Name, "name"),
+    (Member::Uri, "uri"),
+    (Member::Cursor, "cursor"),
+    (Member::Arguments, "arguments"),
+    (Member::Ref, "ref"),
+    (Member::Argument, "argument"),
+    (Member::Context, "context"),
+    (Member::Level, "level"),
+    (Member::RequestId, "requestId"),
+    (Member::ProtocolVersion, "protocolVersion"),
+    (Member::Capabilities, "capabilities"),
+    (Member::ClientInfo, "clientInfo"),
+    (Member::Notifications, "notifications"),
+    (Member::InputResponses, "inputResponses"),
+    (Member::RequestState, "requestState"),
+    (Member::Meta, "_meta"),
+];

@@ -1,0 +1,31 @@
+//! See [`crate::fuzzing`].
+
+use super::cursor::{Cursor, Mark, Place};
+use super::table::Key;
+use crate::context::List;
+
+/// A cursor of `list` after an item: a declared one of this rank, or else one that was inserted. Within what a template
+/// lists, if `inner` says where.
+#[must_use]
+pub fn cursor(list: List, rank: Option<u32>, name: &str, inner: Option<&str>) -> String {
+    let key = match rank {
+        Some(rank) => Key::Declared(rank),
+        None => Key::Inserted(name.into()),
+    };
+    let mark = Mark::new(&key, name);
+    let place = match inner {
+        Some(inner) => Place::Within(mark, Some(inner.to_owned())),
+        None => Place::After(mark),
+    };
+    let cursor = Cursor { list, place };
+    let text = cursor.encode();
+    assert_eq!(Cursor::decode(list, &text), Ok(cursor));
+    text
+}
+
+/// Reads a cursor of `list` and writes it anew; `None` if it is refused.
+#[must_use]
+pub fn read_cursor(list: List, text: &str) -> Option<String> {
+    let cursor = Cursor::decode(list, text).ok()?;
+    Some(cursor.encode())
+}

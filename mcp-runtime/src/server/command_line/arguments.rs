@@ -1,0 +1,170 @@
+//! Arguments as they are typed: `a=1 b=true`, one JSON object, or `@file`.
+
+use std::fs;
+
+use serde_json::{Map, Value};
+
+/// Reads the arguments of a call; the schema says which values are text and which are JSON.
+pub(super) fn arguments(words: &[String], schema: &Value) -> Result<Value, String> {
+    if let [word] = words {
+        if let Some(path) = word.strip_prefix('@') {
+            let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+            return object(&text).map_err(|problem| format!("{path} {problem}"));
+        }
+        if word.trim_start().starts_with('{') {
+            return object(word).map_err(|problem| format!("`{word}` {problem}"));
+        }
+    }
+    let mut arguments = Map::new();
+    for word in words {
+        let Some((name, text)) = word.split_once('=') else {
+            return Err(format!(
+                "`{word}` is no argument: write `name=value`, one JSON object, or `@file`"
+            ));
+        };
+        let value = typed(&schema["properties"][name], text);
+        if arguments.insert(name.to_owned(), value).is_some() {
+            return Err(format!("argument `{name}` is given twice"));
+        }
+    }
+    Ok(Value::Object(arguments))
+}
+
+fn object(text: &str) -> Result<Value, String> {
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err("is no JSON object".to_owned()),
+        Err(error) => Err(format!("is no JSON: {error}")),
+    }
+}
+
+/// The value of a text. What does not fit stays text, so that the server says what is wrong with it.
+pub(super) fn typed(schema: &Value, text: &str) -> Value {
+    if takes_text(schema) {
+        return Value::from(text);
+    }
+    if schema["type"] == "boolean" && matches!(text, "y" | "yes" | "n" | "no") {
+        return Value::from(text.starts_with('y'));
+    }
+    if schema["type"] == "array"
+        && !text.trim_start().starts_with('[')
+        && takes_text(&schema["items"])
+    {
+        return text.split(',').map(str::trim).collect();
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// Whether a value may be text; so may one of which nothing is known.
+fn takes_text(schema: &Value) -> bool {
+    let any = |branches: &Value| {
+        branches
+            .as_array()
+            .is_some_and(|all| all.iter().any(takes_text))
+    };
+    match &schema["type"] {
+        Value::String(name) => name == "string",
+        Value::Array(names) => names.iter().any(|name| name == "string"),
+        _ => match (&schema["enum"], &schema["const"]) {
+            (Value::Array(values), _) => values.iter().any(Value::is_string),
+            (_, Value::String(_)) => true,
+            _ if schema.is_null() => true,
+            _ => any(&schema["anyOf"]) || any(&schema["oneOf"]),
+        },
+    }
+}
+
+/// What a schema takes, in a few words.
+pub(super) fn kind(schema: &Value) -> String {
+    let alternatives = |all: &[Value], text: fn(&Value) -> String| {
+        all.iter().map(text).collect::<Vec<_>>().join("|")
+    };
+    let word = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    for keyword in ["enum", "anyOf", "oneOf"] {
+        if let Some(all) = schema[keyword].as_array() {
+            return match keyword {
+                "enum" => all.iter().map(word).collect::<Vec<_>>().join("|"),
+                _ => alternatives(all, kind),
+            };
+        }
+    }
+    if !schema["const"].is_null() {
+        return word(&schema["const"]);
+    }
+    match &schema["type"] {
+        Value::String(name) if name == "array" => match &schema["items"] {
+            Value::Object(_) => format!("{}[]", kind(&schema["items"])),
+            _ => "array".to_owned(),
+        },
+        Value::String(name) if name == "boolean" => "true|false".to_owned(),
+        Value::String(name) => match (&schema["minimum"], &schema["maximum"]) {
+            (Value::Number(least), Value::Number(most)) => format!("{name} {least} to {most}"),
+            (Value::Number(least), _) => format!("{name} from {least}"),
+            (_, Value::Number(most)) => format!("{name} to {most}"),
+            _ => name.clone(),
+        },
+        Value::Array(names) => {
+            alternatives(names, |name| name.as_str().unwrap_or_default().to_owned())
+        }
+        _ => "anything".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Value, String> {
+        let schema = json!({"properties": {
+            "count": {"type": "integer"}, "share": {"type": "number"}, "sure": {"type": "boolean"},
+            "name": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}},
+            "sizes": {"type": "array", "items": {"type": "integer"}}, "place": {"type": "object"},
+            "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "colour": {"enum": ["red", "1"]},
+        }});
+        let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+        arguments(&words, &schema)
+    }
+
+    #[test]
+    fn values_have_the_types_of_the_schema() {
+        for (word, expected) in [
+            ("count=3", json!({"count": 3})),
+            ("count=three", json!({"count": "three"})),
+            ("share=1.5", json!({"share": 1.5})),
+            ("sure=true", json!({"sure": true})),
+            ("sure=yes", json!({"sure": true})),
+            ("name=3", json!({"name": "3"})),
+            ("name=a=b", json!({"name": "a=b"})),
+            ("name=", json!({"name": ""})),
+            ("tags=[\"a\"]", json!({"tags": ["a"]})),
+            ("tags=a, b", json!({"tags": ["a", "b"]})),
+            ("sizes=[1,2]", json!({"sizes": [1, 2]})),
+            ("place={\"city\":\"x\"}", json!({"place": {"city": "x"}})),
+            ("maybe=null", json!({"maybe": null})),
+            ("colour=1", json!({"colour": "1"})),
+            ("unknown=1", json!({"unknown": "1"})),
+            ("{\"count\": 1}", json!({"count": 1})),
+        ] {
+            assert_eq!(read(&[word]), Ok(expected), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_argument_is_refused() {
+        for words in [
+            &["count"][..],
+            &["{\"a\""],
+            &["a=1", "a=2"],
+            &["@/no/such/file"],
+            &["{}", "a=1"],
+        ] {
+            assert!(read(words).is_err(), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `call`: calls a tool.
+
+use clap::{Arg, ArgMatches, Command};
+use serde_json::json;
+
+use crate::client::Listed;
+use crate::server::command_line::arguments::arguments;
+use crate::server::command_line::session::{Session, asking};
+use crate::server::command_line::{Outcome, print};
+
+pub(super) fn command() -> Command {
+    asking(Command::new("call").about("Call a tool").long_about(
+        "Calls a tool and prints what it gives. Fails if the tool does.\n\nValues are read as the types the tool takes: \
+         `call add a=1 b=2`. Lists and objects are JSON. Instead of them stands one JSON object, or `@file` with one.",
+    ))
+    .arg(Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool"))
+    .arg(words())
+}
+
+/// The arguments of what is called.
+pub(super) fn words() -> Arg {
+    Arg::new("arguments")
+        .value_name("NAME=VALUE")
+        .num_args(0..)
+        .help("Its arguments, or one JSON object, or `@file`")
+}
+
+pub(super) fn given(matches: &ArgMatches) -> Vec<String> {
+    let words = matches.get_many::<String>("arguments");
+    words.into_iter().flatten().cloned().collect()
+}
+
+pub(super) fn name<'m>(matches: &'m ArgMatches, argument: &str) -> &'m str {
+    matches
+        .get_one::<String>(argument)
+        .map_or("", String::as_str)
+}
+
+pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
+    let name = name(matches, "tool");
+    let tool = session.find(Listed::Tools, name).await?;
+    let arguments = arguments(&given(matches), &tool["inputSchema"])?;
+    let params = json!({"name": name, "arguments": arguments});
+    let result = session.call("tools/call", params).await?;
+    let failed = result["isError"] == true;
+    if session.json {
+        print::json(&result);
+        return Ok(!failed);
+    }
+    let blocks = result["content"].as_array().into_iter().flatten();
+    let text = blocks.map(print::content).collect::<Vec<_>>().join("\n");
+    if failed {
+        print::complain(&text);
+    } else if !text.is_empty() {
+        print::line(&text);
+    }
+    Ok(!failed)
+}

@@ -1,0 +1,328 @@
+//! What clients and the APIs of models refuse, and what makes a server hard to use. Each rule names its source.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::client::Listed;
+use crate::client::surface::Surface;
+use crate::server::command_line::check::schema;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Severity {
+    /// Some client or the API of some model refuses it, and often all tools with it.
+    Refused,
+    /// It works, and could be better.
+    Advice,
+}
+
+impl Severity {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Advice => "advice",
+        }
+    }
+}
+
+/// Something found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Finding {
+    pub(super) severity: Severity,
+    /// What it is about: `` tool `add` ``.
+    pub(super) at: String,
+    pub(super) text: String,
+    /// Who says so; empty if it is common sense.
+    pub(super) source: &'static str,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.severity.as_str(), self.at, self.text)?;
+        if !self.source.is_empty() {
+            write!(f, " ({})", self.source)?;
+        }
+        Ok(())
+    }
+}
+
+// Where a rule comes from. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
+const NAMES: &str = "Anthropic and OpenAI, names of tools: ^[a-zA-Z0-9_-]{1,64}$";
+// The Chat Completions API, `tools[].function.description`, until 2025, and what has copied it.
+const LONG: &str = "services like OpenAI's, at most 1024 characters";
+// Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
+const MANY: &str = "OpenAI and VS Code, at most 128 tools in a request";
+/// Most tokens of tools that are still no burden: a twentieth of a context of 200,000.
+const MOST_TOKENS: usize = 10_000;
+const MOST_TOOLS: usize = 128;
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 1_024;
+
+/// All findings, in the order of the surface.
+pub(super) fn lint(surface: &Surface) -> Vec<Finding> {
+    let mut found = Findings::default();
+    for tool in surface.items(Listed::Tools) {
+        lint_tool(tool, &mut found);
+    }
+    for prompt in surface.items(Listed::Prompts) {
+        lint_prompt(prompt, &mut found);
+    }
+    for template in surface.items(Listed::Templates) {
+        found.about("template", template["uriTemplate"].as_str());
+        found.described(template);
+    }
+    lint_resources(surface.items(Listed::Resources), &mut found);
+    let (tools, tokens) = (surface.items(Listed::Tools).len(), tokens(surface));
+    found.at = "the tools".into();
+    if tools > MOST_TOOLS {
+        found.refused(format!("there are {tools}"), MANY);
+    }
+    if tokens > MOST_TOKENS {
+        found.advice(format!(
+            "they take about {tokens} tokens of every conversation; shorten descriptions, or split the server"
+        ));
+    }
+    found.all
+}
+
+/// How much of a model's context the tools take: four bytes of JSON are about one token.
+pub(super) fn tokens(surface: &Surface) -> usize {
+    let tools = surface.items(Listed::Tools).iter();
+    let bytes: usize = tools
+        .map(|tool| {
+            let read = ["name", "description", "inputSchema"];
+            let sizes = read.map(|member| tool[member].to_string().len());
+            sizes.iter().sum::<usize>()
+        })
+        .sum();
+    bytes.div_ceil(4)
+}
+
+fn lint_tool(tool: &Value, found: &mut Findings) {
+    let name = tool["name"].as_str().unwrap_or_default();
+    found.about("tool", Some(name));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !name.chars().all(is_plain) || name.len() > LONGEST_NAME {
+        found.refused("the name is not one everybody takes", NAMES);
+    }
+    found.described(tool);
+    let description = tool["description"].as_str().unwrap_or_default();
+    if description.chars().count() > LONGEST_DESCRIPTION {
+        found.push(Severity::Advice, "the description is long".into(), LONG);
+    }
+    let schema = &tool["inputSchema"];
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        if !is_described(property) {
+            found.advice(format!("argument `{name}` has no description"));
+        }
+    }
+    schema::lint(schema, found);
+}
+
+fn lint_prompt(prompt: &Value, found: &mut Findings) {
+    found.about("prompt", prompt["name"].as_str());
+    found.described(prompt);
+    for argument in prompt["arguments"].as_array().into_iter().flatten() {
+        if !is_described(argument) {
+            let name = argument["name"].as_str().unwrap_or_default();
+            found.advice(format!("argument `{name}` has no description"));
+        }
+    }
+}
+
+/// A template may list thousands, so they are one finding.
+fn lint_resources(resources: &[Value], found: &mut Findings) {
+    let mut bare = resources.iter().filter(|resource| !is_described(resource));
+    if let Some(first) = bare.next() {
+        found.about("resource", first["uri"].as_str());
+        found.advice(match bare.count() {
+            0 => "has no description".to_owned(),
+            more => format!("has no description, and neither have {more} more"),
+        });
+    }
+}
+
+fn is_described(item: &Value) -> bool {
+    item["description"]
+        .as_str()
+        .is_some_and(|text| !text.is_empty())
+}
+
+/// What was found so far, and what is looked at.
+#[derive(Default)]
+pub(super) struct Findings {
+    all: Vec<Finding>,
+    at: String,
+}
+
+impl Findings {
+    fn about(&mut self, word: &str, name: Option<&str>) {
+        self.at = format!("{word} `{}`", name.unwrap_or_default());
+    }
+
+    fn described(&mut self, item: &Value) {
+        if !is_described(item) {
+            self.advice("has no description; write a doc comment");
+        }
+    }
+
+    pub(super) fn refused(&mut self, text: impl Into<String>, source: &'static str) {
+        self.push(Severity::Refused, text.into(), source);
+    }
+
+    fn advice(&mut self, text: impl Into<String>) {
+        self.push(Severity::Advice, text.into(), "");
+    }
+
+    fn push(&mut self, severity: Severity, text: String, source: &'static str) {
+        let at = self.at.clone();
+        self.all.push(Finding {
+            severity,
+            at,
+            text,
+            source,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What is found in a server of these tools.
+    fn found(tools: &Value) -> Vec<String> {
+        let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
+        lint(&surface).iter().map(Finding::to_string).collect()
+    }
+
+    /// What is found in the schema of an argument.
+    fn found_in(property: &Value) -> Vec<String> {
+        let mut schema = json!({"type": "object", "properties": {"a": property}});
+        if schema["properties"]["a"].is_object() {
+            schema["properties"]["a"]["description"] = "An argument".into();
+        }
+        found(&json!([{"name": "t", "description": "A tool.", "inputSchema": schema}]))
+    }
+
+    #[test]
+    fn every_fault_of_an_argument_is_found() {
+        for (property, fault) in [
+            (json!({"type": "string", "format": "date-time"}), ""),
+            (
+                json!({"type": "array", "items": {"type": "string", "enum": ["x"]}}),
+                "",
+            ),
+            (json!({"$ref": "#/$defs/A"}), "`$ref`"),
+            (json!({"type": ["string", "null"]}), "several types"),
+            (json!({"type": "array"}), "list of anything"),
+            (json!({"type": "integer", "enum": [1, 2]}), "no text"),
+            (json!({"type": "string", "format": "uint32"}), "`uint32`"),
+            (
+                json!({"type": "object", "properties": {"a b": {"type": "string"}}}),
+                "/a/a b",
+            ),
+            (
+                json!({"type": "array", "items": {"type": ["string"]}}),
+                "/a/items",
+            ),
+            (json!({"anyOf": [{"type": "array"}]}), "list of anything"),
+        ] {
+            let found = found_in(&property);
+            match fault {
+                "" => assert!(found.is_empty(), "{property}: {found:?}"),
+                fault => assert!(
+                    found.len() == 1
+                        && found[0].starts_with("refused: tool `t`: ")
+                        && found[0].contains(fault),
+                    "{property}: {found:?}"
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn every_fault_of_a_tool_is_found() {
+        let object = json!({"type": "object"});
+        let long = "x".repeat(1_025);
+        for (tool, faults) in [
+            (
+                json!({"name": "t", "description": "A tool.", "inputSchema": object}),
+                vec![],
+            ),
+            (
+                json!({"name": "a.b", "description": "A tool.", "inputSchema": object}),
+                vec!["refused: tool `a.b`: the name"],
+            ),
+            (
+                json!({"name": "x".repeat(65), "description": "A tool.", "inputSchema": object}),
+                vec!["refused"],
+            ),
+            (
+                json!({"name": "t", "inputSchema": object}),
+                vec!["advice: tool `t`: has no description"],
+            ),
+            (
+                json!({"name": "t", "description": long, "inputSchema": object}),
+                vec!["advice: tool `t`: the description is long"],
+            ),
+            (
+                json!({"name": "t", "description": "A tool.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}),
+                vec!["advice: tool `t`: argument `a` has no description"],
+            ),
+            (
+                json!({"name": "t", "description": "A tool.", "inputSchema": {"anyOf": []}}),
+                vec![
+                    "refused: tool `t`: the schema of the arguments is not",
+                    "refused: tool `t`: the schema of the arguments has `anyOf`",
+                ],
+            ),
+        ] {
+            let found = found(&json!([tool]));
+            assert_eq!(found.len(), faults.len(), "{tool}: {found:?}");
+            for (found, fault) in found.iter().zip(faults) {
+                assert!(found.starts_with(fault), "{found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_catalogue_can_be_too_large() {
+        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": text, "inputSchema": {"type": "object"}});
+        let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
+        assert_eq!(
+            found(&many),
+            [
+                "refused: the tools: there are 129 (OpenAI and VS Code, at most 128 tools in a request)"
+            ]
+        );
+        let large: Value = (0..60).map(|index| tool(index, &"x".repeat(700))).collect();
+        let found = found(&large);
+        assert!(
+            found.len() == 1 && found[0].starts_with("advice: the tools: they take about 1"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn everything_else_has_a_description() {
+        let surface = json!({
+            "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],
+            "resources": [{"uri": "a:b"}, {"uri": "a:c"}, {"uri": "a:d", "description": "x"}],
+            "resourceTemplates": [{"uriTemplate": "a:{b}"}],
+        });
+        let surface = Surface::parse(&surface.to_string()).unwrap();
+        let found: Vec<_> = lint(&surface).iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "advice: prompt `p`: has no description; write a doc comment",
+                "advice: prompt `p`: argument `a` has no description",
+                "advice: template `a:{b}`: has no description; write a doc comment",
+                "advice: resource `a:b`: has no description, and neither have 1 more",
+            ]
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! `check`: what clients will make of the server, and whether a change breaks them. For people, and for pipelines.
+
+mod lint;
+mod schema;
+
+use std::fs;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
+
+use crate::client::Listed;
+use crate::client::surface::Surface;
+use crate::client::surface::compare::{Change, compare};
+use crate::server::command_line::session::{Session, common};
+use crate::server::command_line::{Outcome, print};
+use lint::{Finding, Severity};
+
+pub(super) fn command() -> Command {
+    common(
+        Command::new("check")
+            .about("Check what clients and models will make of the server")
+            .long_about(
+                "Checks what clients and models will make of the server, and whether it changed so that clients break.\n\n\
+                 Exits with 1 if something is refused somewhere, or breaks clients.",
+            ),
+    )
+    .arg(
+        Arg::new("surface")
+            .long("surface")
+            .value_name("FILE")
+            .help("Compare with what the server was when this file was saved"),
+    )
+    .arg(
+        Arg::new("save")
+            .long("save")
+            .action(ArgAction::SetTrue)
+            .requires("surface")
+            .help("Save what the server is now into that file, after comparing"),
+    )
+    .arg(
+        Arg::new("strict")
+            .long("strict")
+            .action(ArgAction::SetTrue)
+            .help("Exit with 1 for advice too"),
+    )
+}
+
+pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
+    let surface = Surface::of(&session.client).await?;
+    let findings = lint::lint(&surface);
+    let file = matches.get_one::<String>("surface").map(String::as_str);
+    let saves = matches.get_flag("save");
+    let differences = match file {
+        Some(file) => compared(file, &surface, saves)?,
+        None => Vec::new(),
+    };
+    if let (Some(file), true) = (file, saves) {
+        fs::write(file, surface.to_text()).map_err(|error| format!("{file}: {error}"))?;
+    }
+    if session.json {
+        print::json(&report(&surface, &findings, &differences));
+    } else {
+        print::line(&text(&surface, &findings, &differences));
+    }
+    let is_fine =
+        |finding: &Finding| finding.severity == Severity::Advice && !matches.get_flag("strict");
+    // Whoever saves has seen what changed.
+    let breaks = !saves && differences.iter().any(|change| change.is_breaking);
+    Ok(findings.iter().all(is_fine) && !breaks)
+}
+
+/// What changed since the file was saved.
+fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<Change>, String> {
+    let before = match fs::read_to_string(file) {
+        Ok(before) => before,
+        Err(error) if saves && error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(format!("{file}: {error}; `--save` writes it")),
+    };
+    match Surface::parse(&before) {
+        Ok(before) => Ok(compare(&before, surface)),
+        Err(error) => Err(format!("{file} holds something else: {error}")),
+    }
+}
+
+fn text(surface: &Surface, findings: &[Finding], differences: &[Change]) -> String {
+    let counts: Vec<_> = [
+        (Listed::Tools, "tool"),
+        (Listed::Prompts, "prompt"),
+        (Listed::Resources, "resource"),
+        (Listed::Templates, "template"),
+    ]
+    .into_iter()
+    .map(|(list, word)| match surface.items(list).len() {
+        1 => format!("1 {word}"),
+        count => format!("{count} {word}s"),
+    })
+    .collect();
+    let mut lines = vec![format!(
+        "{}; the tools take about {} tokens of a model's context",
+        counts.join(", "),
+        lint::tokens(surface)
+    )];
+    lines.extend(findings.iter().map(Finding::to_string));
+    lines.extend(differences.iter().map(Change::to_string));
+    if findings.is_empty() && differences.is_empty() {
+        lines.push("nothing to complain about".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn report(surface: &Surface, findings: &[Finding], differences: &[Change]) -> Value {
+    let found = |one: &Finding| {
+        json!({
+            "severity": one.severity.as_str(),
+            "at": one.at,
+            "text": one.text,
+            "source": one.source,
+        })
+    };
+    let difference = |one: &Change| json!({"breaking": one.is_breaking, "text": one.text});
+    let mut report = json!({"tokens": lint::tokens(surface)});
+    for list in Listed::ALL {
+        report[list.member()] = surface.items(list).len().into();
+    }
+    report["findings"] = findings.iter().map(found).collect();
+    report["changes"] = differences.iter().map(difference).collect();
+    report
+}

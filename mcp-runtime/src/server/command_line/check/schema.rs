@@ -1,0 +1,134 @@
+//! What the APIs of models refuse in the schema of a tool's arguments.
+
+use serde_json::Value;
+
+use crate::server::command_line::check::lint::Findings;
+
+// Where a rule comes from, and what the server of an API answers.
+// "input_schema does not support oneOf, allOf, or anyOf at the top level": what the Messages API answers.
+const ROOT: &str = "Anthropic and OpenAI, the root of a schema is a plain object";
+// Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI takes references for missing types.
+const REFERENCES: &str = "Anthropic, managed agents; Gemini";
+// Claude Platform, "Self-hosted sandboxes", and the Messages API: `tools.*.input_schema.properties`.
+const PROPERTIES: &str = "Anthropic, names of properties: ^[a-zA-Z0-9_.-]{1,64}$";
+// Gemini API, `Schema`: `type` is a single value, "Proto field is not repeating, cannot start list".
+const TYPES: &str = "Gemini, `type` is one word";
+// Gemini API, `Schema`: an array has `items`, "missing field".
+const ITEMS: &str = "Gemini and OpenAI, lists say what is in them";
+// Gemini API, `Schema.enum`: values are strings.
+const ENUMS: &str = "Gemini, choices are text";
+// Gemini API, `Schema.format`: "only 'enum' and 'date-time' are supported for STRING type". OpenAI, "Structured Outputs".
+const FORMATS: &str = "Gemini takes `date-time` only; others those of JSON Schema";
+/// JSON Schema 2020-12, "Defined Formats", and what Gemini has for numbers.
+const KNOWN_FORMATS: [&str; 21] = [
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "idn-email",
+    "hostname",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "uri-template",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+    "int32",
+    "int64",
+];
+/// Deeper than any schema a person reads.
+const DEEPEST: usize = 32;
+const LONGEST_NAME: usize = 64;
+
+pub(super) fn lint(schema: &Value, found: &mut Findings) {
+    let is_object = schema["type"] == "object";
+    let composed = ["oneOf", "anyOf", "allOf", "not", "enum", "if"];
+    if !is_object {
+        found.refused("the schema of the arguments is not of type `object`", ROOT);
+    }
+    if let Some(keyword) = composed
+        .iter()
+        .find(|keyword| schema.get(keyword).is_some())
+    {
+        found.refused(
+            format!("the schema of the arguments has `{keyword}` at its root"),
+            ROOT,
+        );
+    }
+    walk(schema, "", DEEPEST, found);
+}
+
+fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
+    let (Value::Object(members), Some(depth)) = (schema, depth.checked_sub(1)) else {
+        return;
+    };
+    let place = if at.is_empty() { "the schema" } else { at };
+    if members.contains_key("$ref") {
+        found.refused(format!("{place} refers to another with `$ref`"), REFERENCES);
+    }
+    if let Some(types @ Value::Array(_)) = members.get("type") {
+        found.refused(format!("{place} has several types: {types}"), TYPES);
+    }
+    if members.get("type").is_some_and(|name| name == "array") && !members.contains_key("items") {
+        found.refused(format!("{place} is a list of anything"), ITEMS);
+    }
+    if let Some(values) = members.get("enum").and_then(Value::as_array)
+        && !values.iter().all(Value::is_string)
+    {
+        found.refused(format!("{place} has choices that are no text"), ENUMS);
+    }
+    if let Some(format) = members.get("format").and_then(Value::as_str)
+        && !KNOWN_FORMATS.contains(&format)
+    {
+        found.refused(
+            format!("{place} has the format `{format}`, which nobody knows"),
+            FORMATS,
+        );
+    }
+    for keyword in ["properties", "$defs", "definitions", "patternProperties"] {
+        for (name, inner) in members
+            .get(keyword)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+            let is_name = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain);
+            if keyword == "properties" && !is_name {
+                found.refused(
+                    format!("the name of {at}/{name} is not one everybody takes"),
+                    PROPERTIES,
+                );
+            }
+            walk(inner, &format!("{at}/{name}"), depth, found);
+        }
+    }
+    for keyword in [
+        "items",
+        "additionalProperties",
+        "not",
+        "contains",
+        "propertyNames",
+    ] {
+        if let Some(inner) = members.get(keyword) {
+            walk(inner, &format!("{at}/{keyword}"), depth, found);
+        }
+    }
+    for keyword in ["anyOf", "oneOf", "allOf", "prefixItems"] {
+        for inner in members
+            .get(keyword)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            walk(inner, at, depth, found);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Clients that start servers themselves, and where each keeps its configuration.
+
+use std::env;
+use std::path::PathBuf;
+
+/// A client.
+pub(super) struct Host {
+    /// As it is typed.
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    /// The member of the configuration that holds servers.
+    pub(super) servers: &'static str,
+    /// Whether an entry says that it is about stdio.
+    pub(super) has_type: bool,
+    /// Where the configuration is; nothing if that is not known for this system.
+    pub(super) file: fn(&Places) -> Option<PathBuf>,
+    /// What to do then.
+    pub(super) next: &'static str,
+}
+
+/// Every client we know.
+///
+/// Sources: Claude Desktop: modelcontextprotocol.io, "Connect to local MCP servers"; Claude Code:
+/// code.claude.com/docs/en/mcp, "Project scope"; Cursor: cursor.com/docs/context/mcp, "Configuration locations"; VS Code:
+/// code.visualstudio.com/docs/agents/reference/mcp-configuration; Windsurf: docs.windsurf.com/windsurf/cascade/mcp; Zed:
+/// zed.dev/docs/ai/mcp and zed.dev/docs/configuring-zed; Gemini CLI: geminicli.com/docs/tools/mcp-server.
+pub(super) const HOSTS: [Host; 7] = [
+    Host {
+        name: "claude-desktop",
+        title: "Claude Desktop",
+        servers: "mcpServers",
+        has_type: false,
+        file: |places| {
+            let directory = match env::consts::OS {
+                "macos" | "windows" => places.settings.as_ref()?.join("Claude"),
+                _ => return None,
+            };
+            Some(directory.join("claude_desktop_config.json"))
+        },
+        next: "Restart Claude Desktop.",
+    },
+    Host {
+        name: "claude-code",
+        title: "Claude Code",
+        servers: "mcpServers",
+        has_type: false,
+        file: |places| Some(places.here.as_ref()?.join(".mcp.json")),
+        next: "Start `claude` in this directory and agree to use the server. The file is for everybody who works here.",
+    },
+    Host {
+        name: "cursor",
+        title: "Cursor",
+        servers: "mcpServers",
+        has_type: false,
+        file: |places| Some(places.home.as_ref()?.join(".cursor").join("mcp.json")),
+        next: "Look for the server in Cursor's settings, under MCP.",
+    },
+    Host {
+        name: "vscode",
+        title: "VS Code",
+        servers: "servers",
+        has_type: true,
+        file: |places| Some(places.here.as_ref()?.join(".vscode").join("mcp.json")),
+        next: "Open this directory in VS Code and start the server with the command `MCP: List Servers`.",
+    },
+    Host {
+        name: "windsurf",
+        title: "Windsurf",
+        servers: "mcpServers",
+        has_type: false,
+        file: |places| {
+            let directory = places.home.as_ref()?.join(".codeium").join("windsurf");
+            Some(directory.join("mcp_config.json"))
+        },
+        next: "Refresh the list of servers in Windsurf's Cascade panel.",
+    },
+    Host {
+        name: "zed",
+        title: "Zed",
+        servers: "context_servers",
+        has_type: false,
+        file: |places| {
+            let directory = match env::consts::OS {
+                "windows" => places.settings.as_ref()?.join("Zed"),
+                "macos" => places.home.as_ref()?.join(".config").join("zed"),
+                _ => places.settings.as_ref()?.join("zed"),
+            };
+            Some(directory.join("settings.json"))
+        },
+        next: "Look for the server in the settings of Zed's agent panel.",
+    },
+    Host {
+        name: "gemini-cli",
+        title: "Gemini CLI",
+        servers: "mcpServers",
+        has_type: false,
+        file: |places| Some(places.home.as_ref()?.join(".gemini").join("settings.json")),
+        next: "Type `/mcp` in Gemini CLI to see the server.",
+    },
+];
+
+/// The directories of this system and user.
+pub(super) struct Places {
+    home: Option<PathBuf>,
+    /// Where programs keep the settings of this user.
+    settings: Option<PathBuf>,
+    /// The current directory.
+    here: Option<PathBuf>,
+}
+
+impl Places {
+    pub(super) fn read() -> Self {
+        let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let variable = |name| {
+            env::var_os(name)
+                .filter(|text| !text.is_empty())
+                .map(PathBuf::from)
+        };
+        let in_home = |path: &str| home.as_ref().map(|home| home.join(path));
+        let settings = match env::consts::OS {
+            "windows" => variable("APPDATA"),
+            "macos" => in_home("Library/Application Support"),
+            _ => variable("XDG_CONFIG_HOME").or_else(|| in_home(".config")),
+        };
+        Self {
+            settings,
+            here: env::current_dir().ok(),
+            home,
+        }
+    }
+}

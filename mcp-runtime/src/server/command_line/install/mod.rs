@@ -1,0 +1,187 @@
+//! `install`: enters the server into the configuration of a client that starts servers itself.
+//!
+//! What is there stays: other members keep their text and order, and the file as it was is kept beside.
+
+mod edit;
+mod hosts;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value, json};
+
+use crate::server::command_line::call::name;
+use crate::server::command_line::{Fault, Outcome, print};
+use crate::types::Implementation;
+use hosts::{HOSTS, Host, Places};
+
+pub(super) fn command() -> Command {
+    let hosts = HOSTS.iter().map(|host| host.name);
+    let text = |name, value, help| {
+        let argument = Arg::new(name).long(name).value_name(value);
+        argument.action(ArgAction::Append).help(help)
+    };
+    let flag = |name, help| {
+        Arg::new(name)
+            .long(name)
+            .action(ArgAction::SetTrue)
+            .help(help)
+    };
+    Command::new("install")
+        .about("Enter the server into the configuration of a client")
+        .long_about(
+            "Enters this executable into the configuration of a client that starts servers itself. Other entries stay as \
+             they are, and the file as it was is kept beside it.",
+        )
+        .arg(
+            Arg::new("client")
+                .value_name("CLIENT")
+                .required(true)
+                .value_parser(PossibleValuesParser::new(hosts))
+                .help("The client"),
+        )
+        .arg(
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .help("The name of the entry, if not that of the server"),
+        )
+        .arg(text("env", "NAME=VALUE", "An environment variable to start the server with"))
+        .arg(text("arg", "ARGUMENT", "An argument to start the server with").allow_hyphen_values(true))
+        .arg(
+            Arg::new("config")
+                .long("config")
+                .value_name("FILE")
+                .help("The configuration file, if not where the client usually has it"),
+        )
+        .arg(flag("print", "Print the entry, and change nothing"))
+        .arg(flag("dry-run", "Print what the file would be, and change nothing"))
+}
+
+pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
+    let Some(host) = HOSTS
+        .iter()
+        .find(|host| host.name == name(matches, "client"))
+    else {
+        return Err(Fault::Said("there is no such client".into()));
+    };
+    let entry_name = matches.get_one::<String>("name").unwrap_or(&identity.name);
+    let entry = entry(host, matches)?;
+    let whole = json!({ host.servers: { entry_name: entry } });
+    if matches.get_flag("print") {
+        print::json(&whole);
+        return Ok(true);
+    }
+    let file = match matches.get_one::<String>("config") {
+        Some(file) => PathBuf::from(file),
+        None => (host.file)(&Places::read()).ok_or_else(|| {
+            format!("{} has no known place for its configuration on this system; name the file with --config", host.title)
+        })?,
+    };
+    let old = match fs::read_to_string(&file) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(format!("{}: {error}", file.display()).into()),
+    };
+    let before = old
+        .as_deref()
+        .filter(|text| !text.trim().is_empty())
+        .unwrap_or("{}");
+    let mut after = before.to_owned();
+    // Member by member, so that what somebody added to the entry stays.
+    for (member, value) in &entry {
+        let path = [host.servers, entry_name, member];
+        if member == "args" && !matches.contains_id("arg") && edit::has(before, &path) {
+            continue;
+        }
+        after = edit::set(&after, &path, value).map_err(|problem| {
+            format!(
+                "{} {problem}\nNothing was changed. Enter this yourself:\n{whole:#}",
+                file.display()
+            )
+        })?;
+    }
+    if matches.get_flag("dry-run") {
+        print::line(&format!("{}:", file.display()));
+        print::line(&after);
+        return Ok(true);
+    }
+    if edit::are_same(before, &after) {
+        print::line(&format!(
+            "{} has it already: {}",
+            host.title,
+            file.display()
+        ));
+        return Ok(true);
+    }
+    let kept = write(&file, old.is_some(), &after)
+        .map_err(|error| format!("{}: {error}", file.display()))?;
+    let kept = kept.map_or_else(String::new, |kept| {
+        format!("\nThe file as it was: {}", kept.display())
+    });
+    print::line(&format!(
+        "{} starts `{entry_name}` from now on: {}{kept}\n{}",
+        host.title,
+        file.display(),
+        host.next
+    ));
+    Ok(true)
+}
+
+/// How the client starts the server.
+fn entry(host: &Host, matches: &ArgMatches) -> Result<Map<String, Value>, String> {
+    let executable = env::current_exe().map_err(|error| format!("this executable: {error}"))?;
+    let Some(executable) = executable.to_str() else {
+        return Err(format!(
+            "{} cannot be written as JSON",
+            executable.display()
+        ));
+    };
+    let texts = |name| matches.get_many::<String>(name).into_iter().flatten();
+    let mut variables = Map::new();
+    for variable in texts("env") {
+        match variable.split_once('=') {
+            Some((name, value)) => drop(variables.insert(name.into(), value.into())),
+            None => return Err(format!("`--env {variable}` has no `=`")),
+        }
+    }
+    let mut entry = Map::new();
+    if host.has_type {
+        entry.insert("type".into(), "stdio".into());
+    }
+    entry.insert("command".into(), executable.into());
+    entry.insert("args".into(), texts("arg").cloned().collect());
+    if !variables.is_empty() {
+        entry.insert("env".into(), variables.into());
+    }
+    Ok(entry)
+}
+
+/// Writes the file, after keeping the one that is there beside it; says where.
+fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
+    let mut kept = None;
+    if exists {
+        let copy = unused(file);
+        fs::copy(file, &copy)?;
+        kept = Some(copy);
+    } else if let Some(directory) = file.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    // In place: the file may be a link, and keeps who may read it.
+    fs::write(file, text)?;
+    Ok(kept)
+}
+
+/// A name beside the file that nothing has.
+fn unused(file: &Path) -> PathBuf {
+    let beside = |ending: String| {
+        let mut path = file.as_os_str().to_owned();
+        path.push(ending);
+        PathBuf::from(path)
+    };
+    let numbered = (2_u32..).map(|number| beside(format!(".backup-{number}")));
+    let mut names = std::iter::once(beside(".backup".into())).chain(numbered);
+    names.find(|path| !path.exists()).unwrap_or_default()
+}

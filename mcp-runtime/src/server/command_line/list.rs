@@ -1,0 +1,124 @@
+//! `tools`, `prompts`, `resources`, `templates`: what the server has, at a glance.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+use serde_json::Value;
+
+use crate::client::Listed;
+use crate::server::command_line::arguments::kind;
+use crate::server::command_line::session::{Session, common};
+use crate::server::command_line::{Outcome, print};
+
+pub(super) fn command(name: &'static str, about: &'static str) -> Command {
+    common(Command::new(name).about(about))
+}
+
+pub(super) async fn run(session: &Session, list: Listed) -> Outcome {
+    let items = session.client.list(list).await?;
+    if session.json {
+        print::json(&Value::Array(items));
+        return Ok(true);
+    }
+    if items.is_empty() {
+        print::line("none");
+        return Ok(true);
+    }
+    let texts: Vec<_> = items.iter().map(|item| describe(list, item)).collect();
+    let between = match list {
+        Listed::Tools | Listed::Prompts => "\n",
+        Listed::Resources | Listed::Templates => "",
+    };
+    print::line(&texts.join(between));
+    Ok(true)
+}
+
+fn describe(list: Listed, item: &Value) -> String {
+    let text = |name: &str| item[name].as_str().unwrap_or_default();
+    let mut said = match list {
+        Listed::Tools => format!("{}({})", text("name"), tool_arguments(item)),
+        Listed::Prompts => format!("{}({})", text("name"), prompt_arguments(item)),
+        Listed::Resources | Listed::Templates => text(list.key()).to_owned(),
+    };
+    if let Some(mime_type) = item["mimeType"].as_str() {
+        let _ = write!(said, "  [{mime_type}]");
+    }
+    let hints = [
+        ("readOnlyHint", "read-only"),
+        ("destructiveHint", "destructive"),
+        ("idempotentHint", "idempotent"),
+    ];
+    for (hint, word) in hints {
+        if item["annotations"][hint] == true {
+            let _ = write!(said, "  [{word}]");
+        }
+    }
+    said.push('\n');
+    for line in text("description").lines() {
+        let _ = writeln!(said, "    {line}");
+    }
+    let arguments = described_arguments(list, item);
+    let width = arguments.iter().map(|(name, _)| name.chars().count()).max();
+    for (name, about) in arguments {
+        let width = width.unwrap_or_default();
+        let _ = writeln!(said, "      {name:width$}  {}", print::first_line(about));
+    }
+    said
+}
+
+/// `a: integer, b?: string = "x"`
+fn tool_arguments(tool: &Value) -> String {
+    let schema = &tool["inputSchema"];
+    let required = schema["required"].as_array();
+    let arguments = schema["properties"].as_object().into_iter().flatten();
+    let arguments = arguments.map(|(name, property)| {
+        let is_required = required.is_some_and(|names| names.iter().any(|other| other == name));
+        let default = &property["default"];
+        let mut text = format!(
+            "{name}{}: {}",
+            if is_required { "" } else { "?" },
+            kind(property)
+        );
+        if !default.is_null() {
+            let _ = write!(text, " = {default}");
+        }
+        text
+    });
+    arguments.collect::<Vec<_>>().join(", ")
+}
+
+fn prompt_arguments(prompt: &Value) -> String {
+    let arguments = prompt["arguments"].as_array().into_iter().flatten();
+    let arguments = arguments.map(|argument| {
+        let optional = if argument["required"] == true {
+            ""
+        } else {
+            "?"
+        };
+        format!(
+            "{}{optional}",
+            argument["name"].as_str().unwrap_or_default()
+        )
+    });
+    arguments.collect::<Vec<_>>().join(", ")
+}
+
+/// Arguments that say what they are.
+fn described_arguments(list: Listed, item: &Value) -> Vec<(&str, &str)> {
+    if list == Listed::Tools {
+        let properties = item["inputSchema"]["properties"].as_object();
+        let properties = properties.into_iter().flatten();
+        return properties
+            .filter_map(|(name, property)| Some((name.as_str(), property["description"].as_str()?)))
+            .collect();
+    }
+    let arguments = item["arguments"].as_array().into_iter().flatten();
+    arguments
+        .filter_map(|argument| {
+            Some((
+                argument["name"].as_str()?,
+                argument["description"].as_str()?,
+            ))
+        })
+        .collect()
+}

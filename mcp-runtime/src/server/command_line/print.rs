@@ -1,0 +1,49 @@
+//! Results, for people to read.
+
+use std::io::{self, Write as _};
+
+use serde_json::Value;
+
+/// Prints a line. A reader that has gone needs nothing more.
+pub(super) fn line(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = writeln!(stdout, "{}", text.trim_end_matches('\n'));
+}
+
+/// Prints JSON for programs.
+pub(super) fn json(value: &Value) {
+    line(&format!("{value:#}"));
+}
+
+/// Says what went wrong.
+pub(super) fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "error: {text}");
+}
+
+/// A content block, or the contents of a resource.
+pub(super) fn content(block: &Value) -> String {
+    let text = |name: &str| block[name].as_str();
+    let bytes = |data: &str| data.trim_end_matches('=').len().saturating_mul(3) / 4;
+    match text("type") {
+        Some("resource") => content(&block["resource"]),
+        Some("resource_link") => format!(
+            "{} ({})",
+            text("uri").unwrap_or_default(),
+            text("title").or(text("name")).unwrap_or_default()
+        ),
+        _ => match (text("text"), text("data").or(text("blob"))) {
+            (Some(text), _) => text.to_owned(),
+            (None, Some(data)) => format!(
+                "[{}, {} bytes]",
+                text("mimeType").unwrap_or("application/octet-stream"),
+                bytes(data)
+            ),
+            (None, None) => block.to_string(),
+        },
+    }
+}
+
+/// The first line of a text.
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

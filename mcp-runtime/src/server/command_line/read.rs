@@ -1,0 +1,34 @@
+//! `read`: reads a resource.
+
+use clap::{Arg, ArgMatches, Command};
+use serde_json::json;
+
+use crate::client::Listed;
+use crate::server::command_line::call::name;
+use crate::server::command_line::session::{Session, asking};
+use crate::server::command_line::{Fault, Outcome, print};
+
+pub(super) fn command() -> Command {
+    asking(Command::new("read").about("Read a resource")).arg(
+        Arg::new("uri")
+            .value_name("URI")
+            .required(true)
+            .help("Its address: one of a resource, or one that a template matches"),
+    )
+}
+
+pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
+    if !session.client.offers(Listed::Resources) {
+        return Err(Fault::Said("the server has no resources".to_owned()));
+    }
+    let params = json!({"uri": name(matches, "uri")});
+    let result = session.call("resources/read", params).await?;
+    if session.json {
+        print::json(&result);
+        return Ok(true);
+    }
+    for contents in result["contents"].as_array().into_iter().flatten() {
+        print::line(&print::content(contents));
+    }
+    Ok(true)
+}

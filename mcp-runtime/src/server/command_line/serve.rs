@@ -1,0 +1,75 @@
+//! Serving: what `Server::run` does without a command.
+
+#[cfg(feature = "http")]
+use clap::{Arg, ArgAction};
+use clap::{ArgMatches, Command};
+
+/// Where `--http` listens when it does not say.
+#[cfg(feature = "http")]
+pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:8000";
+
+/// How to serve.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// The address to serve HTTP on; stdio if there is none.
+    #[cfg(feature = "http")]
+    pub(crate) http: Option<String>,
+    #[cfg(feature = "http")]
+    pub(crate) hosts: Vec<String>,
+    #[cfg(feature = "http")]
+    pub(crate) origins: Vec<String>,
+}
+
+impl Wishes {
+    #[cfg(feature = "http")]
+    pub(super) fn read(matches: &ArgMatches) -> Self {
+        let all = |name: &str| {
+            let values = matches.get_many::<String>(name);
+            values.into_iter().flatten().cloned().collect()
+        };
+        Self {
+            http: matches.get_one::<String>("http").cloned(),
+            hosts: all("allow-host"),
+            origins: all("allow-origin"),
+        }
+    }
+
+    #[cfg(not(feature = "http"))]
+    pub(super) fn read(_: &ArgMatches) -> Self {
+        Self {}
+    }
+}
+
+#[cfg(not(feature = "http"))]
+pub(super) fn arguments(command: Command) -> Command {
+    command
+}
+
+#[cfg(feature = "http")]
+pub(super) fn arguments(command: Command) -> Command {
+    command
+        .arg(
+            Arg::new("http")
+                .long("http")
+                .value_name("ADDRESS")
+                .num_args(0..=1)
+                .default_missing_value(DEFAULT_ADDRESS)
+                .help("Serve HTTP instead, on 127.0.0.1:8000 or this address"),
+        )
+        .arg(
+            Arg::new("allow-host")
+                .long("allow-host")
+                .value_name("HOST")
+                .action(ArgAction::Append)
+                .requires("http")
+                .help("Let in requests to this host name too; `*` for every one"),
+        )
+        .arg(
+            Arg::new("allow-origin")
+                .long("allow-origin")
+                .value_name("ORIGIN")
+                .action(ArgAction::Append)
+                .requires("http")
+                .help("Let in web pages of this origin too; `*` for every one"),
+        )
+}

@@ -1,0 +1,155 @@
+//! The server in this process, and a client that talks to it for a command.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
+
+use crate::client::{Client, Failure, Host, Listed};
+use crate::handler::suggest::closest;
+use crate::protocol::ProtocolVersion;
+use crate::server::Server;
+use crate::server::command_line::Fault;
+use crate::server::command_line::terminal::Terminal;
+
+pub(super) struct Session {
+    pub(super) client: Client,
+    /// Output is for programs.
+    pub(super) json: bool,
+    terminal: Arc<Terminal>,
+}
+
+/// What every command takes that looks at the server.
+pub(super) fn common(command: Command) -> Command {
+    let revisions = PossibleValuesParser::new(ProtocolVersion::supported());
+    command
+        .arg(
+            Arg::new("revision")
+                .long("revision")
+                .value_name("DATE")
+                .value_parser(revisions)
+                .default_value(ProtocolVersion::LATEST.as_str())
+                .help("The revision of the protocol to speak"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print JSON, for programs"),
+        )
+}
+
+/// What every command takes whose handler may ask.
+pub(super) fn asking(command: Command) -> Command {
+    common(command)
+        .arg(
+            Arg::new("answer")
+                .long("answer")
+                .value_name("FIELD=VALUE")
+                .action(ArgAction::Append)
+                .help("Fill in this field of forms the server asks for, rather than asking here"),
+        )
+        .arg(
+            Arg::new("agree")
+                .long("agree")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("decline")
+                .help("Agree to open addresses"),
+        )
+        .arg(
+            Arg::new("decline")
+                .long("decline")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("answer")
+                .help("Decline forms and addresses"),
+        )
+        .arg(
+            Arg::new("say")
+                .long("say")
+                .value_name("TEXT")
+                .action(ArgAction::Append)
+                .help("What the model says when the server asks it; once for each question"),
+        )
+}
+
+impl Session {
+    /// Starts the server and connects to it.
+    pub(super) async fn start(server: Server, matches: &ArgMatches) -> Result<Self, Fault> {
+        let texts = |name: &str| -> VecDeque<String> {
+            // Commands that cannot be asked have no such arguments.
+            let values = matches.try_get_many::<String>(name).ok().flatten();
+            values.into_iter().flatten().cloned().collect()
+        };
+        let flag = |name: &str| matches!(matches.try_get_one::<bool>(name), Ok(Some(true)));
+        let mut answers = Vec::new();
+        for answer in texts("answer") {
+            match answer.split_once('=') {
+                Some((field, value)) => answers.push((field.to_owned(), value.to_owned())),
+                None => return Err(format!("`--answer {answer}` has no `=`").into()),
+            }
+        }
+        let terminal = Arc::new(Terminal {
+            answers,
+            agree: flag("agree"),
+            decline: flag("decline"),
+            say: Mutex::new(texts("say")),
+            bar: Mutex::default(),
+        });
+        let date = matches.get_one::<String>("revision");
+        let version = date.and_then(|date| ProtocolVersion::from_wire(date));
+        let version = version.unwrap_or(ProtocolVersion::LATEST);
+        let capabilities =
+            json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
+        let mut streams = server.serve_in_process(1).map_err(Fault::Start)?;
+        let Some(stream) = streams.pop() else {
+            return Err(Failure::Broken("the server has no client").into());
+        };
+        let host = Arc::clone(&terminal) as Arc<dyn Host>;
+        Ok(Self {
+            client: Client::connect(stream, version, capabilities, host).await?,
+            json: flag("json"),
+            terminal,
+        })
+    }
+
+    /// Calls a method whose handler may ask and say how far it is.
+    pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
+        let called = self.client.call(method, params).await;
+        self.terminal.clear_bar();
+        Ok(called?)
+    }
+
+    /// The item of a list that has this key.
+    pub(super) async fn find(&self, list: Listed, key: &str) -> Result<Value, Fault> {
+        let items = self.client.list(list).await?;
+        let keys = items.iter().filter_map(|item| item[list.key()].as_str());
+        let what = match list {
+            Listed::Tools => "tool",
+            Listed::Prompts => "prompt",
+            Listed::Resources => "resource",
+            Listed::Templates => "template",
+        };
+        let unknown = unknown(what, key, keys);
+        let mut items = items.into_iter();
+        let found = items.find(|item| item[list.key()] == key);
+        found.ok_or(Fault::Said(unknown))
+    }
+}
+
+/// That there is no such thing, and what there is.
+pub(super) fn unknown<'n>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'n str> + Clone,
+) -> String {
+    if let Some(meant) = closest(name, known.clone()) {
+        return format!("there is no {what} `{name}`; did you mean `{meant}`?");
+    }
+    let known: Vec<_> = known.map(|name| format!("`{name}`")).collect();
+    match known.as_slice() {
+        [] => format!("there is no {what} `{name}`; the server has none"),
+        known => format!("there is no {what} `{name}`; there is {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,330 @@
+//! The person at the terminal: is asked what the server asks, and sees what it says.
+//!
+//! Everything here goes to standard error; standard output holds results.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use crate::client::{Host, Notice, Question};
+use crate::context::Progress;
+use crate::server::command_line::arguments::{kind, typed};
+use crate::types::LoggingLevel;
+
+/// How wide a bar is, in characters.
+const BAR: usize = 24;
+
+#[derive(Debug)]
+pub(super) struct Terminal {
+    /// Fields of forms and their values.
+    pub(super) answers: Vec<(String, String)>,
+    pub(super) agree: bool,
+    pub(super) decline: bool,
+    /// What the model says to one question after another.
+    pub(super) say: Mutex<VecDeque<String>>,
+    /// How many characters of a bar are on the screen.
+    pub(super) bar: Mutex<usize>,
+}
+
+impl Host for Terminal {
+    fn answer(&self, question: &Question) -> Result<Value, String> {
+        self.clear_bar();
+        match question.method.as_str() {
+            "roots/list" => Ok(json!({"roots": here()})),
+            "sampling/createMessage" => self.speak(&question.params),
+            _ if self.decline => Ok(json!({"action": "decline"})),
+            _ if question.params["url"].is_string() => self.open(question),
+            _ => self.fill_in(question),
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        match notice {
+            Notice::Progress(progress) => self.show(&progress),
+            Notice::Log { level, data, .. } if level >= LoggingLevel::Info => {
+                self.clear_bar();
+                let text = data
+                    .as_str()
+                    .map_or_else(|| data.to_string(), str::to_owned);
+                say(&format!("{}: {text}\n", level.as_str()));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Terminal {
+    fn fill_in(&self, question: &Question) -> Result<Value, String> {
+        let schema = &question.params["requestedSchema"];
+        let required = schema["required"].as_array();
+        let required =
+            |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
+        let is_asked = io::stdin().is_terminal();
+        if is_asked {
+            say(&format!("{}\n", question.message()));
+        }
+        let (mut content, mut missing) = (Map::new(), Vec::new());
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let given = self.answers.iter().find(|(field, _)| field == name);
+            if let Some((_, text)) = given {
+                content.insert(name.clone(), typed(field, text));
+            } else if is_asked {
+                match ask(name, field, required(name))? {
+                    Some(value) => drop(content.insert(name.clone(), value)),
+                    None => return Ok(json!({"action": "cancel"})),
+                }
+            } else if required(name) {
+                missing.push(format!("--answer {name}=<{}>", kind(field)));
+            }
+        }
+        if !missing.is_empty() {
+            return Err(format!(
+                "the server asks: {}\nThere is no terminal to ask at; give the answer with {}, or say no with --decline",
+                question.message(),
+                missing.join(" ")
+            ));
+        }
+        content.retain(|_, value| !value.is_null());
+        Ok(json!({"action": "accept", "content": content}))
+    }
+
+    fn open(&self, question: &Question) -> Result<Value, String> {
+        let url = question.params["url"].as_str().unwrap_or_default();
+        let text = format!("{}\n{url}\n", question.message());
+        if self.agree {
+            say(&text);
+            return Ok(json!({"action": "accept"}));
+        }
+        if !io::stdin().is_terminal() {
+            return Err(format!(
+                "the server asks to open an address: {text}There is no terminal to ask at; say yes with --agree, or no with \
+                 --decline"
+            ));
+        }
+        say(&format!("{text}Open it? [y/n] "));
+        let action = match line()?.as_deref() {
+            Some("y" | "yes") => "accept",
+            Some(_) => "decline",
+            None => "cancel",
+        };
+        Ok(json!({"action": action}))
+    }
+
+    fn speak(&self, params: &Value) -> Result<Value, String> {
+        let mut asked = String::new();
+        for message in params["messages"].as_array().into_iter().flatten() {
+            let text = message["content"]["text"].as_str().unwrap_or("(no text)");
+            let _ = writeln!(
+                asked,
+                "{}: {text}",
+                message["role"].as_str().unwrap_or_default()
+            );
+        }
+        let next = self
+            .say
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
+        let text = match next {
+            Some(text) => text,
+            None if io::stdin().is_terminal() => {
+                say(&format!("The server asks the model:\n{asked}assistant: "));
+                line()?.unwrap_or_default()
+            }
+            None => {
+                return Err(format!(
+                    "the server asks the model:\n{asked}There is no terminal to ask at; give the answer with --say <text>"
+                ));
+            }
+        };
+        let content = json!({"type": "text", "text": text});
+        Ok(
+            json!({"role": "assistant", "content": content, "model": "person", "stopReason": "endTurn"}),
+        )
+    }
+
+    fn show(&self, progress: &Progress) {
+        if !io::stderr().is_terminal() {
+            return;
+        }
+        let text = bar(progress);
+        let mut shown = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = text.chars().count();
+        say(&format!(
+            "\r{text}{}",
+            " ".repeat(shown.saturating_sub(length))
+        ));
+        *shown = length;
+    }
+
+    pub(super) fn clear_bar(&self) {
+        let mut shown = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        if *shown > 0 {
+            say(&format!("\r{}\r", " ".repeat(*shown)));
+            *shown = 0;
+        }
+    }
+}
+
+/// `[########----] 2/3 copying`
+fn bar(progress: &Progress) -> String {
+    let Progress {
+        progress: done,
+        total,
+        message,
+    } = progress;
+    let mut text = String::new();
+    if let Some(total) = total.filter(|total| *total > 0.0) {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a share of a few characters"
+        )]
+        let filled = ((done / total).clamp(0.0, 1.0) * BAR as f64) as usize;
+        let open = BAR.saturating_sub(filled);
+        let _ = write!(
+            text,
+            "[{}{}] {done}/{total}",
+            "#".repeat(filled),
+            "-".repeat(open)
+        );
+    } else {
+        let _ = write!(text, "{done}");
+    }
+    if let Some(message) = message {
+        let _ = write!(text, " {message}");
+    }
+    // What would wrap could not be cleared.
+    text.chars().filter(|c| !c.is_control()).take(76).collect()
+}
+
+/// Asks for one field until what is typed fits; nothing at the end of the input.
+fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
+    let about = field["description"].as_str().or(field["title"].as_str());
+    let default = &field["default"];
+    loop {
+        let mut text = format!("  {}", about.unwrap_or(name));
+        let _ = write!(text, " ({}", kind(field));
+        if !default.is_null() {
+            let _ = write!(text, ", default {default}");
+        } else if !required {
+            text.push_str(", may be left empty");
+        }
+        say(&format!("{text}): "));
+        let Some(typed_text) = line()? else {
+            return Ok(None);
+        };
+        if typed_text.is_empty() && (!required || !default.is_null()) {
+            return Ok(Some(default.clone()));
+        }
+        let value = typed(field, &typed_text);
+        if fits(field, &value) {
+            return Ok(Some(value));
+        }
+        say(&format!("  that is not {}\n", kind(field)));
+    }
+}
+
+/// Whether a value is what a field takes, as far as that is said in a few words; the server looks at it again.
+fn fits(field: &Value, value: &Value) -> bool {
+    let is_among = |choices: &Value| {
+        let mut choices = choices.as_array().into_iter().flatten();
+        choices.any(|choice| choice == value || choice["const"] == *value)
+    };
+    match field["type"].as_str() {
+        Some("boolean") => value.is_boolean(),
+        Some("integer" | "number") => value.as_f64().is_some_and(|number| {
+            let least = field["minimum"].as_f64().unwrap_or(f64::NEG_INFINITY);
+            let most = field["maximum"].as_f64().unwrap_or(f64::INFINITY);
+            (least..=most).contains(&number)
+        }),
+        Some("array") => value.is_array(),
+        _ if field["enum"].is_array() => is_among(&field["enum"]),
+        _ if field["oneOf"].is_array() => is_among(&field["oneOf"]),
+        _ => true,
+    }
+}
+
+/// One line from the terminal; nothing at its end.
+fn line() -> Result<Option<String>, String> {
+    let mut text = String::new();
+    match io::stdin().lock().read_line(&mut text) {
+        Ok(0) => Ok(None),
+        Ok(_) => Ok(Some(text.trim().to_owned())),
+        Err(error) => Err(format!("standard input cannot be read: {error}")),
+    }
+}
+
+fn say(text: &str) {
+    let mut stderr = io::stderr().lock();
+    // Nobody is left to be told that this fails.
+    let _ = stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush());
+}
+
+/// The current directory, as a root.
+fn here() -> Vec<Value> {
+    let Ok(here) = std::env::current_dir() else {
+        return Vec::new();
+    };
+    let path = here.to_string_lossy().replace('\\', "/");
+    let mut uri = String::from(if path.starts_with('/') {
+        "file://"
+    } else {
+        "file:///"
+    });
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' | b':' => {
+                uri.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    vec![json!({"uri": uri})]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_a_field_is_asked_for_again() {
+        let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
+        let choice = json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}]});
+        for (field, value, expected) in [
+            (&number, json!(9), true),
+            (&number, json!(10), false),
+            (&number, json!("x"), false),
+            (&choice, json!("a"), true),
+            (&choice, json!("b"), false),
+            (&json!({"type": "string", "enum": ["a"]}), json!("b"), false),
+            (&json!({"type": "array"}), json!(["a"]), true),
+            (&json!({"type": "boolean"}), json!("maybe"), false),
+            (&json!({"type": "string"}), json!("anything"), true),
+        ] {
+            assert_eq!(fits(field, &value), expected, "{field}: {value}");
+        }
+    }
+
+    #[test]
+    fn a_bar_shows_how_far_it_is() {
+        for (progress, expected) in [
+            (Progress::from(3), "3"),
+            (Progress::from((1, 2)), "[############------------] 1/2"),
+            (
+                Progress::from((9, 3, "a\nb")),
+                "[########################] 9/3 ab",
+            ),
+        ] {
+            assert_eq!(bar(&progress), expected);
+        }
+    }
+}

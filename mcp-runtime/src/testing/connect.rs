@@ -1,0 +1,77 @@
+//! Connecting a test's clients.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::Server;
+use crate::client::{Client, Host};
+use crate::protocol::ProtocolVersion;
+use crate::testing::TestClient;
+use crate::testing::script::{Script, Side};
+
+/// Clients that are about to connect: await it, perhaps after saying what they can be asked for.
+#[must_use = "clients connect when this is awaited"]
+#[derive(Debug)]
+pub struct Connect {
+    /// One for all revisions, or one for each.
+    servers: Vec<Server>,
+    revisions: Vec<&'static str>,
+    capabilities: Value,
+}
+
+impl Connect {
+    pub(super) fn new(servers: Vec<Server>, revisions: &[&'static str]) -> Self {
+        Self {
+            servers,
+            revisions: revisions.to_vec(),
+            capabilities: json!({
+                "elicitation": {"form": {}, "url": {}},
+                "sampling": {"tools": {}, "context": {}},
+                "roots": {},
+            }),
+        }
+    }
+
+    /// What the clients say they can be asked for, as `ClientCapabilities` of the schema. Default: everything.
+    pub fn capabilities(mut self, capabilities: Value) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    async fn connect(self) -> TestClient {
+        let clients = self.revisions.len().div_ceil(self.servers.len());
+        let mut streams = Vec::new();
+        for server in self.servers {
+            match server.serve_in_process(clients) {
+                Ok(connected) => streams.extend(connected),
+                Err(error) => panic!("the server does not start:\n{error}"),
+            }
+        }
+        let mut sides = Vec::new();
+        for (stream, revision) in streams.into_iter().zip(self.revisions) {
+            let Some(version) = ProtocolVersion::from_wire(revision) else {
+                let known = ProtocolVersion::supported().join(", ");
+                panic!("there is no revision `{revision}`; there are {known}");
+            };
+            let script = Arc::new(Script::default());
+            let host = Arc::clone(&script) as Arc<dyn Host>;
+            match Client::connect(stream, version, self.capabilities.clone(), host).await {
+                Ok(client) => sides.push(Side::new(client, script)),
+                Err(failure) => panic!("a client of {revision} cannot connect: {failure}"),
+            }
+        }
+        TestClient { sides }
+    }
+}
+
+impl IntoFuture for Connect {
+    type Output = TestClient;
+    type IntoFuture = Pin<Box<dyn Future<Output = TestClient> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.connect())
+    }
+}

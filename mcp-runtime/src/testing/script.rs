@@ -1,0 +1,182 @@
+//! One client of a test: what it answers, and what it was told.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::client::{Client, Host, Notice, Question};
+use crate::protocol::Era;
+use crate::testing::{Answer, TestClient};
+
+/// A client and its script.
+pub(super) struct Side {
+    pub(super) client: Client,
+    pub(super) script: Arc<Script>,
+}
+
+impl Side {
+    pub(super) fn new(client: Client, script: Arc<Script>) -> Self {
+        Self { client, script }
+    }
+
+    pub(super) fn revision(&self) -> &'static str {
+        self.client.version().as_str()
+    }
+
+    /// What every server answers at once.
+    pub(super) fn harmless_method(&self) -> &'static str {
+        match self.client.version().era() {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        }
+    }
+}
+
+impl fmt::Debug for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.revision())
+    }
+}
+
+type Answerer = Arc<dyn Fn(&Question) -> Option<Answer> + Send + Sync>;
+
+/// What is answered, and what was asked and said.
+#[derive(Default)]
+pub(super) struct Script {
+    state: Mutex<State>,
+    said: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// Given in this order, each to the first question it can answer.
+    answers: VecDeque<Answer>,
+    answerer: Option<Answerer>,
+    asked: Vec<Question>,
+    /// Of the last call.
+    rounds: usize,
+    notices: VecDeque<Notice>,
+}
+
+impl Script {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begin_call(&self) {
+        self.state().rounds = 0;
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.state().rounds
+    }
+
+    pub(super) fn take_notices(&self) -> Vec<Notice> {
+        let mut merged: Vec<Notice> = Vec::new();
+        for notice in self.state().notices.drain(..) {
+            if let (Notice::Progress(_), Some(Notice::Progress(_))) = (&notice, merged.last()) {
+                merged.pop();
+            }
+            merged.push(notice);
+        }
+        merged
+    }
+
+    pub(super) async fn next_notice(&self) -> Notice {
+        loop {
+            let said = self.said.notified();
+            if let Some(notice) = self.state().notices.pop_front() {
+                return notice;
+            }
+            said.await;
+        }
+    }
+}
+
+impl Host for Script {
+    fn answer(&self, question: &Question) -> Result<Value, String> {
+        let answerer = {
+            let mut state = self.state();
+            state.asked.push(question.clone());
+            let fits = |answer: &Answer| answer.result(question).is_some();
+            if let Some(answer) = state.answers.iter().position(fits) {
+                let answer = state.answers.remove(answer);
+                return Ok(answer
+                    .and_then(|answer| answer.result(question))
+                    .unwrap_or_default());
+            }
+            state.answerer.clone()
+        };
+        let answer = answerer.and_then(|answerer| answerer(question));
+        answer.and_then(|answer| answer.result(question)).ok_or_else(|| {
+            format!(
+                "the test has no answer to `{}` {}; give it one with `client.answer(…)` before the call",
+                question.method, question.params
+            )
+        })
+    }
+
+    fn notice(&self, notice: Notice) {
+        self.state().notices.push_back(notice);
+        self.said.notify_one();
+    }
+
+    fn round(&self) {
+        self.state().rounds += 1;
+    }
+}
+
+impl TestClient {
+    /// Answers one question of the calls that follow: a form with a value of the type that was asked for, or whatever
+    /// else [`Answer`] is made from. Several are used in their order, each for the first question it can answer. With
+    /// clients of both eras, each has its own.
+    pub fn answer(&self, answer: impl Into<Answer>) {
+        let answer = answer.into();
+        for side in &self.sides {
+            side.script.state().answers.push_back(answer.clone());
+        }
+    }
+
+    /// Answers all questions that [`answer`](Self::answer) does not, by looking at them. `None` fails the test.
+    pub fn answer_with(
+        &self,
+        answerer: impl Fn(&Question) -> Option<Answer> + Send + Sync + 'static,
+    ) {
+        let answerer: Answerer = Arc::new(answerer);
+        for side in &self.sides {
+            side.script.state().answerer = Some(Arc::clone(&answerer));
+        }
+    }
+
+    /// The questions that were asked since this was called last, in their order; as in the modern era, if there are both.
+    ///
+    /// # Panics
+    ///
+    /// If the eras were asked different things.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Question> {
+        let mut all = self
+            .sides
+            .iter()
+            .map(|side| std::mem::take(&mut side.script.state().asked));
+        let mut last = all.next().unwrap_or_default();
+        for next in all {
+            let texts = |questions: &[Question]| -> Vec<_> {
+                let questions = questions.iter();
+                questions
+                    .map(|question| (question.method.clone(), question.message().to_owned()))
+                    .collect()
+            };
+            assert_eq!(
+                texts(&last),
+                texts(&next),
+                "the eras were asked different things"
+            );
+            last = next;
+        }
+        last
+    }
+}

@@ -1,0 +1,30 @@
+//! See [`crate::fuzzing`].
+
+use std::task::{Context, Poll, Waker};
+
+use super::lines::{Line, Lines};
+
+/// The lines of a stream that comes in these chunks; `None` for a line that was over the limit.
+#[must_use]
+pub fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+    let mut lines = Lines::new(limit);
+    let mut line = Vec::new();
+    let mut found = Vec::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut take = |lines: &mut Lines| {
+        while let Some(kind) = lines.next(&mut line) {
+            found.push((kind == Line::Text).then(|| line.clone()));
+        }
+    };
+    for chunk in chunks {
+        let mut reader = *chunk;
+        while !reader.is_empty() {
+            let read = lines.poll_read(&mut reader, &mut cx);
+            assert!(matches!(read, Poll::Ready(Ok(()))), "memory can be read");
+            take(&mut lines);
+        }
+    }
+    lines.end();
+    take(&mut lines);
+    found
+}

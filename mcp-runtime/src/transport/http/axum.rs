@@ -1,0 +1,38 @@
+//! Mounts the service into programs that are built with axum.
+
+use axum::Router;
+use axum::extract::OriginalUri;
+use hyper::http::Extensions;
+
+use super::service::HttpService;
+
+/// A router with one route, at [`HttpOptions::path`](super::HttpOptions::path), for
+/// [`merge`](Router::merge) and [`nest`](Router::nest):
+///
+/// ```
+/// # fn app(server: mcp_runtime::Server) -> Result<axum::Router, mcp_runtime::Error> {
+/// use axum::{Router, routing::get};
+///
+/// let app = Router::new()
+///     .route("/", get(async || "home"))
+///     .merge(server.into_http_service()?);
+/// # Ok(app)
+/// # }
+/// ```
+///
+/// # Panics
+///
+/// If axum takes the path for a malformed pattern.
+impl<S: Clone + Send + Sync + 'static> From<HttpService> for Router<S> {
+    fn from(service: HttpService) -> Self {
+        let path = service.0.options.path.clone();
+        Self::new().route_service(&path, service)
+    }
+}
+
+/// The path of a request as its client sees it, also where routers are nested.
+pub(super) fn original_path(extensions: &Extensions) -> Option<&str> {
+    extensions
+        .get::<OriginalUri>()
+        .map(|OriginalUri(uri)| uri.path())
+}

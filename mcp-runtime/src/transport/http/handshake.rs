@@ -1,0 +1,176 @@
+//! How sessions begin and end.
+
+use hyper::header::{HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::answer::{self, Refusal};
+use super::body::HttpBody;
+use super::headers::{Accepts, SESSION, text};
+use super::keeping::{Keeping, is_id, random_id};
+use super::legacy::{Answer, Posted, check_version, is_modern, session_required, whole};
+use super::record::SessionRecord;
+use super::service::Inner;
+use crate::jsonrpc::{ErrorObject, Message, RequestId};
+use crate::protocol::{InitializeParams, encode, errors};
+use crate::types::ClientCapabilities;
+
+/// A session that begins once it is kept.
+pub(super) struct Opening {
+    id: RequestId,
+    record: SessionRecord,
+    response: Response<HttpBody>,
+}
+
+/// Shakes hands.
+pub(super) fn initialize(
+    inner: &Inner,
+    id: RequestId,
+    message: &Message<'_>,
+    accepts: Accepts,
+) -> Posted {
+    let mut out = Vec::new();
+    let begun = shake_hands(inner, &id, message, &mut out).unwrap_or_else(|error| {
+        out.clear();
+        encode::error(&mut out, Some(&id), &error);
+        Begun::Told(None)
+    });
+    let mut response = whole(StatusCode::OK, &[out.into()], false, accepts);
+    match begun {
+        Begun::Kept(record) => Answer::Opening(Opening {
+            id,
+            record,
+            response,
+        })
+        .into(),
+        Begun::Told(session) => {
+            if let Some(session) = session {
+                response.headers_mut().insert(&SESSION, session);
+            }
+            response.into()
+        }
+    }
+}
+
+/// What a handshake begins.
+enum Begun {
+    /// A session that has to be kept.
+    Kept(SessionRecord),
+    /// One that the client keeps, by its id; or none.
+    Told(Option<HeaderValue>),
+}
+
+fn shake_hands(
+    inner: &Inner,
+    id: &RequestId,
+    message: &Message<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Begun, ErrorObject> {
+    if !message.params.is_object() {
+        return Err(errors::invalid_member("params", "an object"));
+    }
+    let keeping = &inner.sessions.keeping;
+    let is_lasting = keeping.is_lasting();
+    let shaken = inner
+        .dispatcher
+        .shake_hands(id, &message.params, is_lasting, out);
+    let (mut params, lists) = shaken?;
+    if !is_lasting {
+        // There is no way to ask it.
+        let ClientCapabilities {
+            experimental,
+            extensions,
+            ..
+        } = params.capabilities;
+        params.capabilities = ClientCapabilities {
+            experimental,
+            extensions,
+            ..ClientCapabilities::default()
+        };
+    }
+    let record = SessionRecord::new(&params, &lists);
+    match keeping {
+        Keeping::Store(_) => {
+            let most = inner.limits().session_client;
+            if record.client_size() > most {
+                return Err(too_large(&params, &format!("most kept is {most} bytes")));
+            }
+            Ok(Begun::Kept(record))
+        }
+        #[cfg(feature = "sealing")]
+        Keeping::Sealed(sealed) => {
+            let most = inner.limits().sealed_session;
+            let token = sealed.seal(&record).filter(|token| token.len() <= most);
+            let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
+            let limit =
+                format!("the id of a session, which holds them, has at most {most} characters");
+            let token = token.ok_or_else(|| too_large(&params, &limit))?;
+            Ok(Begun::Told(Some(token)))
+        }
+        Keeping::None => Ok(Begun::Told(None)),
+    }
+}
+
+/// Says what is too large of what a client says of itself.
+fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
+    let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
+    let info = size(serde_json::to_vec(&params.client_info));
+    let capabilities = size(serde_json::to_vec(&params.capabilities));
+    let (name, size) = if info >= capabilities {
+        ("clientInfo", info)
+    } else {
+        ("capabilities", capabilities)
+    };
+    ErrorObject::invalid_params(format!("`{name}` is too large, with {size} bytes: {limit}"))
+}
+
+impl Opening {
+    /// Keeps the session, and answers with its id.
+    pub(super) async fn finish(self, inner: &Inner) -> Response<HttpBody> {
+        let Keeping::Store(store) = &inner.sessions.keeping else {
+            return self.response;
+        };
+        let name = random_id();
+        let inserted = inner.sessions.insert(&**store, &name, self.record).await;
+        let refusal = match inserted {
+            Ok(true) => {
+                let mut response = self.response;
+                if let Ok(name) = HeaderValue::from_str(&name) {
+                    response.headers_mut().insert(&SESSION, name);
+                }
+                return response;
+            }
+            Ok(false) => Refusal::unavailable("there are too many sessions"),
+            Err(failed) => failed.into(),
+        };
+        refusal.with_id(Some(self.id)).into_response()
+    }
+}
+
+/// Ends a session.
+pub(super) async fn delete(inner: &Inner, headers: &HeaderMap) -> Response<HttpBody> {
+    let ended = end(inner, headers).await;
+    ended.unwrap_or_else(Refusal::into_response)
+}
+
+async fn end(inner: &Inner, headers: &HeaderMap) -> Result<Response<HttpBody>, Refusal> {
+    let Keeping::Store(store) = &inner.sessions.keeping else {
+        return Ok(Refusal::method("POST"));
+    };
+    if is_modern(check_version(headers)?) {
+        return Ok(Refusal::method("POST"));
+    }
+    let id = text(headers, &SESSION).ok_or_else(session_required)?;
+    let id = id.ok().filter(|id| is_id(id));
+    let id = id.ok_or_else(Refusal::unknown_session)?;
+    let time = inner.limits().store_time;
+    let removed = store.remove(id).within(time).await?;
+    inner.sessions.end(id);
+    if !removed {
+        return Err(Refusal::unknown_session());
+    }
+    if let Some(events) = &inner.sessions.events {
+        // The session is over in any case; what is left of its events is forgotten in time.
+        let _ = events.forget(id).within(time).await;
+    }
+    Ok(answer::empty(StatusCode::NO_CONTENT))
+}

@@ -1,0 +1,130 @@
+//! Streams of sessions, as connections read them: the one a GET opens, and those that a client comes back to.
+//!
+//! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper::header::HeaderMap;
+use hyper::{Response, StatusCode};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::answer::{self, Refusal};
+use super::body::{Events, HttpBody};
+use super::headers::{Accepts, last_event};
+use super::legacy::{check_version, is_modern, session_required};
+use super::service::Inner;
+use super::session::HttpSession;
+use super::stream::{Reader, is_standalone};
+use super::{events, movers};
+use crate::jsonrpc::ErrorObject;
+
+/// How many bytes of change notices are taken at once.
+const ROOM: usize = 64 << 10;
+
+/// Opens the stream of a session that no request opened, or goes on with one that broke.
+pub(super) async fn get(inner: &Inner, headers: &HeaderMap) -> Response<HttpBody> {
+    let opened = open(inner, headers).await;
+    opened.unwrap_or_else(Refusal::into_response)
+}
+
+async fn open(inner: &Inner, headers: &HeaderMap) -> Result<Response<HttpBody>, Refusal> {
+    if is_modern(check_version(headers)?) || !inner.sessions.keeping.is_lasting() {
+        return Ok(Refusal::method("POST"));
+    }
+    let found = inner.sessions.find(headers).await?;
+    let found = found.ok_or_else(session_required)?;
+    if !Accepts::read(headers).events {
+        let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
+        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, error));
+    }
+    let session = inner.sessions.resume(&found)?;
+    let reader = match last_event(headers) {
+        None => {
+            let stream = session.standalone(inner.limits());
+            stream.reader(stream.unread_place(), true)
+        }
+        Some(id) => match id.ok().and_then(events::read_id) {
+            Some(event) => resume(inner, &session, event).await?,
+            None => None,
+        },
+    };
+    let gone = || Refusal::bad_request("there is nothing to resume after this event");
+    Ok(following(inner, session, reader.ok_or_else(gone)?))
+}
+
+/// A reader of what came on a stream after an event: kept here, or stored by the instance where it came.
+async fn resume(
+    inner: &Inner,
+    session: &HttpSession,
+    (number, place): (u64, u64),
+) -> Result<Option<Reader>, Refusal> {
+    let limits = inner.limits();
+    let Some(next) = place.checked_add(1) else {
+        return Ok(None);
+    };
+    let kept = session.stream(number, limits);
+    let is_ours = kept.as_ref().is_some_and(|stream| !stream.is_copy);
+    let reader = kept.and_then(|stream| stream.reader(next, false));
+    let (None, false, Some(store)) = (&reader, is_ours, &inner.sessions.events) else {
+        return Ok(reader);
+    };
+    let stream = movers::fetch(store, session, (number, place), limits).await?;
+    Ok(stream.and_then(|stream| {
+        let next = if is_standalone(number) {
+            stream.unread_place()
+        } else {
+            next
+        };
+        stream.reader(next, false)
+    }))
+}
+
+/// A response that follows a stream.
+pub(super) fn following(
+    inner: &Inner,
+    session: Arc<HttpSession>,
+    reader: Reader,
+) -> Response<HttpBody> {
+    if let Some(store) = &inner.sessions.events {
+        movers::begin_storing(store, &session, &reader.stream, inner.limits());
+    }
+    session.reader_came();
+    let following = Following {
+        session,
+        reader,
+        shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
+    };
+    answer::stream(HttpBody::events(following, inner.limits().keep_alive))
+}
+
+/// A connection that follows a stream of a session.
+struct Following {
+    session: Arc<HttpSession>,
+    reader: Reader,
+    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl Events for Following {
+    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        let is_standalone = is_standalone(self.reader.stream.number);
+        if is_standalone && self.reader.is_current() {
+            // A change rings only if it is the first since the last reading, so the bell comes before the reading.
+            self.session.bell.register(cx.waker());
+            self.session.pump(&self.reader.stream, ROOM);
+        }
+        let polled = self.reader.poll(cx, out);
+        // A stream that awaits an answer goes on until it came, or the time to finish is over.
+        if is_standalone && polled.is_pending() && self.shutdown.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(false);
+        }
+        polled
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.session.reader_left();
+    }
+}

@@ -1,0 +1,263 @@
+//! What a session is as data.
+
+use std::borrow::Cow;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::dispatch::{Agreed, Memory};
+use crate::protocol::encode::Filter;
+use crate::protocol::{InitializeParams, ProtocolVersion};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+
+/// What a legacy session is: the revision agreed on, what the client said of itself, its log level and subscriptions.
+///
+/// Wire: none; this is for a [`SessionStore`](super::SessionStore). As JSON it is an object of a few hundred bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    changes: u32,
+    #[serde(with = "date")]
+    version: ProtocolVersion,
+    level: LoggingLevel,
+    ready: bool,
+    /// Whether it hears of changes of the lists of tools, prompts and resources.
+    lists: [bool; 3],
+    /// When the session began, in microseconds since 1970.
+    since: u64,
+    /// The JSON of [`Client`], which is smaller than what it is read into.
+    client: Box<str>,
+    uris: Box<[Box<str>]>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Client<'c> {
+    capabilities: Cow<'c, ClientCapabilities>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    info: Option<Cow<'c, Implementation>>,
+}
+
+impl SessionRecord {
+    /// How often it was written: one for a new session, and one more with each change.
+    #[must_use]
+    pub const fn changes(&self) -> u32 {
+        self.changes
+    }
+
+    /// A session that just began; which lists it hears of.
+    pub(super) fn new(params: &InitializeParams, lists: &Filter) -> Self {
+        let mut record = Self::unknown(params.version);
+        record.lists = [lists.tools, lists.prompts, lists.resources];
+        record.client = to_json(&params.capabilities, Some(&params.client_info));
+        record
+    }
+
+    /// A client of which nothing is known but the revision it speaks.
+    pub(super) fn unknown(version: ProtocolVersion) -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Self {
+            changes: 1,
+            version,
+            level: LoggingLevel::Info,
+            ready: false,
+            lists: [false; 3],
+            since: u64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(u64::MAX),
+            client: "".into(),
+            uris: Box::default(),
+        }
+    }
+
+    /// The revision that was agreed on.
+    pub(super) const fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    /// Whether the client said that it is ready.
+    pub(super) const fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// How many bytes are kept of what the client said of itself.
+    pub(super) fn client_size(&self) -> usize {
+        self.client.len()
+    }
+
+    pub(super) fn agreed(&self) -> Agreed {
+        let client = serde_json::from_str::<Client<'_>>(&self.client).ok();
+        let (capabilities, info) = client.map_or_else(Default::default, |client| {
+            let info = client.info.map(Cow::into_owned);
+            (client.capabilities.into_owned(), info)
+        });
+        let [tools, prompts, resources] = self.lists;
+        Agreed {
+            version: self.version,
+            capabilities,
+            info,
+            offered: Filter {
+                tools,
+                prompts,
+                resources,
+                uris: Vec::new(),
+            },
+            since: SystemTime::UNIX_EPOCH
+                .checked_add(Duration::from_micros(self.since))
+                .unwrap_or(SystemTime::UNIX_EPOCH),
+        }
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        Memory {
+            level: self.level,
+            ready: self.ready,
+            uris: self.uris.to_vec(),
+        }
+    }
+
+    /// What becomes of it by a change; at most so many resources are followed.
+    pub(super) fn changed(&self, change: &Change, most: usize) -> Self {
+        let mut uris = self.uris.to_vec();
+        uris.retain(|uri| !change.unfollowed.contains(uri));
+        for uri in &change.followed {
+            if uris.len() < most && !uris.contains(uri) {
+                uris.push(uri.clone());
+            }
+        }
+        Self {
+            changes: self.changes.saturating_add(1),
+            level: change.level.unwrap_or(self.level),
+            ready: self.ready || change.ready,
+            uris: uris.into(),
+            client: self.client.clone(),
+            ..*self
+        }
+    }
+}
+
+fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> Box<str> {
+    let client = Client {
+        capabilities: Cow::Borrowed(capabilities),
+        info: info.map(Cow::Borrowed),
+    };
+    // What was read from JSON can be written as such.
+    serde_json::to_string(&client).unwrap_or_default().into()
+}
+
+/// What a message changes of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) level: Option<LoggingLevel>,
+    pub(super) ready: bool,
+    pub(super) followed: Vec<Box<str>>,
+    pub(super) unfollowed: Vec<Box<str>>,
+}
+
+impl Change {
+    /// What there is now and was not before.
+    pub(super) fn between(before: &SessionRecord, now: Memory) -> Self {
+        let unfollowed = before.uris.iter().filter(|uri| !now.uris.contains(uri));
+        Self {
+            level: (now.level != before.level).then_some(now.level),
+            ready: now.ready && !before.ready,
+            unfollowed: unfollowed.cloned().collect(),
+            followed: {
+                let mut followed = now.uris;
+                followed.retain(|uri| !before.uris.contains(uri));
+                followed
+            },
+        }
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A revision as its date.
+mod date {
+    use super::{Cow, Deserialize, Deserializer, ProtocolVersion, Serializer};
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+    pub(super) fn serialize<S: Serializer>(
+        version: &ProtocolVersion,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(version.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<ProtocolVersion, D::Error> {
+        let date = Cow::<'de, str>::deserialize(deserializer)?;
+        ProtocolVersion::from_wire(&date)
+            .ok_or_else(|| serde::de::Error::custom("a revision this server does not know"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uris(uris: &[&str]) -> Vec<Box<str>> {
+        uris.iter().map(|uri| (*uri).into()).collect()
+    }
+
+    fn record() -> SessionRecord {
+        SessionRecord {
+            client: to_json(
+                &ClientCapabilities::default(),
+                Some(&Implementation::new("c", "1")),
+            ),
+            uris: uris(&["a://a", "a://b"]).into(),
+            ..SessionRecord::unknown(ProtocolVersion::V2025_06_18)
+        }
+    }
+
+    #[test]
+    fn a_record_comes_back_as_it_was_written() {
+        let record = record();
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(
+            json.contains(r#""version":"2025-06-18","level":"info""#),
+            "{json}"
+        );
+        assert_eq!(
+            serde_json::from_str::<SessionRecord>(&json).unwrap(),
+            record
+        );
+        assert_eq!(record.agreed().info, Some(Implementation::new("c", "1")));
+        let unknown = SessionRecord::unknown(ProtocolVersion::V2025_03_26).agreed();
+        assert_eq!(
+            (unknown.capabilities, unknown.info),
+            (ClientCapabilities::default(), None)
+        );
+        let strange = json.replace("2025-06-18", "1999-01-01");
+        assert!(serde_json::from_str::<SessionRecord>(&strange).is_err());
+    }
+
+    #[test]
+    fn a_change_can_be_made_to_a_record_that_was_changed_meanwhile() {
+        let before = record();
+        let now = Memory {
+            level: LoggingLevel::Error,
+            ready: true,
+            uris: uris(&["a://b", "a://c"]),
+        };
+        let change = Change::between(&before, now.clone());
+        let meanwhile = Change {
+            followed: uris(&["a://d"]),
+            ..Change::default()
+        };
+        let after = before.changed(&meanwhile, 10).changed(&change, 10);
+        assert_eq!(
+            (after.changes, after.level, after.ready),
+            (3, now.level, true)
+        );
+        assert_eq!(*after.uris, uris(&["a://b", "a://d", "a://c"]));
+        assert_eq!(before.changed(&change, 1).uris.len(), 1);
+        assert!(Change::between(&before, before.memory()).is_nothing());
+    }
+
+    #[test]
+    fn a_record_is_small() {
+        assert!(size_of::<SessionRecord>() <= 56);
+    }
+}

@@ -1,0 +1,53 @@
+//! Sessions that their clients keep: the id is what was agreed on in the handshake, sealed, with the time it expires.
+//!
+//! Sealed with the keys of `requestState`, and bound to the name of the server.
+
+use std::sync::Arc;
+
+use crate::dispatch::Dispatcher;
+use crate::dispatch::seal::{self, Binding};
+
+use super::record::SessionRecord;
+
+/// Seals and opens sessions.
+pub(super) struct SealedSessions {
+    dispatcher: Arc<Dispatcher>,
+    binding: [u8; 32],
+}
+
+impl SealedSessions {
+    pub(super) fn new(dispatcher: &Arc<Dispatcher>) -> Self {
+        let binding = Binding {
+            server: &dispatcher.identity().implementation().name,
+            principal: "",
+            // No call is of this method, so no state of a call is a session.
+            method: "initialize",
+            name: "",
+            arguments: "",
+        };
+        Self {
+            dispatcher: Arc::clone(dispatcher),
+            binding: binding.digest(),
+        }
+    }
+
+    /// The id of a session.
+    pub(super) fn seal(&self, record: &SessionRecord) -> Option<String> {
+        let plain = serde_json::to_vec(record).ok()?;
+        let time = self.dispatcher.limits().sealed_session_time;
+        let expiry = seal::now().saturating_add(time);
+        self.dispatcher
+            .seal()
+            .seal_until(&self.binding, &plain, expiry)
+    }
+
+    /// The session of this id. None if it was not sealed by this server, or has expired.
+    pub(super) fn open(&self, id: &str) -> Option<SessionRecord> {
+        if id.len() > self.dispatcher.limits().sealed_session {
+            return None;
+        }
+        let opened = self.dispatcher.seal().open(&self.binding, id, seal::now());
+        let plain = opened.inspect_err(|refused| tracing::debug!(?refused, "no sealed session"));
+        serde_json::from_slice(&plain.ok()?).ok()
+    }
+}

@@ -1,0 +1,300 @@
+//! The client for tests of servers: in both eras, with questions, notices and paused time.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mcp_runtime::List;
+use mcp_runtime::prelude::*;
+use mcp_runtime::testing::{Answer, Notice, TestClient};
+use mcp_runtime::types::LoggingLevel;
+
+#[derive(Default)]
+struct Counter {
+    calls: AtomicU32,
+}
+
+/// Counts its calls.
+#[tool(group = "test-client")]
+fn count_up(counter: State<Counter>) -> u32 {
+    counter.calls.fetch_add(1, Ordering::SeqCst) + 1
+}
+
+/// Fails for a reason only the log sees.
+#[tool(group = "test-client")]
+fn break_down() -> Result<String> {
+    Err(std::io::Error::other("secret"))?
+}
+
+/// Gives more than text.
+#[tool(group = "test-client")]
+fn pair() -> Json<Pair> {
+    Json(Pair {
+        a: 1,
+        b: vec!["x".into()],
+    })
+}
+
+#[data]
+#[derive(Debug, PartialEq)]
+struct Pair {
+    a: u32,
+    b: Vec<String>,
+}
+
+#[derive(Elicit)]
+struct Trip {
+    to: Place,
+    #[elicit(range(1..=9))]
+    people: u8,
+    stops: Vec<Place>,
+    note: Option<String>,
+}
+
+#[derive(Debug, Elicit)]
+enum Place {
+    /// The capital of France
+    #[elicit(name = "paris")]
+    Paris,
+    Rome,
+}
+
+/// Asks two things, one after the other.
+#[tool(group = "test-client")]
+async fn travel(ctx: Context) -> Result<String> {
+    let trip: Trip = ctx.elicit("Where to?").await?;
+    let said = ctx.sample(Sample::user("What is it like?")).await?.text();
+    let Trip {
+        to,
+        people,
+        stops,
+        note,
+    } = trip;
+    Ok(format!("{people} to {to:?} by {stops:?} {note:?}: {said}"))
+}
+
+/// Asks for directories, and sends a person somewhere.
+#[tool(group = "test-client")]
+async fn look_around(ctx: Context) -> Result<String> {
+    let roots = ctx.roots().await?;
+    ctx.elicit_url("Pay here", "https://example.com/pay")
+        .await?;
+    Ok(roots[0].uri.clone())
+}
+
+/// Takes an hour.
+#[tool(group = "test-client", timeout = "2h")]
+async fn wait() -> &'static str {
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    "waited"
+}
+
+/// Says things.
+#[tool(group = "test-client")]
+async fn talk(ctx: Context) {
+    ctx.log(LoggingLevel::Warning, "careful");
+    ctx.server().notify().resource_updated("test-client:thing");
+    ctx.server().tools().disable("pair");
+}
+
+/// A thing.
+#[resource("test-client:thing", group = "test-client")]
+fn thing() -> &'static str {
+    "thing"
+}
+
+/// Numbers that are no object.
+#[tool(group = "test-client")]
+fn numbers() -> Json<Vec<u32>> {
+    Json(vec![1, 2])
+}
+
+fn server() -> Server {
+    Server::new("s", "1")
+        .group("test-client")
+        .page_size(2)
+        .state(Counter::default())
+}
+
+#[tokio::test]
+async fn results_are_read_as_types() {
+    let client = TestClient::both(server()).await;
+    let pair: Pair = client.call("pair", json!({})).await.unwrap().structured();
+    assert_eq!(
+        pair,
+        Pair {
+            a: 1,
+            b: vec!["x".into()]
+        }
+    );
+    let numbers = client.call("numbers", json!({})).await.unwrap();
+    assert_eq!(numbers.text(), "[1,2]");
+    assert!(
+        client
+            .call("break_down", json!({}))
+            .await
+            .unwrap()
+            .error_text()
+            .contains("internal error")
+    );
+    assert_eq!(
+        client.call("none", json!({})).await.unwrap_err().code,
+        -32602
+    );
+    assert_eq!(
+        client.read("test-client:thing").await.unwrap().text(),
+        "thing"
+    );
+    client.read("test-client:none").await.unwrap_err();
+    // Several pages.
+    assert_eq!(client.tools().await.len(), 8);
+    assert_eq!(client.resources().await[0].uri, "test-client:thing");
+    assert!(client.prompts().await.is_empty());
+    assert!(client.resource_templates().await.is_empty());
+}
+
+#[tokio::test]
+async fn questions_are_answered_with_values() {
+    let client = TestClient::both(server()).await;
+    client.answer(Answer::said("Lovely."));
+    client.answer(Trip {
+        to: Place::Paris,
+        people: 2,
+        stops: vec![Place::Rome],
+        note: None,
+    });
+    let answer = client.call("travel", json!({})).await.unwrap();
+    assert_eq!(answer.text(), "2 to Paris by [Rome] None: Lovely.");
+    assert_eq!(client.rounds(), 2);
+    let asked = client.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0].message(), "Where to?");
+    assert_eq!(asked[1].method, "sampling/createMessage");
+
+    // An answer that does not fit is asked for again.
+    client.answer(json!({"to": "paris", "people": 99, "stops": []}));
+    client.answer(json!({"to": "paris", "people": 9, "stops": [], "note": "x"}));
+    client.answer_with(|question| {
+        assert_eq!(question.method, "sampling/createMessage");
+        Some(Answer::said("Fine."))
+    });
+    let answer = client.call("travel", json!({})).await.unwrap();
+    assert_eq!(answer.text(), "9 to Paris by [] Some(\"x\"): Fine.");
+
+    client.answer(Answer::cancel());
+    let dismissed = client.call("travel", json!({})).await.unwrap();
+    assert!(!dismissed.error_text().is_empty());
+    client.answer(Answer::roots(["file:///home"]));
+    client.answer(Answer::agree());
+    assert_eq!(
+        client.call("look_around", json!({})).await.unwrap().text(),
+        "file:///home"
+    );
+}
+
+#[tokio::test]
+async fn what_a_client_cannot_be_asked_is_refused() {
+    let client = TestClient::both(server())
+        .capabilities(json!({"elicitation": {}}))
+        .await;
+    let refused = client.call("look_around", json!({})).await.unwrap_err();
+    assert_eq!(refused.code, -32021);
+    assert!(refused.message.contains("roots"), "{}", refused.message);
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_that_is_paused_runs_as_far_as_handlers_take() {
+    let client = TestClient::both(server()).await;
+    let before = tokio::time::Instant::now();
+    assert_eq!(
+        client.call("wait", json!({})).await.unwrap().text(),
+        "waited"
+    );
+    assert!(before.elapsed() >= Duration::from_hours(2));
+    // A request that is dropped is cancelled.
+    let dropped = tokio::time::timeout(Duration::from_secs(1), client.call("wait", json!({})));
+    dropped.await.unwrap_err();
+    assert!(before.elapsed() < Duration::from_hours(3));
+}
+
+#[tokio::test]
+async fn what_a_server_says_by_itself_is_told() {
+    let client = TestClient::each(server).await;
+    client.follow("test-client:thing").await.unwrap();
+    client.call("talk", json!({})).await.unwrap();
+    let mut notices = client.notices().await;
+    assert!(
+        matches!(&notices.remove(0), Notice::Log { level: LoggingLevel::Warning, data, .. } if data == "careful")
+    );
+    notices.sort_by_key(|notice| matches!(notice, Notice::ListChanged(_)));
+    assert_eq!(
+        notices,
+        [
+            Notice::ResourceUpdated("test-client:thing".into()),
+            Notice::ListChanged(List::Tools)
+        ]
+    );
+    client.call("talk", json!({})).await.unwrap();
+    assert!(matches!(client.notice().await, Notice::Log { .. }));
+}
+
+#[tokio::test]
+async fn each_client_can_have_a_server_of_its_own() {
+    let client = TestClient::each(server).await;
+    assert_eq!(
+        client.call("count_up", json!({})).await.unwrap().text(),
+        "1"
+    );
+    assert_eq!(
+        client.call("count_up", json!({})).await.unwrap().text(),
+        "2"
+    );
+    for client in [
+        TestClient::legacy(server()).await,
+        TestClient::modern(server()).await,
+    ] {
+        assert_eq!(
+            client.call("count_up", json!({})).await.unwrap().text(),
+            "1"
+        );
+    }
+    for revision in tests::Revision::ALL {
+        let client = TestClient::new(server(), revision.date()).await;
+        assert_eq!(
+            client.call("count_up", json!({})).await.unwrap().text(),
+            "1"
+        );
+    }
+}
+
+#[tokio::test]
+#[should_panic(
+    expected = "if the first one changed what the second one came to, use `TestClient::each`"
+)]
+async fn eras_that_disagree_fail_the_test() {
+    let client = TestClient::both(server()).await;
+    drop(client.call("count_up", json!({})).await);
+}
+
+#[tokio::test]
+#[should_panic(expected = "the test has no answer to `elicitation/create`")]
+async fn a_question_without_an_answer_fails_the_test() {
+    let client = TestClient::legacy(server()).await;
+    drop(client.call("travel", json!({})).await);
+}
+
+#[tokio::test]
+#[should_panic(expected = "the server does not start")]
+async fn a_server_that_does_not_start_fails_the_test() {
+    TestClient::both(Server::new("s", "1").group("test-client")).await;
+}
+
+#[tokio::test]
+#[should_panic(expected = "breaking: tool `gone` is gone")]
+async fn a_surface_that_changed_fails_the_test() {
+    let client = TestClient::both(server()).await;
+    let path = std::env::temp_dir().join(format!("mcp-surface-{}.json", std::process::id()));
+    std::fs::write(&path, client.surface().await).unwrap();
+    client.assert_surface(&path).await;
+    std::fs::write(&path, r#"{"tools": [{"name": "gone"}]}"#).unwrap();
+    client.assert_surface(&path).await;
+}
