@@ -39,7 +39,7 @@ async fn ask(context: &Context) -> Result<String> {
 
 /// A page of a book.
 #[resource_template("book://{shelf}/{title}/pages/{number}")]
-fn book(shelf: String, title: String, number: u32) -> String {
+fn book(shelf: &str, title: &str, number: u32) -> String {
     format!("{shelf}, {title}, {number}")
 }
 
@@ -99,7 +99,7 @@ fn requests(criterion: &mut Criterion) {
     });
     filled.expect("their names differ");
     let (transport, pipe) = memory();
-    let served = runtime.spawn(server.serve(transport));
+    let task = runtime.spawn(server.serve(transport));
     let mut client = Client {
         pipe: BufReader::with_capacity(1 << 20, pipe),
         line: String::new(),
@@ -153,7 +153,7 @@ fn requests(criterion: &mut Criterion) {
     }
     group.finish();
     drop(client);
-    let ended = runtime.block_on(served).expect("the server does not panic");
+    let ended = runtime.block_on(task).expect("the server does not panic");
     ended.expect("the server serves");
 }
 

@@ -1,7 +1,5 @@
 //! The messages of a client, and what it expects back.
 
-use std::fmt::Write as _;
-
 /// Which generation of the protocol a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
@@ -140,11 +138,8 @@ pub fn text(bytes: usize) -> String {
 #[must_use]
 pub fn page(tools: usize) -> String {
     let mut page = String::from("\"tools\":[");
-    for number in 0..tools {
-        let comma = if number == 0 { "" } else { "," };
-        let written = write!(page, "{comma}{}", tool(number));
-        written.expect("strings take everything");
-    }
+    let tools: Vec<_> = (0..tools).map(tool).collect();
+    page.push_str(&tools.join(","));
     page.push(']');
     page
 }

@@ -249,13 +249,19 @@ impl Connection {
             era.revision(),
             body.len()
         );
-        if let Some(session) = &self.session {
-            request.push_str(&format!("mcp-session-id: {session}\r\n"));
-        }
-        if era == Era::Modern {
-            request.push_str(&format!("mcp-method: {method}\r\n"));
-            if let Some(name) = name {
-                request.push_str(&format!("mcp-name: {name}\r\n"));
+        let name = name.filter(|_| era == Era::Modern);
+        let method = (era == Era::Modern).then_some(method);
+        for (field, value) in [
+            ("mcp-session-id", self.session.as_deref()),
+            ("mcp-method", method),
+            ("mcp-name", name),
+        ] {
+            for part in value
+                .map(|value| [field, ": ", value, "\r\n"])
+                .into_iter()
+                .flatten()
+            {
+                request.push_str(part);
             }
         }
         request.push_str("\r\n");
