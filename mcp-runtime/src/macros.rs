@@ -56,7 +56,7 @@
 /// # Parameters
 ///
 /// The doc comment of a parameter is the description of the argument. More is said in `#[arg(…)]`; what it demands is in
-/// the schema and is enforced.
+/// the schema and is enforced, but for `format`.
 ///
 /// | Option | Value | Meaning | In the schema |
 /// |---|---|---|---|

@@ -98,18 +98,25 @@ impl<D: ItemKind> Editor<D> {
     }
 
     /// Takes a definition away, however it came. Returns whether there was one.
+    ///
+    /// Before the start, a name that nothing has is a start-up error; then this returns `true`.
     #[allow(clippy::must_use_candidate, reason = "the answer is a courtesy")]
     pub fn remove(&self, name: &str) -> bool {
         self.apply(Step::Remove(name.into())).unwrap_or(false)
     }
 
     /// Shows a disabled definition again. Returns whether that changed anything.
+    ///
+    /// Before the start, a name that nothing has is a start-up error; then this returns `true`.
     #[allow(clippy::must_use_candidate, reason = "the answer is a courtesy")]
     pub fn enable(&self, name: &str) -> bool {
         self.apply(Step::Enable(name.into())).unwrap_or(false)
     }
 
     /// Hides a definition: clients neither see it nor can use it. Returns whether that changed anything.
+    ///
+    /// Before the start, a name that nothing has is a start-up error, because what was misspelt would be served; then this
+    /// returns `true`.
     #[allow(clippy::must_use_candidate, reason = "the answer is a courtesy")]
     pub fn disable(&self, name: &str) -> bool {
         self.apply(Step::Disable(name.into())).unwrap_or(false)

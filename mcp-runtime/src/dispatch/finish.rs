@@ -210,11 +210,15 @@ impl Finish {
     ) -> Result<(), ErrorObject> {
         let text = match failure {
             Repr::Protocol(error) => return Err(error),
-            Repr::ResourceNotFound => match &self.target {
+            Repr::ResourceNotFound(text) => match &self.target {
                 Target::Resource(located) => {
-                    return Err(errors::resource_not_found(self.version, &located.uri));
+                    let mut error = errors::resource_not_found(self.version, &located.uri);
+                    if let Some(text) = text {
+                        error.message = text;
+                    }
+                    return Err(error);
                 }
-                _ => "there is no such resource".to_owned(),
+                _ => text.unwrap_or_else(|| "there is no such resource".to_owned()),
             },
             Repr::Shown(text) => text,
             Repr::Opaque(cause) => {

@@ -28,8 +28,8 @@ pub(crate) enum Repr {
     Shown(String),
     Opaque(Box<dyn StdError + Send + Sync>),
     Protocol(ErrorObject),
-    /// The resource does not exist; the code differs by revision.
-    ResourceNotFound,
+    /// The resource does not exist, and what there is to say of that; the code differs by revision.
+    ResourceNotFound(Option<String>),
 }
 
 impl ToolError {
@@ -54,7 +54,13 @@ impl ToolError {
     /// Wire: -32002 in the legacy era, -32602 from 2026-07-28, both with `data.uri`.
     #[must_use]
     pub fn resource_not_found() -> Self {
-        Self(Repr::ResourceNotFound)
+        Self(Repr::ResourceNotFound(None))
+    }
+
+    /// For resources and templates: there is nothing at this address, and this is what the reader should know: which address
+    /// was meant, what to do first. On the wire as [`resource_not_found`](Self::resource_not_found).
+    pub fn no_resource(text: impl fmt::Display) -> Self {
+        Self(Repr::ResourceNotFound(Some(text.to_string())))
     }
 
     /// A fault of the framework.
@@ -69,7 +75,10 @@ impl fmt::Debug for ToolError {
             Repr::Shown(text) => f.debug_tuple("Shown").field(text).finish(),
             Repr::Opaque(cause) => f.debug_tuple("Opaque").field(cause).finish(),
             Repr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
-            Repr::ResourceNotFound => f.write_str("ResourceNotFound"),
+            Repr::ResourceNotFound(None) => f.write_str("ResourceNotFound"),
+            Repr::ResourceNotFound(Some(text)) => {
+                f.debug_tuple("ResourceNotFound").field(text).finish()
+            }
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Changes while the server runs: prepared and checked first, then made all together on a copy.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::context::{Edit, List, Step};
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::Item;
+use crate::handler::suggest::closest;
 use crate::registry::dynamic;
 use crate::registry::entry::{Entry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::snapshot::Snapshot;
@@ -77,6 +78,69 @@ impl From<Taken> for Error {
             format!("the {noun} `{name}` is taken"),
         )
     }
+}
+
+/// A name that stands for nothing.
+pub(super) struct Missing {
+    pub(super) name: String,
+    pub(super) suggestion: Option<String>,
+}
+
+impl Prepared {
+    /// Which names that are to be shown, hidden or removed stand for nothing.
+    pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<Missing> {
+        let mut known = match self.list {
+            List::Tools => all(&snapshot.tools),
+            List::Prompts => all(&snapshot.prompts),
+            List::Resources => all(&snapshot.resources),
+            List::Templates => all(&snapshot.templates),
+        };
+        let mut missing = Vec::new();
+        for step in &self.steps {
+            let (name, is_there) = match step {
+                Change::Put { made, .. } => {
+                    known.insert(made.found_by().to_owned());
+                    continue;
+                }
+                Change::Remove(name) => (name, known.remove(name)),
+                Change::Show(name, _) => (name, known.contains(name)),
+            };
+            if !is_there {
+                let suggestion = closest(name, known.iter().map(String::as_str));
+                missing.push(Missing {
+                    name: name.clone(),
+                    suggestion: suggestion.map(str::to_owned),
+                });
+            }
+        }
+        missing
+    }
+
+    /// What the list is made of.
+    pub(super) fn noun(&self) -> &'static str {
+        match self.list {
+            List::Tools => "tool",
+            List::Prompts => "prompt",
+            List::Resources => "resource",
+            List::Templates => "resource template",
+        }
+    }
+}
+
+impl Made {
+    fn found_by(&self) -> &str {
+        match self {
+            Self::Tool(entry) => entry.found_by(),
+            Self::Prompt(entry) => entry.found_by(),
+            Self::Resource(entry) => entry.found_by(),
+            Self::Template(entry) => entry.found_by(),
+        }
+    }
+}
+
+fn all<E: Entry>(table: &Table<E>) -> BTreeSet<String> {
+    let slots = table.slots().iter();
+    slots.map(|slot| slot.entry.found_by().to_owned()).collect()
 }
 
 /// Checks every definition of an edit, and says everything that is wrong.

@@ -2,6 +2,7 @@
 
 use std::future::{Future, ready};
 use std::io;
+use std::net::SocketAddr;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
@@ -29,8 +30,7 @@ impl Server {
     /// Everything that is wrong with the definitions and settings; that the address is not one of this machine alone while
     /// no host was allowed ([`HttpOptions::allow_host`]); that the address cannot be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
-        self.serve_http_listener(TcpListener::bind(address).await?)
-            .await
+        self.serve_http_listener(listen(address).await?).await
     }
 
     /// Serves over HTTP, like [`serve_http`](Self::serve_http), whoever connects to `listener`.
@@ -99,7 +99,7 @@ impl Server {
         use std::io::Write as _;
 
         let listen = async || {
-            let listener = TcpListener::bind(address).await?;
+            let listener = listen(address).await?;
             self.check_address(&listener)?;
             let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
             Ok::<_, Error>((listener, url, self.into_http_service()?))
@@ -135,4 +135,13 @@ impl Server {
         );
         Err(Error::new(ErrorKind::Configuration, message))
     }
+}
+
+/// Listens on an address, or says which one it cannot listen on.
+async fn listen(address: impl ToSocketAddrs) -> Result<TcpListener, Error> {
+    let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
+    TcpListener::bind(&*addresses).await.map_err(|error| {
+        let message = format!("cannot listen on {addresses:?}: {error}");
+        Error::new(ErrorKind::Io, message).with_source(error)
+    })
 }

@@ -203,6 +203,16 @@ async fn a_field_that_could_be_read_in_two_ways_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn an_address_in_use_is_named() {
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = taken.local_addr().unwrap();
+    let error = crate::fixture::server().serve_http(address).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), mcp_runtime::ErrorKind::Io);
+    assert!(error.to_string().contains(&address.to_string()), "{error}");
+}
+
 // Covers: HTTP-03, SEC-01
 #[tokio::test]
 async fn an_address_others_can_reach_needs_the_names_it_is_reached_by() {

@@ -1,9 +1,10 @@
 //! Listing, reading and following resources.
 
-use serde_json::{Value, json};
+use mcp_runtime::prelude::*;
+use serde_json::Value;
 use tests::Revision;
 
-use crate::support::client;
+use crate::support::{client, raw};
 
 async fn read(client: &mut tests::Client, uri: &str) -> Value {
     client.ok("resources/read", json!({"uri": uri})).await["contents"].clone()
@@ -85,6 +86,29 @@ async fn contents_carry_their_address_and_type() {
             read(&mut client, "tree:///a/b%20c.txt").await[0]["text"],
             "a/b c.txt"
         );
+    }
+}
+
+/// A page of a book of nine.
+#[resource_template("page:///{number}", group = "pages")]
+fn page(number: u32) -> Result<String> {
+    if number > 9 {
+        return Err(ToolError::no_resource("the last page is 9"));
+    }
+    Ok(format!("page {number}"))
+}
+
+// Covers: RES-04
+#[tokio::test]
+async fn what_is_not_there_may_be_explained() {
+    for revision in Revision::ALL {
+        let server = Server::new("book", "1").group("pages");
+        let mut client = raw(server, revision).connect().await;
+        let code = if revision.is_modern() { -32602 } else { -32002 };
+        let params = json!({"uri": "page:///10"});
+        let failure = client.fails("resources/read", params, code).await;
+        assert_eq!(failure.message, "the last page is 9");
+        assert_eq!(failure.data["uri"], "page:///10");
     }
 }
 

@@ -18,6 +18,7 @@ mod tests;
 
 use crate::handler::rules;
 use parse::parts;
+pub use percent::percent_encode;
 pub(crate) use percent::{decode, encode};
 
 /// A template that has been read.

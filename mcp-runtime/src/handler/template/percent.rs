@@ -24,6 +24,23 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
+/// A value as it stands in an address in the place of `{variable}`: for listings and notices of templates whose variables are
+/// texts, because clients ask for, and follow, exactly that address.
+///
+/// ```
+/// let name = mcp_runtime::percent_encode("olive oil, 1/2");
+/// assert_eq!(format!("shopping:///{name}"), "shopping:///olive%20oil%2C%201%2F2");
+/// ```
+///
+/// Letters, digits and `-._~` stay as they are. For `{+path}` see
+/// [`SafePath::to_percent_encoded`](crate::SafePath::to_percent_encoded). Source: RFC 6570, 3.2.2.
+#[must_use]
+pub fn percent_encode(value: &str) -> String {
+    let mut encoded = String::with_capacity(value.len());
+    encode(value, false, &mut encoded);
+    encoded
+}
+
 /// Writes a text so that [`decode`] gives it back; reserved characters stay as they are if asked to.
 pub(crate) fn encode(text: &str, keep_reserved: bool, out: &mut String) {
     for byte in text.bytes() {

@@ -1,8 +1,10 @@
 //! What was changed before the start: made in order, on what the program declares.
+//!
+//! Hiding what is not there is an error here, because a misspelt name would leave open what was meant to be shut.
 
 use super::Names;
 use crate::context::Edit;
-use crate::registry::edit::{self, Taken};
+use crate::registry::edit::{self, Missing, Taken};
 use crate::registry::snapshot::Snapshot;
 
 /// Makes the changes, and adds to the problems those that cannot be made.
@@ -20,6 +22,13 @@ pub(super) fn apply(
                 continue;
             }
         };
+        let noun = prepared.noun();
+        problems.extend(
+            prepared
+                .missing(snapshot)
+                .iter()
+                .map(|missing| no_such(noun, missing)),
+        );
         match edit::apply(snapshot, prepared) {
             Ok((next, _)) => *snapshot = next,
             Err(Taken { noun, name }) => {
@@ -34,6 +43,16 @@ pub(super) fn apply(
             }
         }
     }
+}
+
+fn no_such(noun: &str, Missing { name, suggestion }: &Missing) -> String {
+    let suggestion = suggestion
+        .as_ref()
+        .map(|name| format!("; did you mean `{name}`?"));
+    format!(
+        "{noun} `{name}` is to be shown, hidden or removed, but is not served{}",
+        suggestion.unwrap_or_default()
+    )
 }
 
 /// Neighbours that change the same list become one edit, because every edit copies its list.

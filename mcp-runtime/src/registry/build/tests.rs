@@ -316,6 +316,25 @@ fn all_problems_come_together_with_their_places() {
 }
 
 #[test]
+fn what_is_hidden_before_the_start_has_to_be_there() {
+    let hide = |name: &str| Sources {
+        early: vec![Edit {
+            list: List::Tools,
+            steps: vec![Step::Disable(name.into())],
+        }],
+        ..Sources::default()
+    };
+    let declared = || vec![tool::<1>("clear"), tool::<2>("b")];
+    assert_eq!(tools(with(hide("clear"), declared())), ["b"]);
+    fails(
+        with(hide("claer"), declared()),
+        &expect![[r#"
+        the server cannot start:
+          tool `claer` is to be shown, hidden or removed, but is not served; did you mean `clear`?"#]],
+    );
+}
+
+#[test]
 fn a_dynamic_definition_cannot_take_a_name() {
     let sources = Sources {
         early: early([prompt("review").into_item()]),
