@@ -165,8 +165,14 @@ impl Server {
 
     /// Serves the methods of `value`: those of its `#[server]` blocks. Unless [`only`](Self::only) or
     /// [`group`](Self::group) choose what is served, methods without a value are an error at start-up.
-    pub fn handlers<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.receivers.push(Receiver::new(Arc::new(value)));
+    pub fn handlers<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.shared_handlers(Arc::new(value))
+    }
+
+    /// Serves the methods of a value that is shared already, with the routes of an axum program for instance. Otherwise like
+    /// [`handlers`](Self::handlers).
+    pub fn shared_handlers<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.receivers.push(Receiver::new(value));
         self
     }
 

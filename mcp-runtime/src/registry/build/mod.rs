@@ -201,8 +201,13 @@ impl Build {
                     .receiver
                     .is_some_and(|owner| owner.id == receiver.kind)
             }) {
+                let advice = if receiver.name.starts_with("alloc::sync::Arc<") {
+                    "a value that is shared already is for `.shared_handlers(…)`"
+                } else {
+                    "put `#[server]` on its `impl` block"
+                };
                 self.problems.push(format!(
-                    "`.handlers(…)` was given a value of type `{}`, which has no annotated methods; put `#[server]` on its `impl` block",
+                    "`.handlers(…)` was given a value of type `{}`, which has no annotated methods; {advice}",
                     receiver.name
                 ));
             }

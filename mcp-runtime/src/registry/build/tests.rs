@@ -316,6 +316,17 @@ fn all_problems_come_together_with_their_places() {
 }
 
 #[test]
+fn a_shared_value_has_a_way_of_its_own() {
+    let sources = Sources {
+        receivers: vec![Receiver::new(Arc::new(Arc::new(Notes)))],
+        ..Sources::default()
+    };
+    fails(with(sources, vec![]), &expect![[r#"
+        the server cannot start:
+          `.handlers(…)` was given a value of type `alloc::sync::Arc<mcp_runtime::registry::build::tests::Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"#]]);
+}
+
+#[test]
 fn what_is_hidden_before_the_start_has_to_be_there() {
     let hide = |name: &str| Sources {
         early: vec![Edit {
