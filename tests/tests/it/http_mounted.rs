@@ -63,6 +63,48 @@ fn service(options: HttpOptions) -> (HttpService, ServerHandle) {
     (server.into_http_service().unwrap(), handle)
 }
 
+/// Lets nothing in whose body is not the one that was signed; a signature here is the body itself, in hexadecimal.
+async fn check_signature(request: Incoming, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, 1 << 20).await else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    };
+    let signed: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
+    if head
+        .headers
+        .get("signature")
+        .is_none_or(|value| *value != *signed)
+    {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    next.run(Incoming::from_parts(head, body.into())).await
+}
+
+// Covers: HTTP-16
+#[tokio::test]
+async fn middleware_sees_the_body_byte_for_byte_and_hands_it_on() {
+    let (service, handle) = service(HttpOptions::new());
+    let app = Router::from(service).layer(from_fn(check_signature));
+    let program = Program::start(app, handle).await;
+    for request in [
+        Request::tool("echo", json!({"text": "signed"})),
+        initialize(Revision::D),
+    ] {
+        let signature: String = request
+            .body
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let signed = request.clone().header("Signature", &signature);
+        let mut response = send(program.address, &signed).await;
+        assert_eq!(response.status, 200);
+        response.message().await;
+        let forged = request.header("Signature", "00");
+        assert_eq!(send(program.address, &forged).await.status, 401);
+    }
+    program.stopped().await;
+}
+
 // Covers: HTTP-04
 #[tokio::test]
 async fn an_axum_program_merges_the_server_with_its_own_routes_and_state() {

@@ -321,9 +321,12 @@ fn a_shared_value_has_a_way_of_its_own() {
         receivers: vec![Receiver::new(Arc::new(Arc::new(Notes)))],
         ..Sources::default()
     };
-    fails(with(sources, vec![]), &expect![[r#"
+    fails(
+        with(sources, vec![]),
+        &expect![[r#"
         the server cannot start:
-          `.handlers(…)` was given a value of type `alloc::sync::Arc<mcp_runtime::registry::build::tests::Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"#]]);
+          `.handlers(…)` was given a value of type `alloc::sync::Arc<mcp_runtime::registry::build::tests::Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"#]],
+    );
 }
 
 #[test]
