@@ -323,9 +323,9 @@ fn a_shared_value_has_a_way_of_its_own() {
     };
     fails(
         with(sources, vec![]),
-        &expect![[r#"
+        &expect![[r"
         the server cannot start:
-          `.handlers(…)` was given a value of type `alloc::sync::Arc<mcp_runtime::registry::build::tests::Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"#]],
+          `.handlers(…)` was given a value of type `alloc::sync::Arc<mcp_runtime::registry::build::tests::Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"]],
     );
 }
 
@@ -342,9 +342,9 @@ fn what_is_hidden_before_the_start_has_to_be_there() {
     assert_eq!(tools(with(hide("clear"), declared())), ["b"]);
     fails(
         with(hide("claer"), declared()),
-        &expect![[r#"
+        &expect![[r"
         the server cannot start:
-          tool `claer` is to be shown, hidden or removed, but is not served; did you mean `clear`?"#]],
+          tool `claer` is to be shown, hidden or removed, but is not served; did you mean `clear`?"]],
     );
 }
 
