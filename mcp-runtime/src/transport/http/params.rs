@@ -99,9 +99,7 @@ fn is_same(sent: &str, value: &Value) -> bool {
                 return sent == number;
             }
             match (sent.as_f64(), number.as_f64()) {
-                (Some(sent), Some(number)) => {
-                    sent.abs() <= SAFE && (sent - number).abs() < f64::EPSILON
-                }
+                (Some(sent), Some(number)) => sent.abs() <= SAFE && sent - number == 0.0,
                 _ => false,
             }
         }
@@ -128,6 +126,7 @@ mod tests {
             ("42", json!(42.0), true),
             ("4.2e1", json!(42), true),
             ("43", json!(42), false),
+            ("6.1e-97", json!(0.0), false),
             (" 42", json!("42"), false),
             ("0x2a", json!(42), false),
             ("", json!(0), false),
