@@ -11,7 +11,7 @@ use tests::Revision;
 use tests::http::{Request, connect, response, write};
 
 use crate::http_stores::{Database, Mood, instances};
-use crate::http_support::{Served, call, initialize, serve_with, text};
+use crate::http_support::{Served, call, initialize, initialize_at_length, serve_with, text};
 
 const WITH_HTTP: [Revision; 3] = [Revision::B, Revision::C, Revision::D];
 
@@ -256,19 +256,10 @@ async fn a_session_keeps_only_so_much_of_what_a_client_says_of_itself() {
         ..Limits::default()
     };
     let server = serve_with(HttpOptions::new(), limits).await;
-    let shake = |name: usize, capability: usize| {
-        let params = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"experimental": {"x": {"y": "z".repeat(capability)}}},
-            "clientInfo": {"name": "n".repeat(name), "version": "1"},
-        });
-        let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        Request::bare(&message, Revision::D)
-    };
-    assert_eq!(server.message(&shake(400, 400)).await.0, 200);
+    assert_eq!(server.message(&initialize_at_length(400, 400)).await.0, 200);
     for (request, named) in [
-        (shake(1_000, 1), "`clientInfo`"),
-        (shake(1, 1_000), "`capabilities`"),
+        (initialize_at_length(1_000, 1), "`clientInfo`"),
+        (initialize_at_length(1, 1_000), "`capabilities`"),
     ] {
         let mut response = server.send(&request).await;
         assert_eq!(response.header("mcp-session-id"), None);

@@ -9,7 +9,9 @@ use tests::Revision;
 use tests::http::{Request, connect, response, write};
 
 use crate::fixture;
-use crate::http_support::{Served, call, initialize, serve_server, serve_with, text};
+use crate::http_support::{
+    Served, call, initialize, initialize_at_length, serve_server, serve_with, text,
+};
 
 fn sealing(server: Server, key: u8) -> Server {
     server
@@ -174,20 +176,11 @@ async fn a_sealed_session_expires() {
 #[tokio::test]
 async fn a_client_that_says_too_much_for_a_sealed_session_is_told_what_is_too_large() {
     let server = sealed(1).await;
-    let shake = |name: usize, capability: usize| {
-        let params = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"experimental": {"x": {"y": "z".repeat(capability)}}},
-            "clientInfo": {"name": "n".repeat(name), "version": "1"},
-        });
-        let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        Request::bare(&message, Revision::D)
-    };
-    let fits = server.send(&shake(1_000, 1_000)).await;
+    let fits = server.send(&initialize_at_length(1_000, 1_000)).await;
     assert!(fits.header("mcp-session-id").unwrap().len() <= 4 << 10);
     for (request, named) in [
-        (shake(4_000, 1), "`clientInfo`"),
-        (shake(1, 4_000), "`capabilities`"),
+        (initialize_at_length(4_000, 1), "`clientInfo`"),
+        (initialize_at_length(1, 4_000), "`capabilities`"),
     ] {
         let (status, message) = server.message(&request).await;
         let error = &message["error"];

@@ -156,6 +156,17 @@ pub(crate) fn initialize(revision: Revision) -> Request {
     )
 }
 
+/// A handshake of a client whose name, and one of whose capabilities, are this long.
+pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"experimental": {"x": {"y": "z".repeat(capability)}}},
+        "clientInfo": {"name": "n".repeat(name), "version": "1"},
+    });
+    let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    Request::bare(&message, Revision::D)
+}
+
 /// A call of a tool in a session.
 pub(crate) fn call(
     session: &str,
