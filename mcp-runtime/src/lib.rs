@@ -53,6 +53,7 @@ mod limits;
 mod macros;
 pub mod prelude;
 mod protocol;
+mod rate;
 mod registry;
 mod server;
 #[cfg(feature = "testing")]
@@ -71,16 +72,19 @@ pub use context::{
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::StateKey;
 pub use error::{Error, ErrorKind};
+pub use handler::call::Answer;
 pub use handler::completion::{Candidates, IntoCompletion};
-pub use handler::definition::{IntoSchema, Selected};
+pub use handler::definition::{IntoSchema, Kind, Selected};
 pub use handler::dynamic::{
     Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
 pub use handler::listing::{ListCursor, Page};
+pub use handler::middleware::{Answering, Call, CallService, Next};
 pub use handler::output::{IntoToolResult, Json};
 pub use handler::prompt::IntoPrompt;
 pub use handler::resource::IntoResource;
 pub use handler::safe_path::SafePath;
+pub use handler::sanitize::visible_text;
 pub use handler::template::percent_encode;
 pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 pub use jsonrpc::ErrorObject;

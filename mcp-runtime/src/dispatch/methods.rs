@@ -7,9 +7,10 @@ use serde::Deserialize;
 use crate::context::List;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::Answer;
-use crate::dispatch::prepared::{Completion, Prepared, Reading, Work};
+use crate::dispatch::prepared::Prepared;
 use crate::dispatch::request::Request;
 use crate::dispatch::session::Session;
+use crate::dispatch::work::{Completion, Reading, Work};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, Reply};
@@ -69,7 +70,7 @@ impl Dispatcher {
                     readable.ok_or_else(|| errors::resource_not_found(request.version, &uri))?;
                 Work::Read(Box::new(Reading { readable, uri }))
             }
-            Method::CompletionComplete => self.completion(&request, &snapshot, session)?,
+            Method::CompletionComplete => self.completion(&request, &snapshot)?,
             method => {
                 let (list, cache) = self
                     .list(method)
@@ -88,6 +89,7 @@ impl Dispatcher {
             dispatcher: Arc::clone(self),
             request,
             logs,
+            channel: session.channel,
             work,
         }))
     }
@@ -140,7 +142,6 @@ impl Dispatcher {
         &self,
         request: &Request<'m>,
         snapshot: &Snapshot,
-        session: &Session,
     ) -> Result<Work<'m>, ErrorObject> {
         let reference = member::<CompletionReference>(request, Member::Ref)?;
         let argument = member::<Argument>(request, Member::Argument)?;
@@ -159,9 +160,13 @@ impl Dispatcher {
         };
         Ok(Work::Complete(Box::new(Completion {
             completer,
+            of: match reference {
+                CompletionReference::Prompt { name } => name,
+                CompletionReference::Resource { uri } => uri,
+            },
+            argument: argument.name,
             partial: argument.value,
             earlier,
-            budget: session.completions.clone(),
         })))
     }
 }

@@ -4,6 +4,7 @@
 //! for the rest. Whoever drives a channel starts calls, polls them, and writes what they come to. User code runs inside
 //! [`Prepared::start`] and inside polls of [`RunningCall`], which contain its panics.
 
+mod admission;
 mod ask;
 mod blocking;
 mod call;
@@ -17,7 +18,6 @@ mod modern;
 mod notices;
 mod pending;
 mod prepared;
-mod rate;
 mod request;
 #[cfg(feature = "http")]
 mod resumed;
@@ -25,6 +25,7 @@ mod rounds;
 pub(crate) mod seal;
 mod session;
 mod stream;
+mod work;
 
 pub(crate) use call::{Finished, RunningCall, Started};
 #[cfg(feature = "http")]
@@ -34,5 +35,7 @@ pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
 pub(crate) use prepared::Prepared;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{Agreed, Memory};
+#[cfg(feature = "http")]
+pub(crate) use session::Channel;
 pub(crate) use session::Session;
 pub(crate) use stream::Sink;

@@ -95,8 +95,8 @@ pub struct Options {
     pub idempotent: Option<bool>,
     /// `open_world`
     pub open_world: Option<bool>,
-    /// `timeout`
-    pub timeout: Option<Duration>,
+    /// `timeout`, `rate`, `concurrency`, `max_output`
+    pub guards: GuardOptions<&'static str>,
     /// `requires(…)`
     pub requires: &'static [ClientFeature],
     /// `schema = …`
@@ -138,7 +138,7 @@ impl Options {
         destructive: None,
         idempotent: None,
         open_world: None,
-        timeout: None,
+        guards: GuardOptions::NONE,
         requires: &[],
         input_schema: None,
         output_schema: None,
@@ -153,6 +153,29 @@ impl Options {
         cache: None,
         list: None,
         completes: None,
+    };
+}
+
+/// What keeps a handler within bounds. Nothing said means that of the server.
+#[derive(Debug, Default)]
+pub struct GuardOptions<T> {
+    /// `timeout`
+    pub timeout: Option<Duration>,
+    /// `rate`, as it is written
+    pub rate: Option<T>,
+    /// `concurrency`
+    pub concurrency: Option<usize>,
+    /// `max_output`, in bytes
+    pub max_output: Option<usize>,
+}
+
+impl<T> GuardOptions<T> {
+    /// Nothing said.
+    pub const NONE: Self = Self {
+        timeout: None,
+        rate: None,
+        concurrency: None,
+        max_output: None,
     };
 }
 

@@ -14,6 +14,7 @@ use crate::handler::schema::{allows, hard_for_models, output_schema};
 use crate::handler::template::{List, UriTemplate};
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::guards::Guards;
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::types::{
@@ -34,6 +35,7 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let raw_schema = options
         .input_schema
         .and_then(|schema| schema().map_err(|error| problems.push(error)).ok());
@@ -90,7 +92,7 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
             meta,
         },
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         requires: options.requires.into(),
         pace: Arc::default(),
     })
@@ -100,6 +102,7 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
@@ -125,7 +128,7 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
             meta,
         },
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         pace: Arc::default(),
         completions,
     })
@@ -135,6 +138,7 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     problems.extend(rules::uri(options.uri).into_result().err());
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
@@ -160,7 +164,7 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
             meta,
         },
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         pace: Arc::default(),
         cache: cache(definition),
     })
@@ -174,6 +178,7 @@ pub(super) fn template(
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let pattern = UriTemplate::parse(options.uri).map_err(|error| problems.push(error));
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
@@ -199,7 +204,7 @@ pub(super) fn template(
         },
         pattern,
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         pace: Arc::default(),
         cache: cache(definition),
         lister: options.list.map(|list| Arc::from(list())),
@@ -242,13 +247,15 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
 
 pub(super) fn completer(definition: &Definition, receiver: Held) -> Made<CompleterEntry> {
     let mut problems = Vec::new();
+    let guards = Guards::new(&definition.options.guards, &mut problems);
     let decoder = decoder(definition, Style::Text, None, &mut problems);
-    match decoder {
-        Some(decoder) => Ok(CompleterEntry {
-            handler: handler(definition, decoder, receiver),
-        }),
-        None => Err(problems),
-    }
+    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
+        return Err(problems);
+    };
+    Ok(CompleterEntry {
+        handler: handler(definition, decoder, receiver),
+        guards,
+    })
 }
 
 /// What a kind is called, and the name it is known by.

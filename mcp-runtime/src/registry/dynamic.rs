@@ -12,6 +12,7 @@ use crate::handler::rules;
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Input};
 use crate::registry::meta;
 use crate::types::{ResourceTemplate, Tool};
@@ -23,6 +24,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let mut problems = Vec::new();
     problems.extend(rules::tool_name(&definition.name).into_result().err());
     problems.extend(meta::problems(definition.meta.as_ref()));
+    let guards = Guards::new(&definition.guards, &mut problems);
     if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
     }
@@ -55,7 +57,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
             run: definition.run,
             input: Some(Input { validator, headers }),
         },
-        timeout: definition.timeout,
+        guards,
         requires: Box::default(),
         pace: Arc::default(),
     })
@@ -63,6 +65,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
 
 pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    let guards = Guards::new(&definition.guards, &mut problems);
     if definition.name.is_empty() {
         problems.push("the name is empty".into());
     }
@@ -90,7 +93,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
             run: definition.run,
             input: None,
         },
-        timeout: definition.timeout,
+        guards,
         pace: Arc::default(),
         completions,
     })
@@ -98,6 +101,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
 
 pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(rules::uri(&definition.uri).into_result().err());
     if !problems.is_empty() {
         return Err(problems);
@@ -108,7 +112,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
             run: definition.run,
             input: None,
         },
-        timeout: definition.timeout,
+        guards,
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,
@@ -119,6 +123,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
 
 pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    let guards = Guards::new(&definition.guards, &mut problems);
     let pattern =
         UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
     let mut completions = Completions::default();
@@ -144,7 +149,7 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
             run: definition.run,
             input: None,
         },
-        timeout: definition.timeout,
+        guards,
         pace: Arc::default(),
         cache: CacheOptions {
             ttl: definition.ttl,

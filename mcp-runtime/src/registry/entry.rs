@@ -16,6 +16,7 @@ use crate::handler::template::UriTemplate;
 use crate::protocol::encode::CacheHint;
 use crate::protocol::shape::Shape;
 use crate::registry::complete::Completions;
+use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Started};
 use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 
@@ -24,7 +25,7 @@ use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 pub(crate) struct ToolEntry {
     pub(crate) tool: Tool,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) requires: Box<[ClientFeature]>,
     pub(crate) pace: Arc<Pace>,
 }
@@ -34,7 +35,7 @@ pub(crate) struct ToolEntry {
 pub(crate) struct PromptEntry {
     pub(crate) prompt: Prompt,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) pace: Arc<Pace>,
     pub(crate) completions: Completions,
 }
@@ -44,7 +45,7 @@ pub(crate) struct PromptEntry {
 pub(crate) struct ResourceEntry {
     pub(crate) resource: Resource,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) pace: Arc<Pace>,
     pub(crate) cache: CacheOptions,
 }
@@ -55,7 +56,7 @@ pub(crate) struct TemplateEntry {
     pub(crate) template: ResourceTemplate,
     pub(crate) pattern: UriTemplate,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) pace: Arc<Pace>,
     pub(crate) cache: CacheOptions,
     pub(crate) lister: Option<Arc<dyn Lister>>,

@@ -11,9 +11,11 @@ use crate::dispatch::seal::StateKey;
 use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
+use crate::handler::middleware;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Receiver, Registry, Sources};
+use crate::server::around::Surroundings;
 use crate::types::{CacheScope, Icon, Implementation};
 
 /// A server, being built.
@@ -51,8 +53,9 @@ pub struct Server {
     cache: CacheHints,
     #[cfg(feature = "sealing")]
     state_keys: Vec<StateKey>,
+    pub(super) surroundings: Surroundings,
     /// What is wrong with the settings so far.
-    faults: Vec<String>,
+    pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
     #[cfg(feature = "http")]
     pub(super) http: crate::transport::HttpOptions,
@@ -112,6 +115,7 @@ impl Server {
             cache: CacheHints::default(),
             #[cfg(feature = "sealing")]
             state_keys: Vec::new(),
+            surroundings: Surroundings::default(),
             faults: Vec::new(),
             once_store: None,
             #[cfg(feature = "http")]
@@ -335,6 +339,20 @@ impl Server {
             page_size: self.page_size,
         })?);
         self.shared.attach(&registry)?;
+        let Surroundings {
+            rate,
+            around,
+            layered,
+            sanitizer,
+        } = self.surroundings;
+        let snapshot = registry.snapshot();
+        let missing = layered.iter().filter(|name| snapshot.tool(name).is_none());
+        let missing: Vec<_> = missing
+            .map(|name| format!("there is no tool `{name}` to put a layer around"))
+            .collect();
+        if !missing.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, missing.join("\n")));
+        }
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);
         #[cfg(not(feature = "sealing"))]
@@ -349,6 +367,9 @@ impl Server {
             logging: self.logging,
             argument_errors: self.argument_errors,
             cache: self.cache,
+            rate,
+            around: middleware::chain(around),
+            sanitizer,
         };
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))

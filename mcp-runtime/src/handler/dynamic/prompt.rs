@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{Arguments, DynamicRun, builder};
 use crate::context::Context;
 use crate::handler::call::prompt;
+use crate::handler::definition::GuardOptions;
 use crate::handler::prompt::IntoPrompt;
 use crate::types::{Icon, Meta, Prompt, PromptArgument};
 
@@ -19,7 +20,7 @@ pub struct DynamicPrompt {
     pub(crate) description: Option<String>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Option<Meta>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) arguments: Vec<PromptArgument>,
     pub(crate) candidates: Vec<(String, Vec<String>)>,
     pub(crate) run: DynamicRun,
@@ -43,7 +44,7 @@ impl DynamicPrompt {
             description: None,
             icons: Vec::new(),
             meta: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             arguments: Vec::new(),
             candidates: Vec::new(),
             run: Arc::new(move |arguments, context| {

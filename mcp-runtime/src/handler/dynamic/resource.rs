@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{Arguments, DynamicRun, builder};
 use crate::context::Context;
 use crate::handler::call::resource;
+use crate::handler::definition::GuardOptions;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::ToolError;
@@ -27,7 +28,7 @@ pub struct DynamicResource {
     pub(crate) mime_type: Option<String>,
     pub(crate) size: Option<u64>,
     pub(crate) annotations: Option<Annotations>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     pub(crate) run: DynamicRun,
@@ -56,7 +57,7 @@ impl DynamicResource {
             mime_type: None,
             size: None,
             annotations: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             ttl: None,
             cache: None,
             run: Arc::new(move |_, context| resource::boxed::<R, _>(handler(context))),
@@ -97,7 +98,7 @@ pub struct DynamicTemplate {
     pub(crate) meta: Option<Meta>,
     pub(crate) mime_type: Option<String>,
     pub(crate) annotations: Option<Annotations>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     pub(crate) candidates: Vec<(String, Vec<String>)>,
@@ -127,7 +128,7 @@ impl DynamicTemplate {
             meta: None,
             mime_type: None,
             annotations: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             ttl: None,
             cache: None,
             candidates: Vec::new(),

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{Arguments, DynamicRun, builder};
 use crate::context::Context;
 use crate::handler::call::tool;
+use crate::handler::definition::GuardOptions;
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Meta, ToolAnnotations};
 
@@ -38,7 +39,7 @@ pub struct DynamicTool {
     pub(crate) annotations: Option<ToolAnnotations>,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) run: DynamicRun,
 }
 
@@ -67,7 +68,7 @@ impl DynamicTool {
             annotations: None,
             input_schema,
             output_schema: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             run: Arc::new(move |arguments, context| {
                 tool::boxed::<R, _>(handler(arguments, context))
             }),
