@@ -110,6 +110,8 @@ mod guide {
     #[cfg(feature = "axum")]
     #[doc = include_str!("../../docs/http.md")]
     mod http {}
+    #[doc = include_str!("../../docs/limits.md")]
+    mod limits {}
     #[doc = include_str!("../../docs/notices.md")]
     mod notices {}
     #[doc = include_str!("../../docs/prompts.md")]
