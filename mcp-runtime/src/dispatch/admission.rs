@@ -1,86 +1,92 @@
-//! Whether a call is let in: the rate of its handler, that of the server, and that of completions.
-//!
-//! A call of several rounds is let in once, with the first. That it was is proved by the state the client brings, which we
-//! sealed when the round before ended. The same round sent again is a call of its own, so that a state is no way around a rate.
+//! As whom a caller is let in: which scopes come with those that were granted, and what becomes of those whom nobody knows.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::collections::{BTreeMap, BTreeSet};
 
-use tokio::time::Instant;
+use crate::context::Caller;
 
-use crate::context::{CallId, Principal};
-use crate::dispatch::session::Channel;
-use crate::handler::tool_error::{Repr, ToolError};
-use crate::limits::Limits;
-use crate::protocol::errors;
-use crate::rate::{Limiter, Rate};
-
-/// The rates of a server.
-#[derive(Debug)]
-pub(super) struct Admission {
-    /// Of all calls together.
-    all: Option<Limiter>,
-    completions: Limiter,
-    /// Lets each round in once, for as long as its state is good.
-    rounds: Limiter,
-    /// Told apart are keys of hashes nobody can foresee.
-    hashes: RandomState,
-    most: usize,
-}
-
-/// A call that wants to be let in.
-pub(super) struct Applicant<'a> {
-    pub(super) principal: Option<&'a Principal>,
-    pub(super) channel: Channel,
-    /// Which call it goes on with, and how many rounds of that ended.
-    pub(super) earlier: Option<(CallId, u16)>,
-    pub(super) is_completion: bool,
-    /// The rate of what is called.
-    pub(super) rate: Option<&'a Limiter>,
+/// As whom callers are let in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Admission {
+    /// What comes with a scope, as far as it was said of that scope itself.
+    implied: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
+    /// Callers of whom nothing is known may do everything.
+    pub(crate) trusts_anonymous: bool,
 }
 
 impl Admission {
-    pub(super) fn new(all: Option<Rate>, limits: &Limits) -> Self {
-        let completions = limits.completions;
-        let completions = Rate::a_second(completions, completions.saturating_mul(2)).per_caller();
-        Self {
-            all: all.map(Limiter::new),
-            completions: Limiter::new(completions),
-            rounds: Limiter::new(Rate::new(1, limits.state_time, 1).per_caller()),
-            hashes: RandomState::new(),
-            most: limits.callers,
+    /// Whoever has `broad` has `narrow` as well.
+    pub(crate) fn imply(&mut self, broad: &str, narrow: &str) {
+        let implied = self.implied.entry(broad.into()).or_default();
+        implied.insert(narrow.into());
+    }
+
+    /// The caller as everything behind this sees it.
+    pub(super) fn admit(&self, caller: Caller) -> Caller {
+        match caller.principal() {
+            None if self.trusts_anonymous => Caller::trusted(),
+            None => caller,
+            Some(principal) => {
+                let granted: BTreeSet<&str> = principal.granted().collect();
+                let all = self.with_implied(&granted);
+                if all.len() == granted.len() {
+                    return caller;
+                }
+                principal.clone().scopes(all).into()
+            }
         }
     }
 
-    /// Lets a call in, or says when to try again. Nothing is charged to who is not let in. `name` says what is called.
-    pub(super) fn admit<'n>(
-        &self,
-        applicant: &Applicant<'_>,
-        name: impl FnOnce() -> &'n str,
-    ) -> Result<(), ToolError> {
-        let completions = applicant.is_completion.then_some(&self.completions);
-        let rates = [completions, applicant.rate, self.all.as_ref()];
-        if rates.iter().all(Option::is_none) {
-            return Ok(());
-        }
-        let now = Instant::now();
-        if let Some((call, round)) = applicant.earlier {
-            let round = self.hashes.hash_one((call.0, round));
-            if self.rounds.take(round, self.most, now).is_ok() {
-                return Ok(());
+    /// These scopes, and all that come with them.
+    fn with_implied<'a>(&'a self, granted: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+        let mut all = granted.clone();
+        let mut open: Vec<&str> = granted.iter().copied().collect();
+        while let Some(scope) = open.pop() {
+            for implied in self.implied.get(scope).into_iter().flatten() {
+                if all.insert(implied) {
+                    open.push(implied);
+                }
             }
         }
-        let caller = match applicant.principal {
-            Some(principal) => self.hashes.hash_one(principal.key()),
-            None => self.hashes.hash_one(applicant.channel),
-        };
-        let rates = || rates.iter().flatten();
-        let checked = rates().try_for_each(|rate| rate.check(caller, now));
-        let taken =
-            checked.and_then(|()| rates().try_for_each(|rate| rate.take(caller, self.most, now)));
-        taken.map_err(|wait| {
-            let name = name();
-            tracing::debug!(called = name, ?wait, "a call was refused: too often");
-            ToolError(Repr::Busy(errors::too_often(&format!("`{name}`"), wait)))
-        })
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Principal;
+
+    fn granted(caller: &Caller) -> Vec<&str> {
+        caller
+            .principal()
+            .into_iter()
+            .flat_map(Principal::granted)
+            .collect()
+    }
+
+    #[test]
+    fn a_scope_brings_all_below_it_also_in_a_circle() {
+        let mut admission = Admission::default();
+        admission.imply("admin", "notes:write");
+        admission.imply("notes:write", "notes:read");
+        admission.imply("notes:read", "admin2");
+        admission.imply("admin2", "notes:read");
+        let admitted = |scope| admission.admit(Principal::new("alice").scopes([scope]).into());
+        assert_eq!(
+            granted(&admitted("admin")),
+            ["admin", "admin2", "notes:read", "notes:write"]
+        );
+        assert_eq!(granted(&admitted("notes:read")), ["admin2", "notes:read"]);
+        assert_eq!(granted(&admitted("other")), ["other"]);
+    }
+
+    #[test]
+    fn strangers_are_trusted_only_if_the_server_says_so() {
+        let mut admission = Admission::default();
+        assert!(!admission.admit(Caller::anonymous()).is_trusted());
+        assert!(admission.admit(Caller::trusted()).is_trusted());
+        admission.trusts_anonymous = true;
+        assert!(admission.admit(Caller::anonymous()).is_trusted());
+        assert!(!admission.admit(Principal::new("alice").into()).is_trusted());
     }
 }

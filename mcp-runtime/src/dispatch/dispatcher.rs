@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notices::Notices;
+use crate::dispatch::rates::Rates;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
 use crate::handler::middleware::Next;
@@ -25,7 +26,7 @@ pub(crate) struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
     pub(super) shared: Arc<Shared>,
-    pub(super) admission: Admission,
+    pub(super) rates: Rates,
     /// Places for tools that block a thread.
     pub(super) blocking: Places,
 }
@@ -51,6 +52,7 @@ pub(crate) struct Settings {
     pub(crate) around: Next,
     /// What is done to all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
+    pub(crate) admission: Admission,
 }
 
 /// How long results may be reused that are not a resource.
@@ -70,7 +72,7 @@ impl Dispatcher {
         shared: Arc<Shared>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            admission: Admission::new(settings.rate, &settings.limits),
+            rates: Rates::new(settings.rate, &settings.limits),
             blocking: Places::new(settings.limits.blocking),
             settings,
             registry,

@@ -18,6 +18,7 @@ mod modern;
 mod notices;
 mod pending;
 mod prepared;
+mod rates;
 mod request;
 #[cfg(feature = "http")]
 mod resumed;
@@ -27,6 +28,7 @@ mod session;
 mod stream;
 mod work;
 
+pub(crate) use admission::Admission;
 pub(crate) use call::{Finished, RunningCall, Started};
 #[cfg(feature = "http")]
 pub(crate) use decide::Answer;

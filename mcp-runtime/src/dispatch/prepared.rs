@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::context::{Asking, Context, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::admission::Applicant;
 use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::blocking::{Waits, on_a_thread};
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
 use crate::dispatch::finish::{Finish, Outcome};
 use crate::dispatch::journal::{Journal, Responses};
-use crate::dispatch::request::{Caller, Request};
+use crate::dispatch::rates::Applicant;
+use crate::dispatch::request::{Request, Sender};
 use crate::dispatch::rounds::Round;
 use crate::dispatch::seal::{self, Refused};
 use crate::dispatch::session::Channel;
@@ -70,7 +70,7 @@ impl Prepared<'_> {
             id: request.id.clone(),
             version: request.version,
             target: work.target(&dispatcher),
-            principal: request.principal.clone(),
+            caller: request.caller.clone(),
             max_output: max_output.map_or(limits.result, |most| most.min(limits.result)),
         };
         let arguments = work.arguments();
@@ -79,13 +79,13 @@ impl Prepared<'_> {
             let earlier = resumed.as_ref();
             let earlier = earlier.and_then(|(journal, _)| Some((journal.call()?, journal.round)));
             let applicant = Applicant {
-                principal: request.principal.as_ref(),
+                principal: request.caller.principal(),
                 channel,
                 earlier,
                 is_completion: matches!(work, Work::Complete(_)),
                 rate: guards.and_then(|guards| guards.rate.as_ref()),
             };
-            dispatcher.admission.admit(&applicant, || finish.name())?;
+            dispatcher.rates.admit(&applicant, || finish.name())?;
             Ok((resumed, earlier.map_or(0, |(_, rounds)| rounds)))
         });
         let (resumed, rounds) = match admitted {
@@ -228,15 +228,15 @@ fn make_context(
 ) -> Made {
     let sink = sink();
     // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-    let capabilities = request.caller.capabilities().unwrap_or_default();
-    let way = match (asking, &request.caller) {
+    let capabilities = request.sender.capabilities().unwrap_or_default();
+    let way = match (asking, &request.sender) {
         (None, _) => Way::None,
-        (Some(_), Caller::Legacy(client)) => Way::Requests {
+        (Some(_), Sender::Legacy(client)) => Way::Requests {
             pending: Arc::clone(&client.pending),
             sink: Arc::clone(&sink),
             waiting: Mutex::default(),
         },
-        (Some((arguments, (journal, responses))), Caller::Modern(_)) => {
+        (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
             Way::Rounds(Round::new(journal, responses, arguments))
         }
     };
@@ -251,7 +251,7 @@ fn make_context(
         version: request.version,
         token: request.progress_token().map(Into::into),
         level: if dispatcher.settings.logging {
-            request.caller.log_level()
+            request.sender.log_level()
         } else {
             super::session::LogLevel::Off
         },
@@ -260,8 +260,8 @@ fn make_context(
         state: Mutex::new(Reports::new(dispatcher.limits().progress)),
     });
     let context = Context::new(RequestContext {
-        client: request.caller.client(),
-        principal: request.principal.clone(),
+        client: request.sender.client(),
+        caller: request.caller.clone(),
         capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use crate::context::Principal;
+use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
 use crate::dispatch::pending::Pending;
@@ -27,8 +27,8 @@ pub(crate) struct Session {
     /// Whether what the legacy part holds is there again for the next message.
     pub(super) is_lasting: bool,
     pub(super) listens: Vec<Listen>,
-    /// Who sends what comes next, if that is known from credentials.
-    pub(crate) principal: Option<Principal>,
+    /// Who sends what comes next.
+    pub(super) caller: Caller,
     /// None for a session of one request, whose budget nobody shares.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(crate) channel: Channel,
@@ -103,10 +103,15 @@ impl Session {
             known: Known::default(),
             is_lasting: true,
             listens: Vec::new(),
-            principal: None,
+            caller: dispatcher.settings.admission.admit(Caller::anonymous()),
             logs: None,
             channel: Channel::SHARED,
         }
+    }
+
+    /// Who sends what comes next. At first somebody of whom nothing is known.
+    pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
+        self.caller = self.dispatcher.settings.admission.admit(caller.into());
     }
 
     /// What the handshake agreed on, if there was one.

@@ -8,7 +8,7 @@ use crate::context::{Control, List, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::StateKey;
-use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
+use crate::dispatch::{Admission, CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
 use crate::handler::middleware;
@@ -51,6 +51,7 @@ pub struct Server {
     logging: bool,
     argument_errors: bool,
     cache: CacheHints,
+    pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
     state_keys: Vec<StateKey>,
     pub(super) surroundings: Surroundings,
@@ -113,6 +114,7 @@ impl Server {
             logging: true,
             argument_errors: false,
             cache: CacheHints::default(),
+            admission: Admission::default(),
             #[cfg(feature = "sealing")]
             state_keys: Vec::new(),
             surroundings: Surroundings::default(),
@@ -370,6 +372,7 @@ impl Server {
             rate,
             around: middleware::chain(around),
             sanitizer,
+            admission: self.admission,
         };
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
