@@ -111,6 +111,8 @@ mod guide {
     mod from_fastmcp {}
     #[doc = include_str!("../../docs/from-rmcp.md")]
     mod from_rmcp {}
+    #[doc = include_str!("../../docs/guards.md")]
+    mod guards {}
     #[cfg(feature = "axum")]
     #[doc = include_str!("../../docs/http.md")]
     mod http {}

@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::handler::rules;
-
 /// So many in a span of time, and so many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
@@ -46,15 +44,6 @@ impl Rate {
     pub(crate) const fn per_caller(mut self) -> Self {
         self.per_caller = true;
         self
-    }
-
-    /// What is written as `10/min burst 20 per caller`.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        rules::parse_rate(text).map_err(|_| rules::rate(text).text().to_owned())
     }
 
     /// When a bucket that is full at `full` is full again after one more was taken, or how long to wait for that one.
@@ -192,7 +181,7 @@ mod tests {
     #[test]
     fn one_may_be_taken_after_the_time_that_was_said_and_not_before() {
         let start = Instant::now();
-        let limiter = Limiter::new(Rate::parse("3/min burst 1").unwrap());
+        let limiter = Limiter::new(Rate::new(3, Duration::from_mins(1), 1));
         assert_eq!(limiter.take(1, 10, start), Ok(()));
         let wait = limiter.take(2, 10, start).unwrap_err();
         assert_eq!(wait, Duration::from_secs(20));
@@ -206,7 +195,7 @@ mod tests {
     #[test]
     fn callers_have_buckets_of_their_own_and_those_beyond_the_limit_share_one() {
         let start = Instant::now();
-        let limiter = Limiter::new(Rate::parse("1/min per caller").unwrap());
+        let limiter = Limiter::new(Rate::new(1, Duration::from_mins(1), 1).per_caller());
         for caller in 0..10 {
             assert!(limiter.take(caller, 10, start).is_ok(), "{caller}");
             assert!(limiter.take(caller, 10, start).is_err(), "{caller}");
@@ -223,12 +212,15 @@ mod tests {
     #[test]
     fn extreme_rates_are_no_panic() {
         let start = Instant::now();
-        for text in [
-            "4294967295/s",
-            "1/h burst 4294967295",
-            "4294967295/h burst 1",
+        let hour = Duration::from_hours(1);
+        for rate in [
+            Rate::a_second(u32::MAX, u32::MAX),
+            Rate::new(1, hour, u32::MAX),
+            Rate::new(u32::MAX, hour, 1),
+            Rate::new(1, Duration::MAX, 2),
+            Rate::new(0, Duration::ZERO, 0),
         ] {
-            let limiter = Limiter::new(Rate::parse(text).unwrap());
+            let limiter = Limiter::new(rate);
             for _ in 0..3 {
                 let _ = limiter.take(0, 1, start);
             }

@@ -6,7 +6,8 @@ use syn::ext::IdentExt;
 
 use crate::expand::parameter::Expanded;
 use crate::expand::tokens::{assert_verdict, at, option, outside};
-use crate::expand::{completer, prompt, resource, tool};
+use crate::expand::value::Fields;
+use crate::expand::{completer, guard, prompt, resource, tool};
 use crate::model::handler::{Flavor, Options};
 use crate::model::{Handler, Kind};
 
@@ -120,6 +121,7 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
             ));
         }
     }
+    checks.extend(guard::checks(&handler.guards));
     match &handler.options {
         Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
         Options::Completer(completer) => {
@@ -155,11 +157,12 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     }));
     let location = location(&handler.ident);
     let output = output(handler);
+    let options = Fields::of(&handler.guards);
     let options = match &handler.options {
-        Options::Tool(tool) => tool::options(tool, &output),
-        Options::Prompt(prompt) => prompt::options(prompt),
-        Options::Resource(resource) => resource::options(resource),
-        Options::Completer(completer) => completer::options(completer),
+        Options::Tool(tool) => tool::options(options, tool, &output),
+        Options::Prompt(prompt) => prompt::options(options, prompt),
+        Options::Resource(resource) => resource::options(options, resource),
+        Options::Completer(completer) => completer::options(options, completer),
     };
     let table = if has_reference(handler) {
         table.clone()

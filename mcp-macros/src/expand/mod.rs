@@ -6,6 +6,7 @@
 mod completer;
 mod data;
 mod elicit;
+mod guard;
 mod handler;
 mod main;
 mod parameter;

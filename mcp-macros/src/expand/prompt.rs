@@ -7,11 +7,10 @@ use crate::expand::value::{Fields, icons, meta};
 use crate::model::prompt::Prompt;
 
 /// The fields of `Options`.
-pub(crate) fn options(prompt: &Prompt) -> TokenStream {
-    let mut fields = Fields::default();
+pub(crate) fn options(mut fields: Fields, prompt: &Prompt) -> TokenStream {
     fields.set_some("title", prompt.title.as_ref().map(|title| quote!(#title)));
     fields.set_some("group", prompt.group.as_ref().map(|group| quote!(#group)));
     fields.set_some("icons", icons(&prompt.icons));
     fields.set_some("meta", prompt.meta.as_ref().map(meta));
-    fields.finish()
+    fields.finish(&quote!(__mcp::Options))
 }

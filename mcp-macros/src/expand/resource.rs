@@ -10,8 +10,7 @@ use crate::model::resource::Resource;
 use crate::model::{Handler, Kind};
 
 /// The fields of `Options`.
-pub(crate) fn options(resource: &Resource) -> TokenStream {
-    let mut fields = Fields::default();
+pub(crate) fn options(mut fields: Fields, resource: &Resource) -> TokenStream {
     let uri = &resource.uri;
     fields.set("uri", &quote!(#uri));
     fields.set_some("title", resource.title.as_ref().map(|title| quote!(#title)));
@@ -48,7 +47,7 @@ pub(crate) fn options(resource: &Resource) -> TokenStream {
         .as_ref()
         .map(|list| quote!(|| __mcp::lister(#list)));
     fields.set_some("list", list);
-    fields.finish()
+    fields.finish(&quote!(__mcp::Options))
 }
 
 /// What can be said about the address, the media type and the parameters at compile time.

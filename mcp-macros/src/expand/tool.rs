@@ -9,8 +9,7 @@ use crate::expand::value::{Fields, cache_scope, duration, icons, meta};
 use crate::model::tool::Tool;
 
 /// The fields of `Options`. `output` is what the tool returns.
-pub(crate) fn options(tool: &Tool, output: &TokenStream) -> TokenStream {
-    let mut fields = Fields::default();
+pub(crate) fn options(mut fields: Fields, tool: &Tool, output: &TokenStream) -> TokenStream {
     fields.set_some("title", tool.title.as_ref().map(|title| quote!(#title)));
     fields.set_some("group", tool.group.as_ref().map(|group| quote!(#group)));
     fields.set_some("icons", icons(&tool.icons));
@@ -24,7 +23,6 @@ pub(crate) fn options(tool: &Tool, output: &TokenStream) -> TokenStream {
     for (name, hint) in hints {
         fields.set_some(name, hint.map(|hint| quote!(#hint)));
     }
-    fields.set_some("timeout", tool.timeout.as_ref().map(duration));
     if !tool.requires.is_empty() {
         let features = tool
             .requires
@@ -47,5 +45,5 @@ pub(crate) fn options(tool: &Tool, output: &TokenStream) -> TokenStream {
     }
     fields.set_some("ttl", tool.ttl.as_ref().map(duration));
     fields.set_some("cache", tool.cache.map(cache_scope));
-    fields.finish()
+    fields.finish(&quote!(__mcp::Options))
 }

@@ -3,7 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::expand::guard;
 use crate::expand::tokens::option;
+use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Cache, Icon, Theme, Time};
 
 /// An expression of type `Duration`.
@@ -61,11 +63,20 @@ pub(crate) fn meta(expression: &syn::Expr) -> TokenStream {
     quote!(|| #expression)
 }
 
-/// Fields of `Options`, those that say something.
+/// Fields of a value, those that say something.
 #[derive(Default)]
 pub(crate) struct Fields(TokenStream);
 
 impl Fields {
+    /// What every attribute has.
+    pub(crate) fn of(guards: &GuardOptions) -> Self {
+        let mut fields = Self::default();
+        if let Some(guards) = guard::options(guards) {
+            fields.set("guards", &guards);
+        }
+        fields
+    }
+
     /// `name: value`
     pub(crate) fn set(&mut self, name: &str, value: &TokenStream) {
         let name = syn::Ident::new(name, proc_macro2::Span::call_site());
@@ -79,13 +90,17 @@ impl Fields {
         }
     }
 
-    /// The whole value.
-    pub(crate) fn finish(self) -> TokenStream {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The whole value, of this type.
+    pub(crate) fn finish(self, ty: &TokenStream) -> TokenStream {
         let fields = self.0;
         if fields.is_empty() {
-            quote!(__mcp::Options::NONE)
+            quote!(#ty::NONE)
         } else {
-            quote!(__mcp::Options { #fields ..__mcp::Options::NONE })
+            quote!(#ty { #fields ..#ty::NONE })
         }
     }
 }

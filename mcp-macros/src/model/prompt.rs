@@ -25,6 +25,7 @@ impl Prompt {
         let common = Common {
             name: options.name,
             description: options.description,
+            guards: options.guards,
             runtime: options.runtime,
         };
         let prompt = Self {

@@ -48,6 +48,7 @@ impl Resource {
         let common = Common {
             name: options.name,
             description: options.description,
+            guards: options.guards,
             runtime: options.runtime,
         };
         let resource = Self {

@@ -2,6 +2,7 @@
 
 use darling::FromMeta;
 
+use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, Icons, PathValue, text};
 
 /// What stands in the parentheses of `#[prompt(…)]`.
@@ -22,6 +23,8 @@ pub(crate) struct PromptOptions {
     /// The group it can be selected by.
     #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
+    #[darling(flatten)]
+    pub(crate) guards: GuardOptions,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::handler::definition::GuardOptions;
-use crate::rate::{Limiter, Rate};
+use crate::handler::rules;
+use crate::rate::Limiter;
 
 /// What keeps one handler within bounds. Those of the server come on top.
 #[derive(Debug, Default)]
@@ -23,7 +24,10 @@ pub(crate) struct Guards {
 impl Guards {
     /// What a definition asks for; what is wrong with it goes to `problems`.
     pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
-        let rate = options.rate.as_ref().map(|rate| Rate::parse(rate.as_ref()));
+        let rate = options
+            .rate
+            .as_ref()
+            .map(|rate| rules::read_rate(rate.as_ref()));
         let rate = rate.transpose().map_err(|problem| problems.push(problem));
         for (name, value) in [
             ("concurrency", options.concurrency),

@@ -8,6 +8,7 @@ use tower_layer::Layer;
 use crate::handler::call::Answer;
 use crate::handler::definition::Kind;
 use crate::handler::middleware::{self, Around, Call, CallService, Next};
+use crate::handler::rules;
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::tool_error::Result;
 use crate::rate::Rate;
@@ -33,7 +34,7 @@ impl Server {
     ///
     /// A call beyond that is refused and told when to try again. What is not a rate is an error at the start.
     pub fn rate(mut self, rate: &str) -> Self {
-        match Rate::parse(rate) {
+        match rules::read_rate(rate) {
             Ok(rate) => self.surroundings.rate = Some(rate),
             Err(problem) => self.faults.push(problem),
         }

@@ -18,8 +18,8 @@ pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use parameters::{
     completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,
 };
-pub(crate) use rate::parse_rate;
 pub use rate::rate;
+pub(crate) use rate::read_rate;
 pub use verdict::Verdict;
 
 /// Whether two texts are the same.

@@ -7,7 +7,7 @@ use crate::rate::Rate;
 
 /// What is wrong with a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RateFault {
+enum Fault {
     /// It does not have the form.
     Form,
     /// It allows nothing.
@@ -26,29 +26,35 @@ pub const fn rate(text: &str) -> Verdict {
         Err(fault) => fault,
     };
     let said = match fault {
-        RateFault::Form => {
+        Fault::Form => {
             "` is not a rate; write a number and a unit, as in `10/min`, `5/s burst 20` or `100/h per caller`"
         }
-        RateFault::Zero => "` allows nothing; the least is 1",
-        RateFault::Unit => "` has no unit of time; write `10/s`, `10/min` or `10/h`",
-        RateFault::Burst => {
-            "` says no burst; write a number above zero after it, as in `5/s burst 20`"
-        }
+        Fault::Zero => "` allows nothing; the least is 1",
+        Fault::Unit => "` has no unit of time; write `10/s`, `10/min` or `10/h`",
+        Fault::Burst => "` says no burst; write a number above zero after it, as in `5/s burst 20`",
     };
     Verdict::wrong(&["the rate `", text, said])
 }
 
 /// Reads a rate.
-pub(crate) const fn parse_rate(text: &str) -> Result<Rate, RateFault> {
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn read_rate(text: &str) -> Result<Rate, String> {
+    parse_rate(text).map_err(|_| rate(text).text().to_owned())
+}
+
+const fn parse_rate(text: &str) -> Result<Rate, Fault> {
     let bytes = text.as_bytes();
     let (Some(count), mut at) = number(bytes, 0) else {
-        return Err(RateFault::Form);
+        return Err(Fault::Form);
     };
     if count == 0 {
-        return Err(RateFault::Zero);
+        return Err(Fault::Zero);
     }
     if at >= bytes.len() || bytes[at] != b'/' {
-        return Err(RateFault::Form);
+        return Err(Fault::Form);
     }
     at += 1;
     let seconds = if has_word(bytes, at, b"s") {
@@ -61,7 +67,7 @@ pub(crate) const fn parse_rate(text: &str) -> Result<Rate, RateFault> {
         at += 1;
         3_600
     } else {
-        return Err(RateFault::Unit);
+        return Err(Fault::Unit);
     };
     at = after_spaces(bytes, at);
     let mut burst = count;
@@ -71,7 +77,7 @@ pub(crate) const fn parse_rate(text: &str) -> Result<Rate, RateFault> {
                 at = after_spaces(bytes, end);
                 burst
             }
-            _ => return Err(RateFault::Burst),
+            _ => return Err(Fault::Burst),
         };
     }
     let rate = Rate::new(count, Duration::from_secs(seconds), burst);
@@ -84,7 +90,7 @@ pub(crate) const fn parse_rate(text: &str) -> Result<Rate, RateFault> {
             return Ok(rate.per_caller());
         }
     }
-    Err(RateFault::Form)
+    Err(Fault::Form)
 }
 
 /// The whole number at `at`, if there is one that fits, and where it ends.
@@ -143,7 +149,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_told_apart() {
-        use RateFault::{Burst, Form, Unit, Zero};
+        use Fault::{Burst, Form, Unit, Zero};
         for (text, fault) in [
             ("", Form),
             ("fast", Form),
