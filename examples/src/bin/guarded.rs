@@ -70,13 +70,13 @@ impl Prices {
 
 /// Looks each price up once.
 async fn cached(call: Call, next: Next) -> Result<Answer> {
-    let Some(prices) = call.context().state::<Prices>() else {
+    let prices = call.context().state::<Prices>();
+    let article = call.arguments().text("article").map(str::to_owned);
+    let (Some(prices), Some(article), Kind::Tool, "price") =
+        (prices, article, call.kind(), call.name())
+    else {
         return next.run(call).await;
     };
-    if call.kind() != Kind::Tool || call.name() != "price" {
-        return next.run(call).await;
-    }
-    let article = call.arguments().get::<String>("article")?;
     if let Some(known) = prices.lock().get(&article) {
         return Ok(known.clone());
     }

@@ -14,6 +14,7 @@ use crate::types::{CacheScope, Icon, Role};
 
 /// Which attribute a function carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// `#[tool]`
     Tool,

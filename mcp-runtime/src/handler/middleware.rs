@@ -21,8 +21,6 @@ use crate::handler::dynamic::Arguments;
 use crate::handler::tool_error::{Result, ToolError};
 
 /// A call of a handler, as middleware sees it: of a tool, a prompt, a resource or a completer.
-///
-/// Cheap to clone.
 #[derive(Clone)]
 pub struct Call {
     kind: Kind,
