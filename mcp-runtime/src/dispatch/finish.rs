@@ -1,12 +1,12 @@
 //! What a call came to, and how it is written.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::call::run;
+use crate::dispatch::located::Located;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
 use crate::handler::call::{Answer, Output, Refusal};
@@ -18,7 +18,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::{PromptEntry, ToolEntry};
-use crate::types::{CallToolResult, ReadResourceResult};
+use crate::types::CallToolResult;
 
 /// Who is to be answered, once a call is over.
 pub(super) struct Finish {
@@ -40,13 +40,6 @@ pub(super) enum Target {
     Completion(Box<str>),
     /// A page of resources that user code lists.
     List(CacheHint),
-}
-
-/// What was read, and where.
-pub(super) struct Located {
-    pub(super) uri: String,
-    pub(super) mime_type: Option<String>,
-    pub(super) cache: CacheHint,
 }
 
 /// What a call came to.
@@ -215,7 +208,7 @@ impl Finish {
                 encode::prompt_result(out, self.reply(), result);
             }
             (Answer::Resource(result), Target::Resource(from)) => {
-                let mut result = located(result, &from.uri, from.mime_type.as_deref());
+                let mut result = from.complete(result);
                 if let Some(sanitizer) = self.sanitizer() {
                     sanitizer.resource(&mut result);
                 }
@@ -324,24 +317,6 @@ impl Finish {
     }
 }
 
-/// Contents that do not say where they are from are from the address that was read.
-fn located(
-    mut result: ReadResourceResult,
-    uri: &str,
-    mime_type: Option<&str>,
-) -> ReadResourceResult {
-    let mime_type = mime_type.or(result.mime_type);
-    for contents in &mut result.contents {
-        if contents.uri.is_empty() {
-            contents.uri = Cow::Owned(uri.to_owned());
-        }
-        if contents.mime_type.is_none() {
-            contents.mime_type = mime_type.map(|mime_type| Cow::Owned(mime_type.to_owned()));
-        }
-    }
-    result
-}
-
 fn internal(reference: &str) -> ErrorObject {
     ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
 }
@@ -367,46 +342,5 @@ impl std::fmt::Display for Causes<'_> {
             source = cause.source();
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::handler::output::Json;
-    use crate::handler::resource::IntoResource;
-    use crate::types::ResourceContents;
-
-    #[test]
-    fn contents_without_an_address_are_from_the_one_that_was_read() {
-        let result = ReadResourceResult {
-            contents: vec![
-                ResourceContents::text("", "a"),
-                ResourceContents::text("b://b", "b").with_mime_type("x/y"),
-            ],
-            ..ReadResourceResult::default()
-        };
-        let result = located(result, "a://a", Some("text/plain"));
-        let seen: Vec<_> = result
-            .contents
-            .iter()
-            .map(|c| (&*c.uri, c.mime_type.as_deref()))
-            .collect();
-        assert_eq!(
-            seen,
-            [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
-        );
-    }
-
-    #[test]
-    fn the_media_type_of_the_definition_comes_before_that_of_json() {
-        for (definition, expected) in [
-            (None, "application/json"),
-            (Some("application/geo+json"), "application/geo+json"),
-        ] {
-            let result = Json([1]).into_resource().unwrap();
-            let result = located(result, "a://a", definition);
-            assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
-        }
     }
 }

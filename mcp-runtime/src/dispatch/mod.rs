@@ -13,6 +13,7 @@ mod dispatcher;
 mod finish;
 mod journal;
 mod legacy;
+mod located;
 mod methods;
 mod modern;
 mod notices;

@@ -74,24 +74,14 @@ impl Prepared<'_> {
             max_output: max_output.map_or(limits.result, |most| most.min(limits.result)),
         };
         let arguments = work.arguments();
-        let admitted = resume(&finish, &request, arguments).map_err(ToolError::protocol);
-        let admitted = admitted.and_then(|resumed| {
-            let earlier = resumed.as_ref();
-            let earlier = earlier.and_then(|(journal, _)| Some((journal.call()?, journal.round)));
-            let applicant = Applicant {
-                principal: request.caller.principal(),
-                channel,
-                earlier,
-                is_completion: matches!(work, Work::Complete(_)),
-                rate: guards.and_then(|guards| guards.rate.as_ref()),
-            };
-            dispatcher.rates.admit(&applicant, || finish.name())?;
-            Ok((resumed, earlier.map_or(0, |(_, rounds)| rounds)))
-        });
-        let (resumed, rounds) = match admitted {
-            Ok(admitted) => admitted,
+        let resumed = resume(&finish, &request, arguments).map_err(ToolError::protocol);
+        let admitted = resumed
+            .and_then(|resumed| admit(&finish, channel, &work, resumed.as_ref()).map(|()| resumed));
+        let resumed = match admitted {
+            Ok(resumed) => resumed,
             Err(error) => return Started::Done(finish.with(Outcome::Refused(error.into()))),
         };
+        let rounds = resumed.as_ref().map_or(0, |(journal, _)| journal.round);
         let around = &dispatcher.settings.around;
         let is_around =
             !around.is_handler() || guards.is_some_and(|guards| guards.places.is_some());
@@ -199,6 +189,25 @@ fn resume(
         responses.clear();
     }
     Ok(Some((journal, responses)))
+}
+
+/// Lets a call in, if its caller may make it now.
+fn admit(
+    finish: &Finish,
+    channel: Channel,
+    work: &Work<'_>,
+    resumed: Option<&Resumed>,
+) -> Result<(), ToolError> {
+    let guards = work.guards();
+    let applicant = Applicant {
+        principal: finish.caller.principal(),
+        channel,
+        earlier: resumed.and_then(|(journal, _)| Some((journal.call()?, journal.round))),
+        is_completion: matches!(work, Work::Complete(_)),
+        rate: guards.and_then(|guards| guards.rate.as_ref()),
+    };
+    let rates = &finish.dispatcher.rates;
+    rates.admit(&applicant, || finish.name())
 }
 
 /// What is made for a handler that takes a context.

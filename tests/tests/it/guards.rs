@@ -1,6 +1,7 @@
 //! What keeps handlers within bounds: how often, how many at once, how long, how much.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
@@ -12,6 +13,8 @@ use tests::http::Request;
 use tests::link::Hub;
 use tests::{Answer, Client, Revision};
 use tokio::io::DuplexStream;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::advance;
 
@@ -57,10 +60,28 @@ async fn two_at_once(shared: State<Shared>) -> &'static str {
     crate::fixture::wait(shared).await
 }
 
+/// What a thread that blocks waits for.
+#[derive(Clone)]
+struct Gate {
+    entered: Arc<Semaphore>,
+    open: Arc<Semaphore>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        let closed = || Arc::new(Semaphore::new(0));
+        Self {
+            entered: closed(),
+            open: closed(),
+        }
+    }
+}
+
 #[tool(group = "guards", concurrency = 1, blocking)]
-fn one_thread(milliseconds: u64) -> &'static str {
-    std::thread::sleep(Duration::from_millis(milliseconds));
-    "done"
+fn one_thread(gate: &State<Gate>) {
+    gate.entered.add_permits(1);
+    let open = Handle::current().block_on(gate.open.acquire());
+    open.expect("nobody closes it").forget();
 }
 
 #[tool(group = "guards", max_output = "1KB")]
@@ -105,6 +126,7 @@ fn server() -> Server {
     Server::new("guards", "1")
         .group("guards")
         .state(Shared::default())
+        .state(Gate::default())
 }
 
 fn retry_after(failure: &Failure) -> u64 {
@@ -356,14 +378,18 @@ async fn the_time_of_a_call_stands_still_while_it_waits_for_a_place() {
 
 #[tokio::test]
 async fn a_blocking_call_keeps_its_place_until_its_thread_is_done() {
-    let mut client = connect(server(), Revision::E).await;
-    let params = |milliseconds: u64| json!({"name": "one_thread", "arguments": {"milliseconds": milliseconds}});
-    let first = client.start("tools/call", params(200)).await;
-    client.pass().await;
-    let before = std::time::Instant::now();
+    let gate = Gate::default();
+    let mut client = connect(server().state(gate.clone()), Revision::E).await;
+    let params = json!({"name": "one_thread"});
+    let first = client.start("tools/call", params.clone()).await;
+    gate.entered.acquire().await.unwrap().forget();
     client.cancel(&first).await;
-    client.ok("tools/call", params(0)).await;
-    assert!(before.elapsed() > Duration::from_millis(100));
+    let second = client.start("tools/call", params).await;
+    client.pass().await;
+    assert_eq!(gate.entered.available_permits(), 0);
+    gate.open.add_permits(2);
+    client.response(&second).await.unwrap();
+    assert_eq!(gate.entered.available_permits(), 1);
 }
 
 // Covers: SEC-05
@@ -453,14 +479,6 @@ async fn definitions_made_at_run_time_have_the_same_bounds() {
             "x".repeat(500)
         })
     };
-    for (tool, problem) in [
-        (tool("a").rate("often"), "`often` is not a rate"),
-        (tool("a").concurrency(0), "`concurrency` is zero"),
-        (tool("a").max_output(0), "`max_output` is zero"),
-    ] {
-        let error = handle.tools().insert(tool).unwrap_err();
-        assert!(error.to_string().contains(problem), "{error}");
-    }
     handle.tools().insert(tool("rated").rate("1/min")).unwrap();
     handle
         .tools()
@@ -473,6 +491,14 @@ async fn definitions_made_at_run_time_have_the_same_bounds() {
     let mut client = connect(server, Revision::E).await;
     client.tool("rated", json!({})).await;
     client.refused("rated", json!({})).await;
+    for (tool, problem) in [
+        (tool("a").rate("often"), "`often` is not a rate"),
+        (tool("a").concurrency(0), "`concurrency` is zero"),
+        (tool("a").max_output(0), "`max_output` is zero"),
+    ] {
+        let error = handle.tools().insert(tool).unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
+    }
     client.refused("small", json!({})).await;
     client.ok("prompts/get", json!({"name": "rated"})).await;
     client
@@ -495,7 +521,6 @@ async fn what_is_no_rate_is_an_error_at_the_start() {
 async fn over_http_a_refusal_has_a_status_and_a_header() {
     let server = serve_server(server()).await;
     let read = Request::modern(1, "resources/read", json!({"uri": "guards://one"}));
-    let read = read.header("Mcp-Name", "guards://one");
     assert_eq!(server.message(&read).await.0, 200);
     let mut response = server.send(&read).await;
     assert_eq!(response.status, 429);

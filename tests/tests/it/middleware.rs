@@ -436,13 +436,12 @@ where
         let (mut service, counter) = (self.0.clone(), Arc::clone(&self.1));
         Box::pin(async move {
             counter.fetch_add(1, Ordering::SeqCst);
-            match service.call(call.clone()).await? {
-                Err(_) => {
-                    counter.fetch_add(1, Ordering::SeqCst);
-                    service.call(call).await
-                }
-                answered => Ok(answered),
+            let answer = service.call(call.clone()).await?;
+            if answer.is_ok() {
+                return Ok(answer);
             }
+            counter.fetch_add(1, Ordering::SeqCst);
+            service.call(call).await
         })
     }
 }
