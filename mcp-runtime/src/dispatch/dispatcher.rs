@@ -95,10 +95,10 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// The tool of this name, for whoever compares headers with its arguments.
+    /// Whether anything that is served needs scopes.
     #[cfg(feature = "http")]
-    pub(crate) fn tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
-        self.registry.snapshot().tool(name).cloned()
+    pub(crate) fn needs_scopes(&self) -> bool {
+        self.registry.snapshot().needs_scopes()
     }
 
     /// What the server offers, from what is registered now.
