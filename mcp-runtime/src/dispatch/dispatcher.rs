@@ -95,10 +95,12 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Whether anything that is served needs scopes.
+    /// Something that is served and needs scopes, which strangers lack.
     #[cfg(feature = "http")]
-    pub(crate) fn needs_scopes(&self) -> bool {
-        self.registry.snapshot().needs_scopes()
+    pub(crate) fn closed_to_strangers(&self) -> Option<String> {
+        let snapshot = self.registry.snapshot();
+        let name = snapshot.needs_scopes().map(str::to_owned);
+        name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
     /// What the server offers, from what is registered now.

@@ -58,6 +58,7 @@ impl Access {
     }
 
     /// Whether it needs scopes.
+    #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> bool {
         !self.scopes.is_empty()
     }

@@ -46,16 +46,18 @@ impl Snapshot {
         }
     }
 
-    /// Whether anything needs scopes.
-    pub(crate) fn needs_scopes(&self) -> bool {
-        fn needs<E: Entry>(table: &Table<E>) -> bool {
-            let mut slots = table.slots().iter();
-            slots.any(|slot| slot.entry.access().needs_scopes())
+    /// Something that needs scopes, by its name or address, if there is anything.
+    #[cfg(feature = "http")]
+    pub(crate) fn needs_scopes(&self) -> Option<&str> {
+        fn first<E: Entry>(table: &Table<E>) -> Option<&str> {
+            let mut entries = table.slots().iter().map(|slot| &slot.entry);
+            let first = entries.find(|entry| entry.access().needs_scopes())?;
+            Some(first.found_by())
         }
-        needs(&self.tools)
-            || needs(&self.prompts)
-            || needs(&self.resources)
-            || needs(&self.templates)
+        first(&self.tools)
+            .or_else(|| first(&self.prompts))
+            .or_else(|| first(&self.resources))
+            .or_else(|| first(&self.templates))
     }
 
     /// The names of what is enabled, in order.

@@ -78,6 +78,11 @@ impl HttpService {
             streams: Arc::new(Semaphore::new(streams)),
         }))
     }
+
+    /// Something that nobody could use if nobody establishes who calls.
+    pub(crate) fn closed_to_strangers(&self) -> Option<String> {
+        self.0.dispatcher.closed_to_strangers()
+    }
 }
 
 impl fmt::Debug for HttpService {
