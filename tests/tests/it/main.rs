@@ -40,6 +40,8 @@ mod http_support;
 mod identity;
 mod lifecycle;
 mod limits;
+mod limits_in_time;
+mod limits_table;
 mod listen;
 mod lists;
 mod logging;
