@@ -20,6 +20,7 @@ use super::body::HttpBody;
 use super::calls::Begun;
 use super::events;
 use super::handshake::{Opening, initialize};
+use super::head::{Caller, Head};
 use super::headers::{Accepts, VERSION, text};
 use super::keeping::Keeping;
 use super::reading::following;
@@ -102,24 +103,24 @@ pub(super) type Finding<'h> = Result<Option<Found<'h>>, Refusal>;
 /// Serves one message without a claim.
 pub(super) fn post(
     inner: &Inner,
-    headers: &HeaderMap,
+    head: Head<'_>,
     found: Finding<'_>,
     message: &Message<'_>,
 ) -> Posted {
     let id = message.id.to_request_id();
     let with_id = |refusal: Refusal| refusal.with_id(id.clone()).into();
-    let version = match check_version(headers) {
+    let version = match check_version(head.headers) {
         Ok(version) => version,
         Err(refusal) => return with_id(refusal),
     };
     let Some(method) = message.method.clone() else {
-        return respond(inner, found, message).unwrap_or_else(Posted::from);
+        return respond(inner, head.caller, found, message).unwrap_or_else(Posted::from);
     };
     let Some(id) = id.clone() else {
         if is_modern(version) {
             return answer::empty(StatusCode::ACCEPTED).into();
         }
-        return notify(inner, found, message).unwrap_or_else(Posted::from);
+        return notify(inner, head.caller, found, message).unwrap_or_else(Posted::from);
     };
     if is_modern(version) || Method::named(&method).is_some_and(|method| !method.is_in(Era::Legacy))
     {
@@ -127,7 +128,7 @@ pub(super) fn post(
         let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
         return with_id(refusal);
     }
-    let accepts = Accepts::read(headers);
+    let accepts = Accepts::read(head.headers);
     if !accepts.json && !accepts.events {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
@@ -139,14 +140,21 @@ pub(super) fn post(
         Err(refusal) => return with_id(refusal),
     };
     match found {
-        None if method == "initialize" => initialize(inner, id, message, accepts),
+        None if method == "initialize" => initialize(inner, head.caller, id, message, accepts),
         Some(_) if method == "initialize" => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
             with_id(refusal)
         }
         found => {
-            let answered = session_of(inner, found.as_ref(), version)
-                .map(|session| request(inner, found.as_ref(), &session, message, accepts));
+            let answered = session_of(inner, found.as_ref(), version).map(|session| {
+                request(
+                    inner,
+                    found.as_ref(),
+                    (&session, head.caller),
+                    message,
+                    accepts,
+                )
+            });
             answered.unwrap_or_else(with_id)
         }
     }
@@ -169,18 +177,28 @@ pub(super) fn session_of(
 }
 
 /// Takes the answer to a question.
-fn respond(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
+fn respond(
+    inner: &Inner,
+    caller: Caller<'_>,
+    found: Finding<'_>,
+    message: &Message<'_>,
+) -> Result<Posted, Refusal> {
     let required = || Refusal::bad_request("a response needs a session");
     let found = found?.ok_or_else(required)?;
     // Whoever asked is there.
     if let Some(session) = inner.sessions.get(found.id) {
-        session.decide(&inner.dispatcher, message, &mut Vec::new());
+        session.decide(&inner.dispatcher, caller, message, &mut Vec::new());
     }
     Ok(answer::empty(StatusCode::ACCEPTED).into())
 }
 
 /// Serves a notification.
-fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
+fn notify(
+    inner: &Inner,
+    caller: Caller<'_>,
+    found: Finding<'_>,
+    message: &Message<'_>,
+) -> Result<Posted, Refusal> {
     let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
     match found? {
         None if matches!(inner.sessions.keeping, Keeping::None) => {}
@@ -195,7 +213,7 @@ fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Po
         }
         Some(found) => {
             if let Some(session) = inner.sessions.get(found.id) {
-                take_notification(inner, &session, message);
+                take_notification(inner, &session, caller, message);
             }
         }
     }
@@ -203,8 +221,13 @@ fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Po
 }
 
 /// Takes a notification.
-pub(super) fn take_notification(inner: &Inner, session: &HttpSession, message: &Message<'_>) {
-    let decision = session.decide(&inner.dispatcher, message, &mut Vec::new());
+pub(super) fn take_notification(
+    inner: &Inner,
+    session: &HttpSession,
+    caller: Caller<'_>,
+    message: &Message<'_>,
+) {
+    let decision = session.decide(&inner.dispatcher, caller, message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
     }
@@ -214,7 +237,7 @@ pub(super) fn take_notification(inner: &Inner, session: &HttpSession, message: &
 fn request(
     inner: &Inner,
     found: Option<&Found<'_>>,
-    session: &Arc<HttpSession>,
+    (session, caller): (&Arc<HttpSession>, Caller<'_>),
     message: &Message<'_>,
     accepts: Accepts,
 ) -> Posted {
@@ -229,7 +252,7 @@ fn request(
         Some("logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
     );
     let id = message.id.to_request_id();
-    let answer = one(inner, session, message, &open);
+    let answer = one(inner, session, caller, message, &open);
     let is_open = stream.get().is_some();
     match answer {
         Some(answer) if is_open => open().answer(&answer),
@@ -260,12 +283,13 @@ fn request(
 pub(super) fn one(
     inner: &Inner,
     session: &Arc<HttpSession>,
+    caller: Caller<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
 ) -> Option<Vec<u8>> {
     let id = message.id.to_request_id();
     let mut out = Vec::new();
-    let prepared = match session.decide(&inner.dispatcher, message, &mut out) {
+    let prepared = match session.decide(&inner.dispatcher, caller, message, &mut out) {
         Decision::Call(prepared) => prepared,
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
     };

@@ -20,6 +20,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal, modern_status};
 use super::body::{Events, HttpBody};
+use super::head::Head;
 use super::headers::{Accepts, VERSION, text};
 use super::pulse::Pulse;
 use super::service::Inner;
@@ -96,11 +97,12 @@ pub(super) fn notification(headers: &HeaderMap, params: &Params<'_>) -> Response
 /// Decides a request, and starts its call if it is one.
 pub(super) fn begin(
     inner: &Inner,
-    headers: &HeaderMap,
+    head: Head<'_>,
     id: RequestId,
     method: &str,
     message: &Message<'_>,
 ) -> Begun {
+    let headers = head.headers;
     let refuse =
         |error: ErrorObject| Refusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()));
     let modern = match read_claim(headers, &message.params) {
@@ -124,13 +126,15 @@ pub(super) fn begin(
     let dispatcher = &inner.dispatcher;
     let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
     let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
+    session.principal = head.caller.cloned();
     let mut out = Vec::new();
     let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Answer::Call(prepared)) => prepared,
         Ok(Answer::Written) if let Some(bell) = bell => {
-            let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
-                return Begun::Over(Refusal::too_many("event streams", Some(id)));
+            let place = match inner.streams.take(head.caller, Some(&id)) {
+                Ok(place) => place,
+                Err(response) => return Begun::Over(response),
             };
             let listening = Listening {
                 session,
