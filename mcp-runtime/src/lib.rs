@@ -66,9 +66,9 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Ask, AskError, Batch, CallId, Context, Editor, Elicit, Elicited, FormChoice, FormField,
-    FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress, Questions,
-    ServerHandle, State, States, StoreFuture,
+    Amount, Ask, AskError, Batch, CallId, Caller, Context, Editor, Elicit, Elicited, FormChoice,
+    FormField, FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress,
+    Questions, ServerHandle, State, States, StoreFuture,
 };
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::StateKey;
