@@ -14,7 +14,8 @@ use super::answer::Refusal;
 use super::body::HttpBody;
 use super::service::Inner;
 use crate::context::Principal;
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::errors;
 
 /// Who sends a request, if that can be known; or the answer to those who may not.
 pub(super) async fn caller(
@@ -26,7 +27,7 @@ pub(super) async fn caller(
     }
     #[cfg(feature = "auth")]
     if let Some(protection) = &inner.protection {
-        return match protection.admit(parts, inner.limits()).await {
+        return match protection.admit(parts, &inner.dispatcher).await {
             Ok(principal) => Ok(Some(principal)),
             Err(refused) => Err(refused),
         };
@@ -36,12 +37,53 @@ pub(super) async fn caller(
     Ok(None)
 }
 
+/// Refuses a request that needs scopes, as the error says: 403 to a caller who lacks some of them, 401 to one who has yet to say who they
+/// are.
+pub(super) fn refuse(
+    inner: &Inner,
+    caller: Option<&Principal>,
+    error: &ErrorObject,
+    id: Option<RequestId>,
+) -> Response<HttpBody> {
+    let (status, said) = match caller {
+        Some(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
+        None => (StatusCode::UNAUTHORIZED, None),
+    };
+    let mut response = Refusal::new(status, error.clone())
+        .with_id(id)
+        .into_response();
+    let challenge = Challenge {
+        error: said,
+        scopes: &errors::scopes_needed(error).unwrap_or_default(),
+        metadata: metadata(inner),
+    };
+    challenge.add_to(&mut response);
+    response
+}
+
+/// Where the metadata of the server is, if it has any.
+#[cfg_attr(
+    not(feature = "auth"),
+    expect(
+        clippy::missing_const_for_fn,
+        unused_variables,
+        reason = "there is none"
+    )
+)]
+fn metadata(inner: &Inner) -> Option<&str> {
+    #[cfg(feature = "auth")]
+    if let Some(protection) = &inner.protection {
+        return protection.metadata();
+    }
+    None
+}
+
 /// What a challenge says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Challenge<'c> {
     pub(super) error: Option<&'static str>,
     /// All that would be needed.
-    pub(super) scopes: &'c [String],
+    pub(super) scopes: &'c [&'c str],
     /// Where the metadata of the server is.
     pub(super) metadata: Option<&'c str>,
 }
@@ -54,7 +96,7 @@ impl Challenge<'_> {
             said.push(format!("error=\"{error}\""));
         }
         // A token that never expires is nothing that one operation needs.
-        let scopes = self.scopes.iter().map(String::as_str);
+        let scopes = self.scopes.iter().copied();
         let scopes: Vec<&str> = scopes.filter(|scope| *scope != "offline_access").collect();
         if !scopes.is_empty() {
             said.push(format!("scope=\"{}\"", scopes.join(" ")));
@@ -74,6 +116,7 @@ impl Challenge<'_> {
     }
 
     /// Refuses a request with this challenge. The body is the same for all that have this status.
+    #[cfg(feature = "auth")]
     pub(super) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
         let message = match status {
             StatusCode::UNAUTHORIZED => "unauthorized",
@@ -93,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_challenge_says_what_is_needed() {
-        let scopes = ["a:read", "offline_access", "a:write"].map(str::to_owned);
+        let scopes = ["a:read", "offline_access", "a:write"];
         for (challenge, value) in [
             (Challenge::default(), "Bearer"),
             (
@@ -106,7 +149,7 @@ mod tests {
             ),
             (
                 Challenge {
-                    scopes: &["line\nbreak".to_owned()],
+                    scopes: &["line\nbreak"],
                     ..Challenge::default()
                 },
                 "Bearer",

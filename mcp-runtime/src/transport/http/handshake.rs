@@ -7,12 +7,13 @@ use hyper::{Response, StatusCode};
 
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
-use super::head::{Caller, Head};
+use super::head::Head;
 use super::headers::{Accepts, SESSION, text};
 use super::keeping::{Keeping, is_id, random_id};
 use super::legacy::{Answer, Posted, check_version, is_modern, session_required, whole};
 use super::record::SessionRecord;
 use super::service::Inner;
+use crate::context::Principal;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::{InitializeParams, encode, errors};
 use crate::types::ClientCapabilities;
@@ -27,7 +28,7 @@ pub(super) struct Opening {
 /// Shakes hands.
 pub(super) fn initialize(
     inner: &Inner,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     id: RequestId,
     message: &Message<'_>,
     accepts: Accepts,
@@ -65,7 +66,7 @@ enum Begun {
 
 fn shake_hands(
     inner: &Inner,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     id: &RequestId,
     message: &Message<'_>,
     out: &mut Vec<u8>,

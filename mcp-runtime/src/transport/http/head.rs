@@ -5,13 +5,11 @@ use hyper::header::HeaderMap;
 
 use crate::context::Principal;
 
-/// Who is known to send a request; nobody, if there were no credentials to be checked.
-pub(super) type Caller<'h> = Option<&'h Principal>;
-
 /// What is known of a request before its body is read.
 #[derive(Clone, Copy)]
 pub(super) struct Head<'h> {
     pub(super) uri: &'h Uri,
     pub(super) headers: &'h HeaderMap,
-    pub(super) caller: Caller<'h>,
+    /// Who is known to send it; nobody, if there were no credentials to be checked.
+    pub(super) caller: Option<&'h Principal>,
 }

@@ -18,9 +18,8 @@ use serde_json::json;
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
 use super::calls::Begun;
-use super::events;
 use super::handshake::{Opening, initialize};
-use super::head::{Caller, Head};
+use super::head::Head;
 use super::headers::{Accepts, VERSION, text};
 use super::keeping::Keeping;
 use super::reading::following;
@@ -29,6 +28,8 @@ use super::service::Inner;
 use super::session::HttpSession;
 use super::sessions::{Found, Save};
 use super::stream::{Opening as Begins, Stream};
+use super::{access, events};
+use crate::context::Principal;
 use crate::dispatch::Decision;
 use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Era, Method, ProtocolVersion, encode, errors};
@@ -179,7 +180,7 @@ pub(super) fn session_of(
 /// Takes the answer to a question.
 fn respond(
     inner: &Inner,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     found: Finding<'_>,
     message: &Message<'_>,
 ) -> Result<Posted, Refusal> {
@@ -195,7 +196,7 @@ fn respond(
 /// Serves a notification.
 fn notify(
     inner: &Inner,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     found: Finding<'_>,
     message: &Message<'_>,
 ) -> Result<Posted, Refusal> {
@@ -224,7 +225,7 @@ fn notify(
 pub(super) fn take_notification(
     inner: &Inner,
     session: &HttpSession,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     message: &Message<'_>,
 ) {
     let decision = session.decide(&inner.dispatcher, caller, message, &mut Vec::new());
@@ -237,7 +238,7 @@ pub(super) fn take_notification(
 fn request(
     inner: &Inner,
     found: Option<&Found<'_>>,
-    (session, caller): (&Arc<HttpSession>, Caller<'_>),
+    (session, caller): (&Arc<HttpSession>, Option<&Principal>),
     message: &Message<'_>,
     accepts: Accepts,
 ) -> Posted {
@@ -252,7 +253,13 @@ fn request(
         Some("logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
     );
     let id = message.id.to_request_id();
-    let answer = one(inner, session, caller, message, &open);
+    let answer = try_one(inner, session, caller, message, &open);
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            return access::refuse(inner, caller, &error, id).into();
+        }
+    };
     let is_open = stream.get().is_some();
     match answer {
         Some(answer) if is_open => open().answer(&answer),
@@ -279,36 +286,49 @@ fn request(
     Answer::Waiting(exchange).into()
 }
 
-/// Serves one request; the answer, if it is there already. Otherwise it comes on the stream, or never.
+/// Serves one request, as one that has no status of its own; the answer, if it is there already. Otherwise it comes on the
+/// stream, or never.
 pub(super) fn one(
     inner: &Inner,
     session: &Arc<HttpSession>,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
 ) -> Option<Vec<u8>> {
+    try_one(inner, session, caller, message, stream).unwrap_or_else(|error| {
+        let mut out = Vec::new();
+        encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
+        Some(out)
+    })
+}
+
+/// The same. An error says which scopes the caller lacks.
+fn try_one(
+    inner: &Inner,
+    session: &Arc<HttpSession>,
+    caller: Option<&Principal>,
+    message: &Message<'_>,
+    stream: &dyn Fn() -> Arc<Stream>,
+) -> Result<Option<Vec<u8>>, Box<ErrorObject>> {
     let id = message.id.to_request_id();
     let mut out = Vec::new();
     let prepared = match session.decide(&inner.dispatcher, caller, message, &mut out) {
         Decision::Call(prepared) => prepared,
-        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
-        Decision::Forbidden(id, error) => {
-            encode::error(&mut out, Some(&id), &error);
-            return Some(out);
-        }
+        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Ok(Some(out)),
+        Decision::Forbidden(_, error) => return Err(error),
     };
     let error = match session.run(prepared, (inner.limits(), &inner.pulse), stream) {
-        Begun::Done(answer) => return Some(answer),
-        Begun::Running => return None,
+        Begun::Done(answer) => return Ok(Some(answer)),
+        Begun::Running => return Ok(None),
         Begun::Cancelled => {
             stream().give_up();
-            return None;
+            return Ok(None);
         }
         Begun::Repeated => ErrorObject::invalid_request("a request of this id is still open"),
         Begun::TooMany => errors::too_many("calls", Duration::from_secs(1)),
     };
     encode::error(&mut out, id.as_ref(), &error);
-    Some(out)
+    Ok(Some(out))
 }
 
 /// Does what has to be waited for. Dropping this leaves calls running.

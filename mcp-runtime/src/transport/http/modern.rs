@@ -24,7 +24,7 @@ use super::head::Head;
 use super::headers::{Accepts, VERSION, text};
 use super::pulse::Pulse;
 use super::service::Inner;
-use super::{events, params};
+use super::{access, events, params};
 use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
@@ -126,7 +126,7 @@ pub(super) fn begin(
     let dispatcher = &inner.dispatcher;
     let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
     let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
-    session.principal = head.caller.cloned();
+    session.set_caller(head.caller.cloned());
     let mut out = Vec::new();
     let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
@@ -152,6 +152,10 @@ pub(super) fn begin(
             let after = gap.split(&mut out);
             let body = HttpBody::parts([out.into(), page, after.into()]);
             return Begun::Over(answer::json_body(StatusCode::OK, body));
+        }
+        Err(error) if errors::scopes_needed(&error).is_some() => {
+            let response = access::refuse(inner, head.caller, &error, Some(id));
+            return Begun::Over(response);
         }
         Err(error) => {
             let status = match error.code {

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::answer::Refusal;
 use super::body::HttpBody;
-use super::head::Caller;
+use crate::context::Principal;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::protocol::errors;
@@ -45,7 +45,7 @@ impl Places {
     /// A place for a stream of this caller, or the answer to its request that there is none.
     pub(super) fn take(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: Option<&Principal>,
         id: Option<&RequestId>,
     ) -> Result<Place, Response<HttpBody>> {
         let permit = Arc::clone(&self.all).try_acquire_owned();

@@ -15,7 +15,6 @@ use super::body::HttpBody;
 use crate::auth::{Authenticator, Credentials, Protected, Refusing, Url};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
-use crate::limits::Limits;
 
 /// The document about this server.
 const METADATA: &str = "oauth-protected-resource";
@@ -58,26 +57,35 @@ impl Protection {
         self.resource.authority()
     }
 
-    /// A challenge for these scopes, beyond those that every request needs.
-    pub(super) fn challenge<'c>(
-        &'c self,
+    /// Where the metadata is, if there is any.
+    pub(super) fn metadata(&self) -> Option<&str> {
+        self.metadata.as_deref()
+    }
+
+    /// Refuses a request, with a challenge for these scopes.
+    fn refuse(
+        &self,
+        status: StatusCode,
         error: Option<&'static str>,
-        scopes: &'c [String],
-    ) -> Challenge<'c> {
-        Challenge {
+        scopes: &[String],
+    ) -> Response<HttpBody> {
+        let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let challenge = Challenge {
             error,
-            scopes,
-            metadata: self.metadata.as_deref(),
-        }
+            scopes: &scopes,
+            metadata: self.metadata(),
+        };
+        challenge.refuse(status)
     }
 
     /// Finds out who sends a request; or answers those who may not.
     pub(super) async fn admit(
         &self,
         head: &Parts,
-        limits: &Limits,
+        dispatcher: &Dispatcher,
     ) -> Result<Principal, Response<HttpBody>> {
-        let refuse = |status, error| Err(self.challenge(error, &self.required).refuse(status));
+        let limits = dispatcher.limits();
+        let refuse = |status, error| Err(self.refuse(status, error, &self.required));
         if has_token(&head.uri) {
             return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
         }
@@ -99,11 +107,13 @@ impl Protection {
             return Err(Refusal::unavailable("authentication is unavailable").into_response());
         };
         let refused = match found {
-            Ok(principal) if self.required.iter().all(|scope| principal.has_scope(scope)) => {
-                return Ok(principal);
-            }
-            Ok(_) => {
-                return refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"));
+            Ok(principal) => {
+                let caller = dispatcher.admit(principal.clone().into());
+                return if self.required.iter().all(|scope| caller.has_scope(scope)) {
+                    Ok(principal)
+                } else {
+                    refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"))
+                };
             }
             Err(refused) => refused,
         };
@@ -111,8 +121,7 @@ impl Protection {
         match refused.kind {
             Refusing::Invalid => refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
             Refusing::Insufficient(scopes) => {
-                let challenge = self.challenge(Some("insufficient_scope"), &scopes);
-                Err(challenge.refuse(StatusCode::FORBIDDEN))
+                Err(self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
             }
             Refusing::Unavailable => {
                 Err(Refusal::unavailable("authentication is unavailable").into_response())

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::head::Caller;
 use crate::context::Principal;
 use crate::dispatch::{Agreed, Memory};
 use crate::protocol::encode::Filter;
@@ -55,7 +54,11 @@ impl SessionRecord {
     }
 
     /// A session that just began, of this caller; which lists it hears of.
-    pub(super) fn new(params: &InitializeParams, lists: &Filter, caller: Caller<'_>) -> Self {
+    pub(super) fn new(
+        params: &InitializeParams,
+        lists: &Filter,
+        caller: Option<&Principal>,
+    ) -> Self {
         let mut record = Self::unknown(params.version);
         record.owner = caller.map(|principal| principal.key().into());
         record.lists = [lists.tools, lists.prompts, lists.resources];
@@ -80,7 +83,7 @@ impl SessionRecord {
     }
 
     /// Whether it belongs to whoever sends a request.
-    pub(super) fn is_of(&self, caller: Caller<'_>) -> bool {
+    pub(super) fn is_of(&self, caller: Option<&Principal>) -> bool {
         self.owner() == caller.map(Principal::key)
     }
 

@@ -13,7 +13,6 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::calls::Call;
-use super::head::Caller;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
 use crate::context::Principal;
@@ -84,7 +83,7 @@ impl HttpSession {
     /// A connection of 2024-11-05, on which nothing was said.
     pub(super) fn connection(
         id: Arc<str>,
-        caller: Caller<'_>,
+        caller: Option<&Principal>,
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
         let owner = caller.map(|principal| principal.key().into());
@@ -140,7 +139,7 @@ impl HttpSession {
     }
 
     /// Whether it belongs to whoever sends a request.
-    pub(super) fn is_of(&self, caller: Caller<'_>) -> bool {
+    pub(super) fn is_of(&self, caller: Option<&Principal>) -> bool {
         self.owner.as_deref() == caller.map(Principal::key)
     }
 
@@ -148,13 +147,13 @@ impl HttpSession {
     pub(super) fn decide<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
-        caller: Caller<'_>,
+        caller: Option<&Principal>,
         message: &'m Message<'m>,
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let mut state = self.state();
         // Two requests under way at the same time may come with credentials for different scopes.
-        state.session.principal = caller.cloned();
+        state.session.set_caller(caller.cloned());
         dispatcher.decide(message, &mut state.session, out)
     }
 

@@ -10,13 +10,14 @@ use tokio::task::JoinHandle;
 
 use super::answer::Refusal;
 use super::event_store::EventStore;
-use super::head::{Caller, Head};
+use super::head::Head;
 use super::headers::{SESSION, VERSION, text};
 use super::keeping::{Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::{Change, SessionRecord};
 use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
+use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
@@ -191,7 +192,7 @@ impl Sessions {
     /// A new connection of 2024-11-05; none if there are too many.
     pub(super) fn connect(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: Option<&Principal>,
     ) -> Result<Arc<HttpSession>, Refusal> {
         let mut live = self.live();
         self.make_room(&mut live)?;
@@ -202,7 +203,11 @@ impl Sessions {
     }
 
     /// The connection of 2024-11-05 of this id, if it is one of this caller.
-    pub(super) fn connection(&self, id: &str, caller: Caller<'_>) -> Option<Arc<HttpSession>> {
+    pub(super) fn connection(
+        &self,
+        id: &str,
+        caller: Option<&Principal>,
+    ) -> Option<Arc<HttpSession>> {
         let live = self.live();
         let session = live.sessions.get(id);
         let session = session.filter(|session| session.is_connection() && session.is_of(caller))?;

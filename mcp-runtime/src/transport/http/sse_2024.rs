@@ -14,12 +14,13 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
-use super::head::{Caller, Head};
+use super::head::Head;
 use super::headers::Accepts;
 use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, Stream};
 use super::{events, legacy};
+use crate::context::Principal;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
 
@@ -63,7 +64,7 @@ pub(super) fn connection(uri: &Uri) -> Option<&str> {
 /// Takes a message; what it comes to is said on the stream.
 pub(super) fn post(
     inner: &Inner,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     connection: &str,
     body: &[u8],
 ) -> Response<HttpBody> {
@@ -106,7 +107,7 @@ pub(super) fn post(
 
 fn take(
     inner: &Inner,
-    caller: Caller<'_>,
+    caller: Option<&Principal>,
     (session, stream): (&Arc<HttpSession>, &Arc<Stream>),
     message: &Message<'_>,
 ) {
