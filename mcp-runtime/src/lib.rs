@@ -105,6 +105,9 @@ mod guide {
     mod arguments {}
     #[doc = include_str!("../../docs/asking.md")]
     mod asking {}
+    #[cfg(feature = "sealing")]
+    #[doc = include_str!("../../docs/deployment.md")]
+    mod deployment {}
     #[doc = include_str!("../../docs/from-fastmcp.md")]
     mod from_fastmcp {}
     #[doc = include_str!("../../docs/from-rmcp.md")]
@@ -112,6 +115,8 @@ mod guide {
     #[cfg(feature = "axum")]
     #[doc = include_str!("../../docs/http.md")]
     mod http {}
+    #[doc = include_str!("../../docs/limits.md")]
+    mod limits {}
     #[doc = include_str!("../../docs/notices.md")]
     mod notices {}
     #[doc = include_str!("../../docs/prompts.md")]

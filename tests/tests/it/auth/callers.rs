@@ -41,12 +41,14 @@ async fn a_few_tokens_can_be_known_beforehand() {
 }
 
 // Covers: AUTH-02, AUTH-06
+// Limits: authentication_time, token
 #[tokio::test]
 async fn a_closure_can_find_out_who_calls() {
     let check = async |token: String| match &*token {
         "alice" => Ok(Principal::new("alice")),
         "narrow" => Err(Refused::insufficient(["x", "y"])),
         "later" => Err(Refused::unavailable("the database is gone")),
+        long if long.len() >= 19 => Ok(Principal::new("long")),
         "never" => std::future::pending().await,
         _ => Err(Refused::invalid(format!("no {token}"))),
     };
@@ -54,6 +56,7 @@ async fn a_closure_can_find_out_who_calls() {
         Protected::new(RESOURCE, check).authorization_server("https://login.example.com");
     let limits = Limits {
         authentication_time: Duration::from_millis(200),
+        token: 20,
         ..Limits::default()
     };
     let options = HttpOptions::new().authenticate(protected);
@@ -63,6 +66,9 @@ async fn a_closure_can_find_out_who_calls() {
     let response = server.send(&with(who(), "narrow")).await;
     assert_eq!(response.status, 403);
     assert!(challenge(&response).contains(r#"error="insufficient_scope", scope="x y""#));
+    for (length, expected) in [(19, 200), (20, 200), (21, 401)] {
+        assert_eq!(status(&server, &"t".repeat(length)).await, expected);
+    }
     for token in ["later", "never"] {
         let response = server.send(&with(who(), token)).await;
         assert_eq!(

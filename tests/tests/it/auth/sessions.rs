@@ -223,6 +223,7 @@ async fn a_call_is_gone_on_with_by_the_principal_who_began_it() {
 }
 
 // Covers: SEC-03
+// Limits: principal_sessions, principal_streams
 #[tokio::test]
 async fn a_principal_has_so_many_sessions_and_streams() {
     let issuer = Issuer::start().await;
