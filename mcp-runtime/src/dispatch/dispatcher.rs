@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "auth")]
+use crate::context::Caller;
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notices::Notices;
@@ -77,6 +79,12 @@ impl Dispatcher {
     /// Whether blocking tools run, also those whose calls were given up.
     pub(crate) fn is_blocking(&self) -> bool {
         self.blocking.available_permits() < self.settings.limits.blocking.max(1)
+    }
+
+    /// The caller with the scopes that come with those that were granted.
+    #[cfg(feature = "auth")]
+    pub(crate) fn admit(&self, caller: Caller) -> Caller {
+        self.settings.admission.admit(caller)
     }
 
     pub(crate) fn limits(&self) -> &Limits {

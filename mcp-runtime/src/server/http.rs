@@ -22,7 +22,7 @@ impl Server {
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called.
     ///
     /// All revisions at once: requests of 2026-07-28, sessions of 2025, and streams of 2024-11-05 if
-    /// [`HttpOptions::sse_2024`] is on. No authentication, and TLS only with [`serve_http_with`](Self::serve_http_with): for
+    /// [`HttpOptions::sse_2024`] is on. Without feature `auth` no authentication, and TLS only with [`serve_http_with`](Self::serve_http_with): for
     /// more than this machine, put something that has them in front.
     ///
     /// # Errors
@@ -82,6 +82,13 @@ impl Server {
     /// Everything that is wrong with the definitions and settings.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
         let options = self.http.clone();
+        #[cfg(feature = "auth")]
+        {
+            let faults = options.faults();
+            if !faults.is_empty() {
+                return Err(Error::new(ErrorKind::Configuration, faults.join("; ")));
+            }
+        }
         #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_state_keys() {
             tracing::warn!(
@@ -133,7 +140,7 @@ impl Server {
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
             return Ok(());
         };
-        if self.http.allows_hosts() {
+        if self.http.is_for_others() {
             #[cfg(feature = "sealing")]
             if !self.has_state_keys() {
                 tracing::warn!(

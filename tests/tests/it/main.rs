@@ -11,6 +11,7 @@
 )]
 
 mod asking;
+mod auth;
 mod bad_input;
 mod batches;
 mod cancellation;
