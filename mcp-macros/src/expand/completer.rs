@@ -8,8 +8,8 @@ use crate::expand::tokens::{assert_verdict, outside};
 use crate::expand::value::Fields;
 use crate::model::completer::Completer;
 
-/// The fields of `Options`.
-pub(crate) fn options(mut fields: Fields, completer: &Completer) -> TokenStream {
+/// The fields of `Options`, after those that all kinds have.
+pub(crate) fn options(completer: &Completer, mut fields: Fields) -> TokenStream {
     let target = completer.target.as_ref().map(|target| {
         let argument = &target.argument;
         quote!(__mcp::Completes {

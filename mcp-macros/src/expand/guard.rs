@@ -7,8 +7,8 @@ use crate::expand::tokens::assert_verdict;
 use crate::expand::value::{Fields, duration};
 use crate::parse::guard::{Count, GuardOptions, Size};
 
-/// The field of `Options`; `None` if nothing is said.
-pub(crate) fn options(guards: &GuardOptions) -> Option<TokenStream> {
+/// The field of `Options`, if anything is said.
+pub(crate) fn set(options: &mut Fields, guards: &GuardOptions) {
     let mut fields = Fields::default();
     fields.set_some("timeout", guards.timeout.as_ref().map(duration));
     fields.set_some("rate", guards.rate.as_ref().map(|rate| quote!(#rate)));
@@ -22,7 +22,9 @@ pub(crate) fn options(guards: &GuardOptions) -> Option<TokenStream> {
         Size::Expression(expression) => quote!(#expression),
     });
     fields.set_some("max_output", max_output);
-    (!fields.is_empty()).then(|| fields.finish(&quote!(__mcp::GuardOptions)))
+    if !fields.is_empty() {
+        options.set("guards", &fields.finish(&quote!(__mcp::GuardOptions)));
+    }
 }
 
 /// What can be said at compile time.

@@ -6,8 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::expand::parameter::Expanded;
 use crate::expand::tokens::{assert_verdict, at, option, outside};
-use crate::expand::value::Fields;
-use crate::expand::{completer, guard, prompt, resource, tool};
+use crate::expand::{access, completer, guard, prompt, resource, tool};
 use crate::model::handler::{Flavor, Options};
 use crate::model::{Handler, Kind};
 
@@ -112,6 +111,7 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
             &quote!(__mcp::rules::tool_name(#value)),
         ));
     }
+    checks.extend(access::checks(handler));
     checks.extend(parameters.iter().map(Expanded::checks));
     for (index, parameter) in handler.parameters.iter().enumerate() {
         if let Some(marker) = parameter.marker {
@@ -157,12 +157,13 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     }));
     let location = location(&handler.ident);
     let output = output(handler);
-    let options = Fields::of(&handler.guards);
+    let mut options = access::fields(handler);
+    guard::set(&mut options, &handler.guards);
     let options = match &handler.options {
-        Options::Tool(tool) => tool::options(options, tool, &output),
-        Options::Prompt(prompt) => prompt::options(options, prompt),
-        Options::Resource(resource) => resource::options(options, resource),
-        Options::Completer(completer) => completer::options(options, completer),
+        Options::Tool(tool) => tool::options(tool, options, &output),
+        Options::Prompt(prompt) => prompt::options(prompt, options),
+        Options::Resource(resource) => resource::options(resource, options),
+        Options::Completer(completer) => completer::options(completer, options),
     };
     let table = if has_reference(handler) {
         table.clone()

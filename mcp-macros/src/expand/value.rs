@@ -3,9 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::guard;
 use crate::expand::tokens::option;
-use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Cache, Icon, Theme, Time};
 
 /// An expression of type `Duration`.
@@ -68,15 +66,6 @@ pub(crate) fn meta(expression: &syn::Expr) -> TokenStream {
 pub(crate) struct Fields(TokenStream);
 
 impl Fields {
-    /// What every attribute has.
-    pub(crate) fn of(guards: &GuardOptions) -> Self {
-        let mut fields = Self::default();
-        if let Some(guards) = guard::options(guards) {
-            fields.set("guards", &guards);
-        }
-        fields
-    }
-
     /// `name: value`
     pub(crate) fn set(&mut self, name: &str, value: &TokenStream) {
         let name = syn::Ident::new(name, proc_macro2::Span::call_site());

@@ -3,6 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 
+use crate::model::access::Access;
 use crate::model::completer::Completer;
 use crate::model::parameter::Parameter;
 use crate::model::prompt::Prompt;
@@ -76,6 +77,7 @@ pub(crate) struct Handler {
     /// An expression of type `&'static str`.
     pub(crate) description: Option<TokenStream>,
     pub(crate) guards: GuardOptions,
+    pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) parameters: Vec<Parameter>,
     /// `None`: nothing is returned.
@@ -132,6 +134,7 @@ pub(crate) struct Common {
     pub(crate) description: Option<Expression>,
     pub(crate) guards: GuardOptions,
     pub(crate) runtime: Option<PathValue>,
+    pub(crate) access: Access,
 }
 
 impl Handler {
@@ -189,6 +192,7 @@ impl Handler {
             self_type: self_type.cloned(),
             has_receiver: signature.receiver().is_some(),
             guards: common.guards,
+            access: common.access,
             options,
             parameters,
             output,

@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 
 use crate::model::Errors;
+use crate::model::access::Access;
 use crate::model::handler::{Common, Options};
 use crate::parse::item_options::parse_options;
 use crate::parse::prompt::PromptOptions;
@@ -27,6 +28,7 @@ impl Prompt {
             description: options.description,
             guards: options.guards,
             runtime: options.runtime,
+            access: Access::new(options.scopes, options.visible_if, errors),
         };
         let prompt = Self {
             title: options.title,

@@ -2,6 +2,7 @@
 
 use darling::FromMeta;
 
+use crate::parse::access::Scopes;
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, Icons, PathValue, text};
 
@@ -23,6 +24,10 @@ pub(crate) struct PromptOptions {
     /// The group it can be selected by.
     #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
+    /// What a caller must be granted.
+    pub(crate) scopes: Option<Scopes>,
+    /// The function that says whether it is there for a caller.
+    pub(crate) visible_if: Option<PathValue>,
     #[darling(flatten)]
     pub(crate) guards: GuardOptions,
     /// The path of the runtime crate.

@@ -45,7 +45,7 @@ impl Prepared<'_> {
             Work::Tool { entry, .. } => Some(&entry.pace),
             Work::Prompt { entry, .. } => Some(&entry.pace),
             Work::Read(reading) => Some(reading.readable.pace()),
-            Work::Complete(_) | Work::List(_) => None,
+            Work::Complete(_) | Work::List(..) => None,
         }
     }
 
@@ -69,7 +69,7 @@ impl Prepared<'_> {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,
-            target: work.target(&dispatcher),
+            target: work.target(),
             caller: request.caller.clone(),
             max_output: max_output.map_or(limits.result, |most| most.min(limits.result)),
         };

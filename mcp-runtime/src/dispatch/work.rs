@@ -31,7 +31,7 @@ pub(super) enum Work<'m> {
     },
     Read(Box<Reading<'m>>),
     Complete(Box<Completion>),
-    List(Box<Listing>),
+    List(Box<Listing>, CacheHint),
 }
 
 /// What is to be read.
@@ -57,7 +57,7 @@ impl<'m> Work<'m> {
             Self::Prompt { entry, .. } => Some(&entry.guards),
             Self::Read(reading) => Some(reading.readable.guards()),
             Self::Complete(completion) => completion.completer.guards(),
-            Self::List(_) => None,
+            Self::List(..) => None,
         }
     }
 
@@ -66,11 +66,11 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
             Self::Read(_) => Some("{}"),
-            Self::Complete(_) | Self::List(_) => None,
+            Self::Complete(_) | Self::List(..) => None,
         }
     }
 
-    pub(super) fn target(&self, dispatcher: &Dispatcher) -> Target {
+    pub(super) fn target(&self) -> Target {
         match self {
             Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
             Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
@@ -80,7 +80,7 @@ impl<'m> Work<'m> {
                 cache: reading.readable.cache(CacheHint::default()),
             })),
             Self::Complete(completion) => Target::Completion(completion.partial.as_str().into()),
-            Self::List(_) => Target::List(dispatcher.settings.cache.resources),
+            Self::List(_, cache) => Target::List(*cache),
         }
     }
 
@@ -95,7 +95,7 @@ impl<'m> Work<'m> {
                 let completer = &completion.completer;
                 completer.start(&completion.partial, earlier, context)
             }
-            Self::List(listing) => Ok(Started::Running(list(*listing, context()))),
+            Self::List(listing, _) => Ok(Started::Running(list(*listing, context()))),
         }
     }
 
@@ -137,7 +137,7 @@ impl<'m> Work<'m> {
                     Callee::Complete(completion),
                 )
             }
-            Self::List(_) => return Err(self),
+            Self::List(..) => return Err(self),
         };
         let innermost = Innermost {
             dispatcher: Arc::clone(dispatcher),

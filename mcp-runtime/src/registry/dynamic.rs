@@ -25,6 +25,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     problems.extend(rules::tool_name(&definition.name).into_result().err());
     problems.extend(meta::problems(definition.meta.as_ref()));
     let guards = Guards::new(&definition.guards, &mut problems);
+    problems.extend(definition.access.problems());
     if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
     }
@@ -60,12 +61,14 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
         guards,
         requires: Box::default(),
         pace: Arc::default(),
+        access: definition.access,
     })
 }
 
 pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
     let guards = Guards::new(&definition.guards, &mut problems);
+    problems.extend(definition.access.problems());
     if definition.name.is_empty() {
         problems.push("the name is empty".into());
     }
@@ -95,6 +98,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
         },
         guards,
         pace: Arc::default(),
+        access: definition.access,
         completions,
     })
 }
@@ -102,6 +106,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
 pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
     let guards = Guards::new(&definition.guards, &mut problems);
+    problems.extend(definition.access.problems());
     problems.extend(rules::uri(&definition.uri).into_result().err());
     if !problems.is_empty() {
         return Err(problems);
@@ -114,6 +119,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
         },
         guards,
         pace: Arc::default(),
+        access: definition.access,
         cache: CacheOptions {
             ttl: definition.ttl,
             scope: definition.cache,
@@ -124,6 +130,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
 pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
     let guards = Guards::new(&definition.guards, &mut problems);
+    problems.extend(definition.access.problems());
     let pattern =
         UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
     let mut completions = Completions::default();
@@ -151,6 +158,7 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
         },
         guards,
         pace: Arc::default(),
+        access: definition.access,
         cache: CacheOptions {
             ttl: definition.ttl,
             scope: definition.cache,

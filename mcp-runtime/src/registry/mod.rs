@@ -33,7 +33,7 @@ pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
 pub(crate) use guards::{Guards, Place, Places};
 pub(crate) use handler::Started;
 pub(crate) use page::{Listing, Page};
-pub(crate) use snapshot::{Readable, Snapshot};
+pub(crate) use snapshot::{Readable, Snapshot, View};
 
 use crate::context::Edit;
 use crate::error::{Error, ErrorKind};

@@ -5,6 +5,7 @@ use std::future::Future;
 
 use tower_layer::Layer;
 
+use crate::error::{Error, ErrorKind};
 use crate::handler::call::Answer;
 use crate::handler::definition::Kind;
 use crate::handler::middleware::{self, Around, Call, CallService, Next};
@@ -23,6 +24,20 @@ pub(super) struct Surroundings {
     /// The tools that have layers of their own.
     pub(super) layered: Vec<String>,
     pub(super) sanitizer: Option<Sanitizer>,
+}
+
+impl Surroundings {
+    /// Checks that the tools are there that have layers of their own.
+    pub(super) fn check(&self, tools: &[String]) -> std::result::Result<(), Error> {
+        let missing = self.layered.iter().filter(|name| !tools.contains(name));
+        let missing: Vec<_> = missing
+            .map(|name| format!("there is no tool `{name}` to put a layer around"))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Configuration, missing.join("\n")))
+    }
 }
 
 impl Server {

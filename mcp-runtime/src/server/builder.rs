@@ -341,20 +341,8 @@ impl Server {
             page_size: self.page_size,
         })?);
         self.shared.attach(&registry)?;
-        let Surroundings {
-            rate,
-            around,
-            layered,
-            sanitizer,
-        } = self.surroundings;
-        let snapshot = registry.snapshot();
-        let missing = layered.iter().filter(|name| snapshot.tool(name).is_none());
-        let missing: Vec<_> = missing
-            .map(|name| format!("there is no tool `{name}` to put a layer around"))
-            .collect();
-        if !missing.is_empty() {
-            return Err(Error::new(ErrorKind::Configuration, missing.join("\n")));
-        }
+        let surroundings = self.surroundings;
+        surroundings.check(&registry.snapshot().names(List::Tools))?;
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);
         #[cfg(not(feature = "sealing"))]
@@ -369,9 +357,9 @@ impl Server {
             logging: self.logging,
             argument_errors: self.argument_errors,
             cache: self.cache,
-            rate,
-            around: middleware::chain(around),
-            sanitizer,
+            rate: surroundings.rate,
+            around: middleware::chain(surroundings.around),
+            sanitizer: surroundings.sanitizer,
             admission: self.admission,
         };
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));

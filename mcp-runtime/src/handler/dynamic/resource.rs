@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
-use crate::context::Context;
+use crate::context::{Caller, Context};
+use crate::handler::access::Access;
 use crate::handler::call::resource;
 use crate::handler::definition::GuardOptions;
 use crate::handler::listing::{Lister, Page};
@@ -29,6 +30,7 @@ pub struct DynamicResource {
     pub(crate) size: Option<u64>,
     pub(crate) annotations: Option<Annotations>,
     pub(crate) guards: GuardOptions<String>,
+    pub(crate) access: Access,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     pub(crate) run: DynamicRun,
@@ -58,6 +60,7 @@ impl DynamicResource {
             size: None,
             annotations: None,
             guards: GuardOptions::NONE,
+            access: Access::default(),
             ttl: None,
             cache: None,
             run: Arc::new(move |_, context| resource::boxed::<R, _>(handler(context))),
@@ -99,6 +102,7 @@ pub struct DynamicTemplate {
     pub(crate) mime_type: Option<String>,
     pub(crate) annotations: Option<Annotations>,
     pub(crate) guards: GuardOptions<String>,
+    pub(crate) access: Access,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     pub(crate) candidates: Vec<(String, Vec<String>)>,
@@ -129,6 +133,7 @@ impl DynamicTemplate {
             mime_type: None,
             annotations: None,
             guards: GuardOptions::NONE,
+            access: Access::default(),
             ttl: None,
             cache: None,
             candidates: Vec::new(),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
-use crate::context::Context;
+use crate::context::{Caller, Context};
+use crate::handler::access::Access;
 use crate::handler::call::tool;
 use crate::handler::definition::GuardOptions;
 use crate::handler::output::IntoToolResult;
@@ -40,6 +41,7 @@ pub struct DynamicTool {
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
     pub(crate) guards: GuardOptions<String>,
+    pub(crate) access: Access,
     pub(crate) run: DynamicRun,
 }
 
@@ -69,6 +71,7 @@ impl DynamicTool {
             input_schema,
             output_schema: None,
             guards: GuardOptions::NONE,
+            access: Access::default(),
             run: Arc::new(move |arguments, context| {
                 tool::boxed::<R, _>(handler(arguments, context))
             }),
