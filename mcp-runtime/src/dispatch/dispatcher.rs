@@ -103,10 +103,18 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// The tool of this name, for whoever compares headers with its arguments.
+    /// All scopes that anything needs that is served now, in order.
+    #[cfg(feature = "auth")]
+    pub(crate) fn scopes(&self) -> std::collections::BTreeSet<String> {
+        self.registry.snapshot().scopes()
+    }
+
+    /// Something that is served and needs scopes, which strangers lack.
     #[cfg(feature = "http")]
-    pub(crate) fn tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
-        self.registry.snapshot().tool(name).cloned()
+    pub(crate) fn closed_to_strangers(&self) -> Option<String> {
+        let snapshot = self.registry.snapshot();
+        let name = snapshot.needs_scopes().map(str::to_owned);
+        name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
     /// What the server offers, from what is registered now.

@@ -28,7 +28,8 @@ impl Server {
     /// # Errors
     ///
     /// Everything that is wrong with the definitions and settings; that the address is not one of this machine alone while
-    /// no host was allowed ([`HttpOptions::allow_host`]); that the address cannot be used.
+    /// no host was allowed ([`HttpOptions::allow_host`]); that definitions need scopes while nothing establishes who calls
+    /// ([`trust_anonymous`](Self::trust_anonymous)); that the address cannot be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
         self.serve_http_listener(listen(address).await?).await
     }
@@ -67,7 +68,7 @@ impl Server {
         H: Future<Output = io::Result<S>> + Send + 'static,
     {
         self.check_address(&listener)?;
-        http::serve(listener, handshake, self.into_http_service()?).await
+        http::serve(listener, handshake, self.into_listening_service()?).await
     }
 
     /// Makes a `tower` service of the server, to be mounted into a program that serves HTTP already. With feature `axum` it
@@ -109,7 +110,7 @@ impl Server {
             let listener = listen(address).await?;
             self.check_address(&listener)?;
             let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
-            Ok::<_, Error>((listener, url, self.into_http_service()?))
+            Ok::<_, Error>((listener, url, self.into_listening_service()?))
         };
         let (listener, url, service) = match listen().await {
             Ok(started) => started,
@@ -118,6 +119,19 @@ impl Server {
         // Standard error may be closed; the server runs all the same.
         let _ = writeln!(io::stderr(), "{url}");
         http::serve_process(listener, service).await
+    }
+
+    /// Makes the service for an address of our own, where nothing in front can have established who calls.
+    fn into_listening_service(self) -> Result<HttpService, Error> {
+        let service = self.into_http_service()?;
+        let Some(name) = service.closed_to_strangers() else {
+            return Ok(service);
+        };
+        let message = format!(
+            "`{name}` needs scopes, but nothing establishes who calls over HTTP, so that nobody could use it: check callers \
+             with `HttpOptions::authenticate` (feature `auth`), or say `Server::trust_anonymous` if only those reach the server who may do everything"
+        );
+        Err(Error::new(ErrorKind::Configuration, message))
     }
 
     /// Other machines can reach an address that is not a loopback one, and web pages any name that leads to it.

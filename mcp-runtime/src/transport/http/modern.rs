@@ -109,13 +109,17 @@ pub(super) fn begin(
         Ok(modern) => modern,
         Err(error) => return refuse(error).into(),
     };
+    let dispatcher = &inner.dispatcher;
+    let is_listen = method == "subscriptions/listen";
+    let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
+    let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
+    session.set_caller(head.caller.cloned());
     let checked = params::check_names(headers, method, &message.params)
-        .and_then(|()| check_arguments(inner, headers, method, &message.params));
+        .and_then(|()| check_arguments(&session, headers, method, &message.params));
     if let Err(error) = checked {
         return refuse(error).into();
     }
     let accepts = Accepts::read(headers);
-    let is_listen = method == "subscriptions/listen";
     if !accepts.events && (is_listen || !accepts.json) {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
@@ -123,18 +127,14 @@ pub(super) fn begin(
         let refusal = Refusal::new(StatusCode::NOT_ACCEPTABLE, error).with_id(Some(id));
         return refusal.into();
     }
-    let dispatcher = &inner.dispatcher;
-    let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
-    let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
-    session.set_caller(head.caller.cloned());
     let mut out = Vec::new();
     let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Answer::Call(prepared)) => prepared,
         Ok(Answer::Written) if let Some(bell) = bell => {
-            let place = match inner.streams.take(head.caller, Some(&id)) {
+            let place = match inner.streams.take(head.caller) {
                 Ok(place) => place,
-                Err(response) => return Begun::Over(response),
+                Err(refusal) => return refusal.with_id(Some(id)).into(),
             };
             let listening = Listening {
                 session,
@@ -154,8 +154,8 @@ pub(super) fn begin(
             return Begun::Over(answer::json_body(StatusCode::OK, body));
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
-            let response = access::refuse(inner, head.caller, &error, Some(id));
-            return Begun::Over(response);
+            let refusal = access::refuse(inner, head.caller, error);
+            return refusal.with_id(Some(id)).into();
         }
         Err(error) => {
             let status = match error.code {
@@ -191,7 +191,7 @@ fn rings(bell: Option<&Arc<AtomicWaker>>) -> Wake {
 
 /// The fields that mirror arguments are compared once it is known that there is such a tool.
 fn check_arguments(
-    inner: &Inner,
+    session: &Session,
     headers: &HeaderMap,
     method: &str,
     params: &Params<'_>,
@@ -202,7 +202,7 @@ fn check_arguments(
     let Ok(Some(name)) = params.string(Member::Name) else {
         return Ok(());
     };
-    let Some(entry) = inner.dispatcher.tool(&name) else {
+    let Some(entry) = session.usable_tool(&name) else {
         return Ok(());
     };
     let arguments = params.get(Member::Arguments).unwrap_or("{}");
