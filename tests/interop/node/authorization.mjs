@@ -1,7 +1,7 @@
 // An authorization server for tests: whoever comes is alice, and agrees to everything.
 //
-// Usage: authorization.mjs. Prints its issuer on a line. Clients register themselves; tokens are JSON Web Tokens for whichever
-// server they are asked for.
+// Usage: authorization.mjs. Prints its issuer on a line. It knows one client, without a secret; tokens are JSON Web Tokens for
+// whichever server they are asked for.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -14,12 +14,18 @@ const issuer = `http://127.0.0.1:${server.address().port}`;
 
 const provider = new Provider(issuer, {
   scopes: ['notes:read', 'notes:write'],
+  clients: [
+    {
+      client_id: 'interop',
+      token_endpoint_auth_method: 'none',
+      redirect_uris: ['http://127.0.0.1:9/callback'],
+    },
+  ],
   pkce: { required: () => true },
   findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
   interactions: { url: (_, { uid }) => `/interaction/${uid}` },
   features: {
     devInteractions: { enabled: false },
-    registration: { enabled: true },
     resourceIndicators: {
       enabled: true,
       getResourceServerInfo: (_, audience) => ({

@@ -72,7 +72,7 @@ async function behindTokens(who, connect, Kind) {
     let server;
     try {
       server = await guarded(join(examples, 'protected'));
-      await check(server.url, connect, Kind);
+      await check(server, connect, Kind);
       say(`${who} protected`, name);
     } catch (error) {
       say(`${who} protected`, name, error);

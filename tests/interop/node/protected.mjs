@@ -48,6 +48,7 @@ export async function guarded(example) {
   }
   return {
     url,
+    issuer: authorization.line,
     stop() {
       server.kill('SIGKILL');
       authorization.stop();
@@ -57,16 +58,17 @@ export async function guarded(example) {
 
 // Somebody with a browser, and a client that keeps its credentials in memory.
 class Person {
+  constructor(issuer) {
+    this.issuer = issuer;
+  }
+
   redirectUrl = REDIRECT;
   clientMetadata = { client_name: 'interop', redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
   cookies = new Map();
   asked = [];
 
   clientInformation() {
-    return this.information;
-  }
-  saveClientInformation(information) {
-    this.information = information;
+    return { client_id: 'interop', issuer: this.issuer };
   }
   tokens() {
     return this.kept;
@@ -120,8 +122,8 @@ async function withPerson(person, transport, act) {
 }
 
 // What a client does at a server that is guarded.
-export async function getsIn(url, connect, Kind) {
-  const person = new Person();
+export async function getsIn({ url, issuer }, connect, Kind) {
+  const person = new Person(issuer);
   let transport;
   const make = () => (transport = new Kind(url, { authProvider: person }));
   const { client, call } = await withPerson(person, () => transport, () => connect(make));
@@ -144,7 +146,7 @@ export async function getsIn(url, connect, Kind) {
 }
 
 // Credentials that are none.
-export async function staysOut(url, connect, Kind) {
+export async function staysOut({ url }, connect, Kind) {
   const make = () => new Kind(url, { requestInit: { headers: { authorization: 'Bearer none' } } });
   await assert.rejects(connect(make));
 }

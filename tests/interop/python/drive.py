@@ -108,8 +108,8 @@ async def behind_tokens():
         who = f"http {revision} {mode} protected"
         for check in protected.CHECKS:
             try:
-                async with protected.guarded(EXAMPLES / "protected") as url:
-                    await check(url, mode)
+                async with protected.guarded(EXAMPLES / "protected") as (url, issuer):
+                    await check(url, issuer, mode)
                 say(who, check.__name__)
             except Exception as error:
                 say(who, check.__name__, "".join(traceback.format_exception(error)[-20:]))

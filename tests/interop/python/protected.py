@@ -15,7 +15,7 @@ import httpx2
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
 from reach import PATIENCE
 
 REDIRECT = "http://127.0.0.1:9/callback"
@@ -37,7 +37,7 @@ async def first_line(stream):
 
 @asynccontextmanager
 async def guarded(example):
-    """Runs the example, and the server whose tokens it takes; gives the address of its endpoint."""
+    """Runs the example, and the server whose tokens it takes; gives the addresses of both."""
     command = shlex.split(os.environ["AUTHORIZATION_SERVER"])
     nothing = subprocess.DEVNULL
     async with await anyio.open_process(command, stdin=nothing, stderr=nothing) as authorization:
@@ -54,17 +54,20 @@ async def guarded(example):
                                 await http.post(url)
                                 break
                             await anyio.sleep(0.02)
-                yield url
+                yield url, issuer
             finally:
                 server.kill()
                 authorization.kill()
 
 
 class Kept:
-    """Credentials in memory."""
+    """Credentials in memory, those of the client from the start."""
 
-    def __init__(self):
-        self.tokens = self.client = None
+    def __init__(self, issuer):
+        self.tokens = None
+        self.client = OAuthClientInformationFull(
+            client_id="interop", redirect_uris=[REDIRECT], token_endpoint_auth_method="none", issuer=issuer
+        )
 
     async def get_tokens(self):
         return self.tokens
@@ -100,22 +103,22 @@ class Person:
         return AuthorizationCodeResult(code=self.back["code"], state=self.back.get("state"), iss=self.back.get("iss"))
 
 
-async def gets_in(url, mode):
+async def gets_in(url, issuer, mode):
     person = Person()
     metadata = OAuthClientMetadata(
         client_name="interop", redirect_uris=[REDIRECT], token_endpoint_auth_method="none"
     )
-    provider = OAuthClientProvider(url, metadata, Kept(), person.go, person.came_back)
+    provider = OAuthClientProvider(url, metadata, Kept(issuer), person.go, person.came_back)
     async with person.browser, httpx2.AsyncClient(auth=provider, timeout=PATIENCE) as http:
         async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
-            (first,) = person.asked
-            assert first["scope"] == ["notes:read"], first
-            assert first["resource"] == [url] and first["code_challenge_method"] == ["S256"], first
 
             async def names():
                 return [tool.name for tool in (await client.list_tools()).tools]
 
             assert await names() == ["list_notes"], await names()
+            (first,) = person.asked
+            assert first["scope"] == ["notes:read"], first
+            assert first["resource"] == [url] and first["code_challenge_method"] == ["S256"], first
             assert not (await client.call_tool("list_notes", {})).is_error
             # The tool is not in the list yet; who calls it all the same is told what to ask for.
             written = await client.call_tool("write_note", {"note": "milk"})
@@ -126,12 +129,12 @@ async def gets_in(url, mode):
             assert "milk" in str((await client.call_tool("list_notes", {})).content)
 
 
-async def stays_out(url, mode):
+async def stays_out(url, _, mode):
     headers = {"authorization": "Bearer none"}
     async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
         try:
-            async with Client(streamable_http_client(url, http_client=http), mode=mode):
-                pass
+            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+                await client.list_tools()
         except Exception:
             return
         raise AssertionError("nobody has that token")
