@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_decided_is_not_shown() {
-        let access = Access::declared(&[], Some(|caller| caller.is_trusted()));
+        let access = Access::declared(&[], Some(Caller::is_trusted));
         assert!(access.is_open_to(&Caller::trusted()));
         assert!(!access.is_open_to(&Caller::anonymous()));
         let access = Access::declared(&[], Some(|_| panic!("nobody knows")));
