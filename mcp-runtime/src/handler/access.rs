@@ -57,6 +57,12 @@ impl Access {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
 
+    /// The scopes it needs.
+    #[cfg(feature = "auth")]
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.scopes.iter().map(|scope| &**scope)
+    }
+
     /// Whether it needs scopes.
     #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> bool {
