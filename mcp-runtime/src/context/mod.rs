@@ -17,5 +17,5 @@ pub use handle::{Batch, Editor, List, Notifier, ServerHandle};
 pub(crate) use handle::{Change, Control, Edit, Step};
 pub use once::{CallId, MemoryStore, OnceClaim, OnceStore, StoreFuture};
 pub use request::{Amount, Context, Progress};
-pub(crate) use request::{Client, Outbound, RequestContext};
+pub(crate) use request::{Call, Client, Outbound, RequestContext};
 pub use state::{State, States};

@@ -7,6 +7,7 @@
 mod ask;
 mod blocking;
 mod call;
+mod call_context;
 mod decide;
 mod dispatcher;
 mod finish;

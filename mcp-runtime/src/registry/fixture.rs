@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, CallId, Change, Client, Context, Control, Edit, List, OnceStore, Outbound,
+    AskError, Asking, Call, CallId, Change, Client, Context, Control, Edit, List, OnceStore, Outbound,
     Place, Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
@@ -73,17 +73,30 @@ impl Asking for Nobody {
     }
 }
 
+/// A call that says and asks nothing.
+struct Unasked(RequestContext);
+
+impl Call for Unasked {
+    fn request(&self) -> &RequestContext {
+        &self.0
+    }
+    fn outbound(&self) -> &dyn Outbound {
+        &Nobody
+    }
+    fn asking(&self) -> &dyn Asking {
+        &Nobody
+    }
+}
+
 pub(super) fn context() -> Context {
-    Context::new(RequestContext {
+    Context::new(Arc::new(Unasked(RequestContext {
         client: Client::Known(None),
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
-        outbound: Arc::new(Nobody),
         cancelled: OnceLock::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(Nobody)),
-        asking: Arc::new(Nobody),
-    })
+    })))
 }
 
 /// A prompt that says its name.

@@ -1,6 +1,7 @@
 //! The dispatcher as the protocol of a channel.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::dispatch::{
@@ -87,6 +88,10 @@ impl Peer for Dispatcher {
             Started::Done(finished) => Begun::Done(finished),
             Started::Running(running) => Begun::Running(running),
         }
+    }
+
+    fn first_poll(running: &mut RunningCall) -> Poll<Finished> {
+        running.first_poll()
     }
 
     fn encode(finished: Finished, out: &mut Vec<u8>) {

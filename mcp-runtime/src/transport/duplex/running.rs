@@ -42,7 +42,8 @@ impl<P: Peer> Channel<P> {
                 Begun::Done(finished) => finished,
                 Begun::Running(mut running) => {
                     // The budget of the leader's task is not the handler's: it would become pending for nothing.
-                    let mut first_poll = tokio::task::unconstrained(&mut running);
+                    let first_poll = poll_fn(|_| P::first_poll(&mut running));
+                    let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());
                     match Pin::new(&mut first_poll).poll(&mut cx) {
                         Poll::Ready(finished) => finished,

@@ -3,7 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -73,8 +73,7 @@ impl HttpSession {
             }
             Started::Running(running) => running,
         };
-        let first = Pin::new(&mut running).poll(&mut Context::from_waker(Waker::noop()));
-        if let Poll::Ready(finished) = first {
+        if let Poll::Ready(finished) = running.first_poll() {
             let mut answer = Vec::with_capacity(256);
             finished.encode(&mut answer);
             return done(answer);
