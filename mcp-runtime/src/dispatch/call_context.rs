@@ -62,6 +62,7 @@ impl CallContext {
             },
             request: RequestContext {
                 client: request.caller.client(),
+                principal: request.principal.clone(),
                 capabilities,
                 meta: request.params.get(Member::Meta).map(Into::into),
                 cancelled: OnceLock::new(),

@@ -91,6 +91,7 @@ impl Call for Unasked {
 pub(super) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
         client: Client::Known(None),
+        principal: None,
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         cancelled: OnceLock::new(),
