@@ -25,8 +25,21 @@ pub(crate) use crate::dispatch::finish::Finished;
 pub(crate) enum Started {
     /// It is over already.
     Done(Finished),
-    /// It has to be polled. Nothing was polled yet.
+    /// It has to be polled.
     Running(RunningCall),
+}
+
+impl Started {
+    /// Polls it once if it has to be polled, see [`RunningCall::first_poll`].
+    pub(crate) fn polled_once(self) -> Self {
+        match self {
+            Self::Running(mut running) => match running.first_poll() {
+                Poll::Ready(finished) => Self::Done(finished),
+                Poll::Pending => Self::Running(running),
+            },
+            done @ Self::Done(_) => done,
+        }
+    }
 }
 
 /// A handler's future with everything that ends with it.
@@ -132,7 +145,12 @@ impl RunningCall {
             Err(panic) => return self.finished(Outcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
         }
-        match self.scope.0.as_ref().and_then(|context| context.asks.round_over()) {
+        match self
+            .scope
+            .0
+            .as_ref()
+            .and_then(|context| context.asks.round_over())
+        {
             Some(end) => self.finished(Outcome::Input(end)),
             None => Poll::Pending,
         }

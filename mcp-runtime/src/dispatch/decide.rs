@@ -25,6 +25,8 @@ pub(crate) enum Decision<'m> {
     Silent,
     /// Send what was written.
     Answered,
+    /// Send what was written, with this page of a list in it, which all who ask for it share.
+    Around(Gap, Bytes),
     /// Run user code.
     Call(Prepared<'m>),
     /// The client takes back the request of this id.
@@ -82,10 +84,7 @@ impl Dispatcher {
         }
         match self.answer(method, &id, &message.params, session, out) {
             Ok(Answer::Written) => Decision::Answered,
-            Ok(Answer::Around(gap, page)) => {
-                gap.fill(out, &page);
-                Decision::Answered
-            }
+            Ok(Answer::Around(gap, page)) => Decision::Around(gap, page),
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
             Err(error) => {
                 encode::error(out, Some(&id), &error);

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, Call, CallId, Change, Client, Context, Control, Edit, List, OnceStore, Outbound,
-    Place, Progress, Question, RequestContext, ServerHandle, States, Step,
+    AskError, Asking, Call, CallId, Change, Client, Context, Control, Edit, List, OnceStore,
+    Outbound, Place, Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};

@@ -57,6 +57,10 @@ impl Peer for Dispatcher {
         match Dispatcher::decide(self, message, session, out) {
             Decision::Silent => Verdict::Silent,
             Decision::Answered => Verdict::Answered,
+            Decision::Around(gap, page) => {
+                gap.fill(out, &page);
+                Verdict::Answered
+            }
             Decision::Call(call) => Verdict::Call(call),
             Decision::Cancel(id) => Verdict::Cancel(id),
         }

@@ -6,10 +6,9 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use hyper::header::HeaderMap;
 
 use super::answer::{self, Refusal};
-use super::headers::Accepts;
+use super::headers::Fields;
 use super::keeping::Keeping;
 use super::legacy::{
     Answer, Exchange, Finding, Posted, check_version, is_modern, one, session_of, take_notification,
@@ -21,7 +20,7 @@ use crate::protocol::ProtocolVersion;
 /// Serves an array of messages, which only 2025-03-26 has.
 pub(super) fn post(
     inner: &Inner,
-    headers: &HeaderMap,
+    headers: &Fields<'_>,
     found: Finding<'_>,
     elements: &[&str],
 ) -> Posted {
@@ -76,13 +75,13 @@ pub(super) fn post(
             answer: Answer::Over(answer::empty(StatusCode::ACCEPTED)),
         };
     }
-    let accepts = Accepts::read(headers);
+    let accepts = headers.accepts;
     let stream = session.open_stream(accepts.events, requests, inner.limits());
     for message in &messages {
         if !is_request(&message) {
             take_notification(inner, &session, message);
         } else if let Some(answer) = one(inner, &session, message, &|| Arc::clone(&stream)) {
-            stream.answer(&answer);
+            stream.answer(&answer.into_text());
         }
     }
     if found.is_none() {

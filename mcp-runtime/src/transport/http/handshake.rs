@@ -1,11 +1,11 @@
 //! How sessions begin and end.
 
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
 
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
-use super::headers::{Accepts, SESSION, text};
+use super::headers::{Accepts, Fields, SESSION};
 use super::keeping::{Keeping, is_id, random_id};
 use super::legacy::{Answer, Posted, check_version, is_modern, session_required, whole};
 use super::record::SessionRecord;
@@ -34,7 +34,7 @@ pub(super) fn initialize(
         encode::error(&mut out, Some(&id), &error);
         Begun::Told(None)
     });
-    let mut response = whole(StatusCode::OK, &[out.into()], false, accepts);
+    let mut response = whole(out, accepts);
     match begun {
         Begun::Kept(record) => Answer::Opening(Opening {
             id,
@@ -147,19 +147,19 @@ impl Opening {
 }
 
 /// Ends a session.
-pub(super) async fn delete(inner: &Inner, headers: &HeaderMap) -> Response<HttpBody> {
+pub(super) async fn delete(inner: &Inner, headers: &Fields<'_>) -> Response<HttpBody> {
     let ended = end(inner, headers).await;
     ended.unwrap_or_else(Refusal::into_response)
 }
 
-async fn end(inner: &Inner, headers: &HeaderMap) -> Result<Response<HttpBody>, Refusal> {
+async fn end(inner: &Inner, headers: &Fields<'_>) -> Result<Response<HttpBody>, Refusal> {
     let Keeping::Store(store) = &inner.sessions.keeping else {
         return Ok(Refusal::method("POST"));
     };
     if is_modern(check_version(headers)?) {
         return Ok(Refusal::method("POST"));
     }
-    let id = text(headers, &SESSION).ok_or_else(session_required)?;
+    let id = headers.session().ok_or_else(session_required)?;
     let id = id.ok().filter(|id| is_id(id));
     let id = id.ok_or_else(Refusal::unknown_session)?;
     let time = inner.limits().store_time;

@@ -156,12 +156,15 @@ impl HttpSession {
 
     /// Its record was looked at: takes over what was changed elsewhere.
     pub(super) fn know(&self, record: &SessionRecord) {
+        self.state().know(record, Instant::now());
+    }
+
+    /// Its client is there, with a request for which its record was looked at.
+    pub(super) fn meet(&self, record: &SessionRecord) {
         let mut state = self.state();
-        state.renewed = Instant::now();
-        if record.changes() > state.known {
-            state.known = record.changes();
-            state.session.recall(&record.memory());
-        }
+        let now = Instant::now();
+        state.used = now;
+        state.know(record, now);
     }
 
     /// What is remembered here may differ from its record.
@@ -341,6 +344,14 @@ impl Drop for HttpSession {
 }
 
 impl State {
+    fn know(&mut self, record: &SessionRecord, now: Instant) {
+        self.renewed = now;
+        if record.changes() > self.known {
+            self.known = record.changes();
+            self.session.recall(&record.memory());
+        }
+    }
+
     fn add(&mut self, stream: Stream) -> Arc<Stream> {
         let stream = Arc::new(stream);
         if self.is_closed {

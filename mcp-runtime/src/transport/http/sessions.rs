@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use hyper::header::HeaderMap;
 use tokio::task::JoinHandle;
 
 use super::answer::Refusal;
 use super::event_store::EventStore;
-use super::headers::{SESSION, VERSION, text};
+use super::headers::Fields;
 use super::keeping::{Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::{Change, SessionRecord};
@@ -112,14 +111,14 @@ impl Sessions {
     /// The session that a request says it belongs to, whose client is there again. None if it says none, or is modern.
     pub(super) async fn find<'h>(
         &self,
-        headers: &'h HeaderMap,
+        headers: &Fields<'h>,
     ) -> Result<Option<Found<'h>>, Refusal> {
-        let version = text(headers, &VERSION).and_then(Result::ok);
+        let version = headers.version().and_then(Result::ok);
         let version = version.and_then(ProtocolVersion::from_wire);
         if version.is_some_and(|version| version.era() == Era::Modern) {
             return Ok(None);
         }
-        let id = match text(headers, &SESSION) {
+        let id = match headers.session() {
             None => return Ok(None),
             Some(Ok(id)) => id,
             Some(Err(_)) => return Err(Refusal::unknown_session()),
@@ -153,8 +152,7 @@ impl Sessions {
     pub(super) fn resume(self: &Arc<Self>, found: &Found<'_>) -> Result<Arc<HttpSession>, Refusal> {
         let mut live = self.live();
         if let Some(session) = live.sessions.get(found.id) {
-            session.know(&found.record);
-            session.touch();
+            session.meet(&found.record);
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;

@@ -8,14 +8,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
-use super::headers::Accepts;
+use super::headers::Fields;
 use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, Stream};
@@ -30,8 +29,8 @@ const ROOM: usize = 64 << 10;
 const CONNECTION: &str = "connection=";
 
 /// Opens a stream. Its first event says that messages go to `path`.
-pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap, path: &str) -> Response<HttpBody> {
-    if !Accepts::read(headers).events {
+pub(super) fn open(inner: &Arc<Inner>, headers: &Fields<'_>, path: &str) -> Response<HttpBody> {
+    if !headers.accepts.events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
         return Refusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
     }
@@ -118,7 +117,7 @@ fn take(inner: &Inner, session: &Arc<HttpSession>, stream: &Arc<Stream>, message
         return;
     }
     if let Some(answer) = legacy::one(inner, session, message, &|| Arc::clone(stream)) {
-        stream.answer(&answer);
+        stream.answer(&answer.into_text());
     }
 }
 
