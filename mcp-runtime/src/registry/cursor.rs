@@ -141,7 +141,7 @@ fn tag(list: List) -> u8 {
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
-    crate::registry::table::fnv(SALT.iter().chain(bytes))
+    crate::fnv::fnv(SALT.iter().chain(bytes))
 }
 
 #[cfg(test)]

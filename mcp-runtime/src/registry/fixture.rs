@@ -88,7 +88,7 @@ impl Call for Unasked {
     }
 }
 
-pub(super) fn context() -> Context {
+pub(crate) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
         client: Client::Known(None),
         principal: None,

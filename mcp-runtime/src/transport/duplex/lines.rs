@@ -62,6 +62,10 @@ impl Lines {
                 return self.rest(line);
             };
             let end = self.searched.saturating_add(length);
+            if self.start == 0 && end > LARGE && end <= self.limit && !self.discarding {
+                self.take_all(end, line);
+                return Some(Line::Text);
+            }
             let found = self.take(self.start..end, line);
             self.start = end.saturating_add(1);
             self.searched = self.start;
@@ -84,6 +88,15 @@ impl Lines {
         }
         line.extend_from_slice(text);
         Some(Line::Text)
+    }
+
+    /// Takes a large line with the buffer it is in, so that it is there but once. Even a blank one is a line then.
+    fn take_all(&mut self, end: usize, line: &mut Vec<u8>) {
+        let after = self.buffer.split_off(end.saturating_add(1));
+        *line = std::mem::replace(&mut self.buffer, after);
+        line.truncate(end);
+        line.truncate(line.strip_suffix(b"\r").map_or(end, <[u8]>::len));
+        self.searched = 0;
     }
 
     /// No line end is left in the buffer: makes room, and at the end of input takes what there is.

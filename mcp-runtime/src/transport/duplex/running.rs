@@ -253,14 +253,14 @@ impl<P: Peer> Channel<P> {
 
     /// Queues the answer of a call, unless it was taken back.
     fn finish(&self, id: &RequestId, serial: u64, answer: Answer) {
-        let answer = answer.0.unwrap_or_else(|| {
+        let mut answer = answer.0.unwrap_or_else(|| {
             let mut message = Vec::new();
             self.peer.error(&mut message, Some(id), &panicked());
             message
         });
         let mut state = self.lock();
         if let Some(removed) = state.in_flight.finish(id, serial) {
-            self.deliver(&mut state, removed.batch, id, &answer);
+            self.deliver(&mut state, removed.batch, id, &mut answer);
             self.after_answer(&mut state);
         }
     }

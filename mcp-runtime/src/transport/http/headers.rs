@@ -141,8 +141,8 @@ impl<'h> Fields<'h> {
         };
         let is_json = self.kind.is_some_and(|kind| {
             let mut parts = kind.as_bytes().split(|byte| *byte == b';');
-            let essence = parts.next().unwrap_or_default().trim_ascii();
-            essence.eq_ignore_ascii_case(b"application/json")
+            let mut essence = || parts.next().unwrap_or_default().trim_ascii();
+            kind == "application/json" || essence().eq_ignore_ascii_case(b"application/json")
         });
         if !is_json {
             return refuse("`Content-Type` must be `application/json`");
@@ -180,6 +180,11 @@ impl Accepts {
 
     /// Adds what an `Accept` field lists.
     fn add(&mut self, field: &HeaderValue) {
+        // What clients send need not be taken apart.
+        if field.as_bytes() == b"application/json, text/event-stream" {
+            *self = Self::EVERYTHING;
+            return;
+        }
         for range in field.as_bytes().split(|byte| *byte == b',') {
             let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
             let kind = parts.next().unwrap_or_default();

@@ -41,7 +41,7 @@ pub(super) async fn read<B: Body>(
         Box::pin(read_away(body.as_mut())).await;
         return Err(too_large());
     }
-    let began = Instant::now();
+    let mut began = None;
     // Usually the body is one frame, which is used as it is.
     let mut first: Option<Bytes> = None;
     let mut rest = Vec::new();
@@ -55,7 +55,10 @@ pub(super) async fn read<B: Body>(
         // Most bodies are there already, and need no clock.
         let frame = match std::future::poll_fn(|cx| Poll::Ready(next.poll_unpin(cx))).await {
             Poll::Ready(frame) => Ok(frame),
-            Poll::Pending => Box::pin(timeout_at(began + allowed, next)).await,
+            Poll::Pending => {
+                let began = *began.get_or_insert_with(Instant::now);
+                Box::pin(timeout_at(began + allowed, next)).await
+            }
         };
         let Ok(frame) = frame else {
             return Err(Refusal::new(
@@ -76,6 +79,9 @@ pub(super) async fn read<B: Body>(
         }
         if first.is_none() && rest.is_empty() {
             first = Some(data.copy_to_bytes(data.remaining()));
+            if body.is_end_stream() {
+                break;
+            }
             continue;
         }
         if let Some(first) = first.take() {

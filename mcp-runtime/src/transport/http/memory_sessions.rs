@@ -1,6 +1,5 @@
 //! Sessions kept in the memory of this process.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use tokio::time::Instant;
 
 use super::record::SessionRecord;
 use super::session_store::{MaybeReady, SessionStore};
+use crate::fnv::FnvMap;
 use crate::limits::Limits;
 
 /// How often sessions whose time is over are looked for, in microseconds.
@@ -25,7 +25,7 @@ pub struct MemorySessions {
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<Box<str>, Entry>,
+    entries: FnvMap<Box<str>, Entry>,
     swept: u64,
 }
 

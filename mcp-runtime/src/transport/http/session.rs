@@ -3,7 +3,6 @@
 //! It is made when it is needed and dropped when nothing is in it. It is data: its calls run in tasks that it owns, so that
 //! a connection that breaks ends none of them; ending the session ends them all.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,6 +15,7 @@ use super::calls::Call;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
 use crate::dispatch::{Decision, Dispatcher, Session, Sink as _};
+use crate::fnv::FnvMap;
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
@@ -45,9 +45,9 @@ pub(super) enum Kind {
 
 pub(super) struct State {
     session: Session,
-    pub(super) calls: HashMap<RequestId, Call>,
+    pub(super) calls: FnvMap<RequestId, Call>,
     pub(super) next_call: u64,
-    streams: HashMap<u64, Arc<Stream>>,
+    streams: FnvMap<u64, Arc<Stream>>,
     /// The number of the stream that no request opened.
     standalone: u64,
     next_stream: u64,
@@ -104,9 +104,9 @@ impl HttpSession {
             bell,
             state: Mutex::new(State {
                 session: session(wake),
-                calls: HashMap::new(),
+                calls: FnvMap::default(),
                 next_call: 0,
-                streams: HashMap::new(),
+                streams: FnvMap::default(),
                 standalone,
                 next_stream: standalone.saturating_add(1),
                 readers: 0,

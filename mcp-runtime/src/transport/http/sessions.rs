@@ -1,6 +1,5 @@
 //! All sessions of a server: where they are kept, and their live parts at this instance.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -17,6 +16,7 @@ use super::record::{Change, SessionRecord};
 use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
 use crate::dispatch::Dispatcher;
+use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::protocol::{Era, ProtocolVersion};
@@ -42,7 +42,7 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Live {
-    sessions: HashMap<Arc<str>, Arc<HttpSession>>,
+    sessions: FnvMap<Arc<str>, Arc<HttpSession>>,
     /// Looks after them as long as there are any.
     tending: Option<JoinHandle<()>>,
 }
