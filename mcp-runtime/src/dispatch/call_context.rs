@@ -6,7 +6,7 @@ use crate::context::{Asking, Call, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::journal::{Journal, Responses};
-use crate::dispatch::request::{Caller, Request};
+use crate::dispatch::request::{Request, Sender};
 use crate::dispatch::rounds::Round;
 use crate::dispatch::session::LogLevel;
 use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
@@ -33,15 +33,15 @@ impl CallContext {
     ) -> Self {
         let sink = sink();
         // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-        let capabilities = request.caller.capabilities().unwrap_or_default();
-        let way = match (asking, &request.caller) {
+        let capabilities = request.sender.capabilities().unwrap_or_default();
+        let way = match (asking, &request.sender) {
             (None, _) => Way::None,
-            (Some(_), Caller::Legacy(client)) => Way::Requests {
+            (Some(_), Sender::Legacy(client)) => Way::Requests {
                 pending: Arc::clone(&client.pending),
                 sink: Arc::clone(&sink),
                 waiting: Mutex::default(),
             },
-            (Some((arguments, (journal, responses))), Caller::Modern(_)) => {
+            (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
                 Way::Rounds(Round::new(journal, responses, arguments))
             }
         };
@@ -53,7 +53,7 @@ impl CallContext {
                 version,
                 token: request.progress_token().map(Into::into),
                 level: if dispatcher.settings.logging {
-                    request.caller.log_level()
+                    request.sender.log_level()
                 } else {
                     LogLevel::Off
                 },
@@ -61,8 +61,8 @@ impl CallContext {
                 state: Mutex::new(Reports::new(dispatcher.limits().progress)),
             },
             request: RequestContext {
-                client: request.caller.client(),
-                principal: request.principal.clone(),
+                client: request.sender.client(),
+                caller: request.caller.clone(),
                 capabilities,
                 meta: request.params.get(Member::Meta).map(Into::into),
                 cancelled: OnceLock::new(),

@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
+use crate::dispatch::admission::Admission;
 use crate::dispatch::notices::Notices;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
@@ -44,6 +45,7 @@ pub(crate) struct Settings {
     pub(crate) argument_errors: bool,
     /// How long `server/discover` and the four lists may be reused.
     pub(crate) cache: CacheHints,
+    pub(crate) admission: Admission,
 }
 
 /// How long results may be reused that are not a resource.

@@ -95,7 +95,7 @@ impl Prepared<'_> {
             id: request.id.clone(),
             version: request.version,
             target: work.target(&dispatcher),
-            principal: request.principal.clone(),
+            caller: request.caller.clone(),
         };
         let arguments = work.arguments();
         let resumed = match resume(&finish, &request, arguments) {

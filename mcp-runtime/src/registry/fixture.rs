@@ -91,7 +91,7 @@ impl Call for Unasked {
 pub(crate) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
         client: Client::Known(None),
-        principal: None,
+        caller: crate::context::Caller::trusted(),
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         cancelled: OnceLock::new(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::context::Caller;
 use crate::dispatch::{
     Decision, Dispatcher, Finished, Prepared, RunningCall, Session, Sink, Started,
 };
@@ -29,8 +30,10 @@ impl Peer for Dispatcher {
         Dispatcher::is_blocking(self)
     }
 
-    fn open(self: &Arc<Self>, wake: Wake) -> Session {
-        Session::new(self, wake)
+    fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> Session {
+        let mut session = Session::new(self, wake);
+        session.set_caller(caller);
+        session
     }
 
     fn parse<'m>(&self, text: &'m [u8]) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
@@ -59,6 +62,10 @@ impl Peer for Dispatcher {
             Decision::Answered => Verdict::Answered,
             Decision::Around(gap, page) => {
                 gap.fill(out, &page);
+                Verdict::Answered
+            }
+            Decision::Forbidden(id, error) => {
+                encode::error(out, Some(&id), &error);
                 Verdict::Answered
             }
             Decision::Call(call) => Verdict::Call(call),

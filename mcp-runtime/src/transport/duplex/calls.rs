@@ -186,6 +186,7 @@ impl<P: Peer> Channel<P> {
         let unread = state.out.len().saturating_add(state.in_flight.held());
         if unread.saturating_add(answer.len()) <= most {
             return match batch {
+                None if answer.is_empty() => {}
                 None => state.out.push_whole(answer),
                 Some(_) => state.deliver(batch, answer),
             };

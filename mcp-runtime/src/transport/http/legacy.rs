@@ -270,6 +270,10 @@ pub(super) fn one(
             let page = Some((gap, page));
             return Some(Whole { text: out, page });
         }
+        Decision::Forbidden(id, error) => {
+            encode::error(&mut out, Some(&id), &error);
+            return Some(out.into());
+        }
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out.into()),
     };
     let error = match session.run(prepared, (inner.limits(), &inner.pulse), stream) {
