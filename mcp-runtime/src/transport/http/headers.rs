@@ -57,7 +57,8 @@ pub(super) struct Fields<'h> {
     pub(super) accepts: Accepts,
     kind: Option<&'h HeaderValue>,
     session: Option<&'h HeaderValue>,
-    version: Option<&'h HeaderValue>,
+    /// The revision.
+    pub(super) version: Option<Result<&'h str, Malformed>>,
     method: Option<&'h HeaderValue>,
     is_encoded: bool,
     is_coded: bool,
@@ -87,7 +88,10 @@ impl<'h> Fields<'h> {
                 "content-length" => &mut fields.length,
                 "content-type" => &mut fields.kind,
                 "mcp-session-id" => &mut fields.session,
-                "mcp-protocol-version" => &mut fields.version,
+                "mcp-protocol-version" => {
+                    fields.version.get_or_insert_with(|| plain(value));
+                    continue;
+                }
                 "mcp-method" => &mut fields.method,
                 "mcp-name" => &mut fields.name,
                 "accept" => {
@@ -113,11 +117,6 @@ impl<'h> Fields<'h> {
     /// The id of a session.
     pub(super) fn session(&self) -> Option<Result<&'h str, Malformed>> {
         self.session.map(plain)
-    }
-
-    /// The revision.
-    pub(super) fn version(&self) -> Option<Result<&'h str, Malformed>> {
-        self.version.map(plain)
     }
 
     /// The method, as whoever stands in between reads it.
@@ -214,7 +213,7 @@ pub(super) struct Malformed;
 
 fn plain(value: &HeaderValue) -> Result<&str, Malformed> {
     let text = value.to_str().map_err(|_| Malformed)?;
-    Ok(text.trim_matches([' ', '\t']))
+    Ok(text.trim_ascii())
 }
 
 /// A field whose text may be wrapped in Base64, as text that a header cannot hold is.

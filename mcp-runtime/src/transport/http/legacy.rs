@@ -76,7 +76,7 @@ impl From<Response<HttpBody>> for Posted {
 
 /// What the header says about the revision.
 pub(super) fn check_version(headers: &Fields<'_>) -> Result<Option<ProtocolVersion>, Refusal> {
-    match headers.version() {
+    match headers.version {
         None => Ok(None),
         Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
         Some(_) => {

@@ -13,6 +13,8 @@ use crate::limits::Limits;
 
 /// How often sessions whose time is over are looked for, in microseconds.
 const SWEEP: u64 = 5_000_000;
+/// One in so many sessions is noted as idle when all of them are looked at.
+const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process: what servers do by themselves, and servers in one process can share.
 ///
@@ -26,6 +28,8 @@ pub struct MemorySessions {
 #[derive(Default)]
 struct Table {
     entries: FnvMap<Box<str>, Entry>,
+    /// Those that were idle longest when all were last looked at, the longest last, with the time of their last use then.
+    idle: Vec<(u64, Box<str>)>,
     swept: u64,
 }
 
@@ -70,10 +74,30 @@ impl Table {
 
     /// Ends the session that was idle longest; `false` if none is idle.
     fn make_room(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
+        if self.end_idle(in_use) {
+            return true;
+        }
         let idle = self.entries.iter().filter(|(id, _)| !in_use(id));
-        let oldest = idle.min_by_key(|(_, entry)| entry.used);
-        let oldest = oldest.map(|(id, _)| id.clone());
-        oldest.is_some_and(|id| self.entries.remove(&id).is_some())
+        let mut idle: Vec<_> = idle.map(|(id, entry)| (entry.used, id)).collect();
+        let share = idle.len() / SHARE;
+        if share > 0 {
+            idle.select_nth_unstable(share);
+            idle.truncate(share + 1);
+        }
+        idle.sort_unstable_by(|one, other| other.cmp(one));
+        self.idle = idle.into_iter().map(|(used, id)| (used, id.clone())).collect();
+        self.end_idle(in_use)
+    }
+
+    /// The same, among those that were noted. Whatever was not noted, or was used since, was used later.
+    fn end_idle(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
+        while let Some((used, id)) = self.idle.pop() {
+            let entry = self.entries.get(&id);
+            if entry.is_some_and(|entry| entry.used == used) && !in_use(&id) {
+                return self.entries.remove(&id).is_some();
+            }
+        }
+        false
     }
 }
 
@@ -197,6 +221,31 @@ mod tests {
             MINUTE,
             &in_use(&["a", "c"])
         )));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whatever_is_used_meanwhile_the_longest_idle_makes_room() {
+        const MOST: u64 = 100;
+        let store = store(100);
+        let id = |number: u64| format!("{number}");
+        let insert = |number| store.insert(&id(number), record(), MINUTE, &|_| false);
+        let mut used = std::collections::VecDeque::new();
+        for number in 0..MOST * 5 {
+            tokio::time::advance(Duration::from_micros(10)).await;
+            assert!(known(insert(number)));
+            used.push_back(number);
+            if number >= MOST {
+                used.pop_front();
+            }
+            if let Some(again) = used.remove((number * 7 % MOST) as usize) {
+                tokio::time::advance(Duration::from_micros(10)).await;
+                assert!(known(store.load(&id(again), MINUTE)).is_some(), "{again}");
+                used.push_back(again);
+            }
+        }
+        let table = store.table.lock().unwrap();
+        assert!(used.iter().all(|number| table.entries.contains_key(&*id(*number))));
+        assert_eq!(table.entries.len(), used.len());
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m
         .meta_string(MetaMember::ProtocolVersion)
         .ok()
         .flatten();
-    match headers.version() {
+    match headers.version {
         None => {
             return Err(errors::header_mismatch(
                 "MCP-Protocol-Version",

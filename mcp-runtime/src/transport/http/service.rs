@@ -181,7 +181,7 @@ async fn serve<B: Body>(
             let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
                 return Refusal::too_many("event streams", None);
             };
-            let says_nothing = headers.session().is_none() && headers.version().is_none();
+            let says_nothing = headers.session().is_none() && headers.version.is_none();
             let mut response = if options.sse_2024 && says_nothing {
                 sse_2024::open(inner, headers, path(options, parts))
             } else {

@@ -113,7 +113,7 @@ impl Sessions {
         &self,
         headers: &Fields<'h>,
     ) -> Result<Option<Found<'h>>, Refusal> {
-        let version = headers.version().and_then(Result::ok);
+        let version = headers.version.and_then(Result::ok);
         let version = version.and_then(ProtocolVersion::from_wire);
         if version.is_some_and(|version| version.era() == Era::Modern) {
             return Ok(None);
