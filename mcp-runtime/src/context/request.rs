@@ -55,7 +55,7 @@ pub(crate) enum Client {
     /// It said so when it shook hands.
     Known(Option<Arc<Implementation>>),
     /// It says so in `_meta`, which is read when somebody wants to know.
-    Claimed(OnceLock<Option<Implementation>>),
+    Claimed(OnceLock<Option<Box<Implementation>>>),
 }
 
 /// Where a call's notifications go; implemented by `dispatch`, which encodes them and limits their rate.
@@ -189,8 +189,8 @@ impl Context {
         match &request.client {
             Client::Known(client) => client.as_deref(),
             Client::Claimed(client) => client
-                .get_or_init(|| client_info(request.meta.as_deref()?))
-                .as_ref(),
+                .get_or_init(|| client_info(request.meta.as_deref()?).map(Box::new))
+                .as_deref(),
         }
     }
 

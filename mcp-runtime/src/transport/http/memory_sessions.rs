@@ -85,7 +85,10 @@ impl Table {
             idle.truncate(share + 1);
         }
         idle.sort_unstable_by(|one, other| other.cmp(one));
-        self.idle = idle.into_iter().map(|(used, id)| (used, id.clone())).collect();
+        self.idle = idle
+            .into_iter()
+            .map(|(used, id)| (used, id.clone()))
+            .collect();
         self.end_idle(in_use)
     }
 
@@ -244,7 +247,10 @@ mod tests {
             }
         }
         let table = store.table.lock().unwrap();
-        assert!(used.iter().all(|number| table.entries.contains_key(&*id(*number))));
+        assert!(
+            used.iter()
+                .all(|number| table.entries.contains_key(&*id(*number)))
+        );
         assert_eq!(table.entries.len(), used.len());
     }
 
