@@ -44,7 +44,7 @@ pub(super) enum Work<'m> {
     },
     Read(Box<Reading<'m>>),
     Complete(Box<Completion>),
-    List(Box<Listing>),
+    List(Box<Listing>, CacheHint),
 }
 
 /// What is to be read.
@@ -75,7 +75,7 @@ impl Prepared<'_> {
             Work::Tool { entry, .. } => Some(&entry.pace),
             Work::Prompt { entry, .. } => Some(&entry.pace),
             Work::Read(reading) => Some(reading.readable.pace()),
-            Work::Complete(_) | Work::List(_) => None,
+            Work::Complete(_) | Work::List(..) => None,
         }
     }
 
@@ -94,7 +94,7 @@ impl Prepared<'_> {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,
-            target: work.target(&dispatcher),
+            target: work.target(),
             caller: request.caller.clone(),
         };
         let arguments = work.arguments();
@@ -146,7 +146,7 @@ impl<'m> Work<'m> {
             Self::Tool { entry, .. } => entry.timeout,
             Self::Prompt { entry, .. } => entry.timeout,
             Self::Read(reading) => reading.readable.timeout(),
-            Self::Complete(_) | Self::List(_) => None,
+            Self::Complete(_) | Self::List(..) => None,
         }
     }
 
@@ -155,11 +155,11 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
             Self::Read(_) => Some("{}"),
-            Self::Complete(_) | Self::List(_) => None,
+            Self::Complete(_) | Self::List(..) => None,
         }
     }
 
-    fn target(&self, dispatcher: &Dispatcher) -> Target {
+    fn target(&self) -> Target {
         match self {
             Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
             Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
@@ -169,7 +169,7 @@ impl<'m> Work<'m> {
                 cache: reading.readable.cache(CacheHint::default()),
             })),
             Self::Complete(completion) => Target::Completion(completion.partial.as_str().into()),
-            Self::List(_) => Target::List(dispatcher.settings.cache.resources),
+            Self::List(_, cache) => Target::List(*cache),
         }
     }
 
@@ -191,7 +191,7 @@ impl<'m> Work<'m> {
                 }
                 completer.start(&partial, earlier.as_deref(), context)
             }
-            Self::List(listing) => {
+            Self::List(listing, _) => {
                 let members = listing.start(context());
                 Ok(registry::Started::Running(Box::pin(async move {
                     members.await.map(Success::List)

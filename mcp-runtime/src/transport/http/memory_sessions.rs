@@ -1,5 +1,6 @@
 //! Sessions kept in the memory of this process.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,11 +19,13 @@ const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process: what servers do by themselves, and servers in one process can share.
 ///
-/// Holds at most [`Limits::sessions`]. Beyond, the one that was idle longest ends for a new one, but none of which calls run.
+/// Holds at most [`Limits::sessions`], and of each principal at most [`Limits::principal_sessions`]. Beyond, the one that was
+/// idle longest, of that principal, ends for a new one, but none of which calls run.
 pub struct MemorySessions {
     table: Mutex<Table>,
     began: Instant,
     most: usize,
+    most_each: usize,
 }
 
 #[derive(Default)]
@@ -30,6 +33,8 @@ struct Table {
     entries: FnvMap<Box<str>, Entry>,
     /// Those that were idle longest when all were last looked at, the longest last, with the time of their last use then.
     idle: Vec<(u64, Box<str>)>,
+    /// The sessions of each principal, perhaps with some that have ended.
+    owned: HashMap<Box<str>, Vec<Box<str>>>,
     swept: u64,
 }
 
@@ -48,6 +53,7 @@ impl MemorySessions {
             table: Mutex::default(),
             began: Instant::now(),
             most: limits.sessions.max(1),
+            most_each: limits.principal_sessions.max(1),
         }
     }
 
@@ -57,7 +63,12 @@ impl MemorySessions {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         if now.saturating_sub(table.swept) > SWEEP {
             table.swept = now;
-            table.entries.retain(|_, entry| now <= entry.until);
+            let Table { entries, owned, .. } = &mut *table;
+            entries.retain(|_, entry| now <= entry.until);
+            owned.retain(|_, ids| {
+                ids.retain(|id| entries.contains_key(id));
+                !ids.is_empty()
+            });
         }
         (table, now)
     }
@@ -102,6 +113,20 @@ impl Table {
         }
         false
     }
+
+    /// Makes room for one more session of a principal, who may have so many; `false` if none of theirs is idle.
+    fn make_room_of(&mut self, owner: &str, most: usize, in_use: &dyn Fn(&str) -> bool) -> bool {
+        let Some(ids) = self.owned.get_mut(owner) else {
+            return true;
+        };
+        ids.retain(|id| self.entries.contains_key(id));
+        if ids.len() < most {
+            return true;
+        }
+        let idle = ids.iter().filter(|id| !in_use(id));
+        let oldest = idle.min_by_key(|id| self.entries.get(*id).map(|entry| entry.used));
+        oldest.is_some_and(|id| self.entries.remove(id).is_some())
+    }
 }
 
 impl SessionStore for MemorySessions {
@@ -113,8 +138,15 @@ impl SessionStore for MemorySessions {
         in_use: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> MaybeReady<'a, bool> {
         let (mut table, now) = self.table();
+        let owner = record.owner();
+        if !owner.is_none_or(|owner| table.make_room_of(owner, self.most_each, in_use)) {
+            return MaybeReady::ready(false);
+        }
         if table.entries.len() >= self.most && !table.make_room(in_use) {
             return MaybeReady::ready(false);
+        }
+        if let Some(owner) = owner {
+            table.owned.entry(owner.into()).or_default().push(id.into());
         }
         let entry = Entry {
             record,
