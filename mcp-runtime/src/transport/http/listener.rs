@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::future::Future;
 #[cfg(feature = "cli")]
 use std::future::ready;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -175,11 +176,21 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         .max_headers(limits.headers)
         .max_buf_size(limits.head.max(8 << 10))
         .serve_connection(TokioIo::new(stream), serve);
-    let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        biased;
-        ended = connection.as_mut() => ended,
-        () = shutdown.cancelled() => {
+    let mut connection = pin!(connection);
+    let mut stopping = pin!(shutdown.cancelled());
+    // Asked once: from then on it wakes this task, which never changes.
+    let mut is_awaited = false;
+    let ended = poll_fn(|cx| {
+        let served = connection.as_mut().poll(cx);
+        if served.is_ready() || (is_awaited && !shutdown.is_cancelled()) {
+            return served.map(Some);
+        }
+        is_awaited = true;
+        stopping.as_mut().poll(cx).map(|()| None)
+    });
+    let ended = match ended.await {
+        Some(ended) => ended,
+        None => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
