@@ -8,13 +8,13 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
 use crate::context::{Context, current};
+use crate::dispatch::blocking::Waits;
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{Finish, Outcome};
 use crate::handler::call::Running;
@@ -51,8 +51,8 @@ pub(crate) struct RunningCall {
     /// What of the limit is left while no clock runs.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// Whether it has what it waits for before its time begins to count; none if that counts from the start.
-    placed: Option<Arc<AtomicBool>>,
+    /// Whether it waits for a place, if it may.
+    waits: Option<Waits>,
 }
 
 /// What a call's handler was given, if it asked for a context.
@@ -102,13 +102,13 @@ impl RunningCall {
             limit,
             left: limit,
             deadline: None,
-            placed: None,
+            waits: None,
         }
     }
 
-    /// Counts its time only once `placed` is set.
-    pub(super) fn counting_from(mut self, placed: Arc<AtomicBool>) -> Self {
-        self.placed = Some(placed);
+    /// Its time stands still while it waits for a place.
+    pub(super) fn with_waits(mut self, waits: Waits) -> Self {
+        self.waits = Some(waits);
         self
     }
 
@@ -158,18 +158,13 @@ impl RunningCall {
 
     /// Lets the handler's time pass while it is the handler that takes it.
     fn poll_clock(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
-        let context = self.scope.0.as_ref();
-        if context.is_some_and(|context| context.asks.is_waiting()) {
-            // The client's time is not the handler's.
+        if self.is_waiting() {
+            // Neither the client's time nor that of others is the handler's.
             if let Some(deadline) = self.deadline.take() {
                 self.left = deadline
                     .deadline()
                     .saturating_duration_since(Instant::now());
             }
-            return Poll::Pending;
-        }
-        let is_placed = |placed: &Arc<AtomicBool>| placed.load(Ordering::Relaxed);
-        if !self.placed.as_ref().is_none_or(is_placed) {
             return Poll::Pending;
         }
         let (limit, left) = (self.limit, self.left);
@@ -183,6 +178,13 @@ impl RunningCall {
             context.cancel();
         }
         self.finished(Outcome::TimedOut(limit))
+    }
+
+    /// Whether it waits for the client, or for a place.
+    fn is_waiting(&self) -> bool {
+        let context = self.scope.0.as_ref();
+        self.waits.as_ref().is_some_and(Waits::is_waiting)
+            || context.is_some_and(|context| context.asks.is_waiting())
     }
 
     fn drop_future(&mut self) -> Result<(), String> {

@@ -57,6 +57,7 @@ impl CallContext {
                 } else {
                     LogLevel::Off
                 },
+                longest: dispatcher.limits().log,
                 logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
                 state: Mutex::new(Reports::new(dispatcher.limits().progress)),
             },

@@ -110,9 +110,9 @@ pub(super) fn begin<'i>(
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Answer::Call(prepared)) => prepared,
         Ok(Answer::Written) if let Some(bell) = bell => {
-            let place = match inner.streams.take(head.caller, Some(&id)) {
+            let place = match inner.streams.take(head.caller) {
                 Ok(place) => place,
-                Err(response) => return Begun::Over(response),
+                Err(refusal) => return refusal.with_id(Some(id)).into(),
             };
             let listening = Listening {
                 session,
@@ -131,15 +131,11 @@ pub(super) fn begin<'i>(
             return Begun::Over(answer::json(StatusCode::OK, Whole { text: out, page }));
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
-            let response = access::refuse(inner, head.caller, &error, Some(id));
-            return Begun::Over(response);
+            let refusal = access::refuse(inner, head.caller, error);
+            return refusal.with_id(Some(id)).into();
         }
         Err(error) => {
-            let status = match error.code {
-                // Parameters that do not fit are the handler's business; here 200 would say that a call was made.
-                errors::TOO_MANY => StatusCode::TOO_MANY_REQUESTS,
-                code => modern_status(Some(code)),
-            };
+            let status = modern_status(Some(error.code));
             return Refusal::new(status, error).with_id(Some(id)).into();
         }
     };
@@ -232,13 +228,17 @@ async fn run(
 /// The answer of a call that is over: with what was sent before it, if there was anything.
 fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
-    let code = finished.encode(&mut message);
+    let error = finished.encode(&mut message);
     let mut out = Vec::new();
     if let Some(queue) = queue {
         queue.take(&mut out);
     }
     if out.is_empty() {
-        return answer::json(modern_status(code), message);
+        let response = answer::json(modern_status(error.as_ref().map(|e| e.code)), message);
+        return match &error {
+            Some(error) => answer::with_retry_after(response, error),
+            None => response,
+        };
     }
     events::write(&mut out, None, "message", &message);
     answer::stream(HttpBody::whole(out))
