@@ -55,6 +55,7 @@ pub mod prelude;
 mod protocol;
 mod registry;
 mod server;
+mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;
@@ -89,6 +90,8 @@ pub use macros::{
     Elicit, completer, data, main, prompt, resource, resource_template, server, tool,
 };
 pub use server::{Cacheable, ClientLogs, Server, client_logs};
+#[cfg(feature = "telemetry")]
+pub use telemetry::TraceContext;
 pub use transport::Transport;
 pub use types::Sample;
 

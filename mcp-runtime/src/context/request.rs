@@ -7,6 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::{Asking, Principal, ServerHandle, States};
 use crate::protocol::client_info;
+#[cfg(feature = "telemetry")]
+use crate::telemetry::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// The context of one call: who is asking, progress, logging, cancellation, the running server.
@@ -20,6 +22,8 @@ pub struct Context(Arc<RequestContext>);
 pub(crate) struct RequestContext {
     pub(crate) client: Client,
     pub(crate) principal: Option<Principal>,
+    #[cfg(feature = "telemetry")]
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
@@ -160,6 +164,14 @@ impl Context {
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.0.principal.as_ref()
+    }
+
+    /// The place of the request in a distributed trace, if its caller named one: to be passed on to services this call
+    /// uses, unless the program exports spans of its own. See `docs/observability.md`.
+    #[cfg(feature = "telemetry")]
+    #[must_use]
+    pub fn trace_context(&self) -> Option<&TraceContext> {
+        self.0.trace.as_ref()
     }
 
     /// Who the client says it is. Untrusted: decide nothing by it.

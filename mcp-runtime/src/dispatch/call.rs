@@ -124,7 +124,11 @@ impl RunningCall {
 
     fn drop_future(&mut self) -> Result<(), String> {
         let future = self.future.take();
-        self.scope.run(|| drop(future))
+        let drop = || self.scope.run(|| drop(future));
+        match &self.finish {
+            Some(finish) => finish.sight.within(drop),
+            None => drop(),
+        }
     }
 }
 
@@ -133,13 +137,14 @@ impl Future for RunningCall {
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Finished> {
         let this = &mut *self;
-        let Some(future) = &mut this.future else {
+        let (Some(future), Some(finish)) = (&mut this.future, &this.finish) else {
             return Poll::Pending;
         };
         if let Some(asks) = &this.scope.asks {
             asks.register(task);
         }
-        match this.scope.run(|| future.as_mut().poll(task)) {
+        let poll = || this.scope.run(|| future.as_mut().poll(task));
+        match finish.sight.within(poll) {
             Ok(Poll::Ready(output)) => return this.finished(Outcome::Output(output)),
             Err(panic) => return this.finished(Outcome::Panicked(panic)),
             Ok(Poll::Pending) => {}

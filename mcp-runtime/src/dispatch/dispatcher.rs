@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Registry, Snapshot};
+use crate::telemetry::Hooks;
 use crate::types::{
     CompletionsCapability, ListChangedCapability, LoggingCapability, ResourcesCapability,
     ServerCapabilities,
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) argument_errors: bool,
     /// How long `server/discover` and the four lists may be reused.
     pub(crate) cache: CacheHints,
+    /// Who wants to know of spans.
+    pub(crate) hooks: Hooks,
 }
 
 /// How long results may be reused that are not a resource.

@@ -16,6 +16,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::{PromptEntry, ToolEntry};
+use crate::telemetry::{Called, Ended, Refused, Sight, refused};
 use crate::types::{CallToolResult, ReadResourceResult};
 
 /// Who is to be answered, once a call is over.
@@ -25,6 +26,7 @@ pub(super) struct Finish {
     pub(super) version: ProtocolVersion,
     pub(super) target: Target,
     pub(super) principal: Option<Principal>,
+    pub(super) sight: Sight,
 }
 
 /// What was called.
@@ -75,20 +77,58 @@ impl Finished {
     pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<i32> {
         let start = out.len();
         let mut code = None;
-        let Self { finish, outcome } = self;
-        if let Err(error) = finish.write(outcome, out) {
+        let Self {
+            mut finish,
+            outcome,
+        } = self;
+        let mut ended = outcome.ended();
+        if let Err(error) = finish.sight.within(|| finish.write(outcome, out)) {
             out.truncate(start);
             encode::error(out, Some(&finish.id), &error);
             code = Some(error.code);
+            ended = ended.with_error(error.code);
         }
         let size = out.len().saturating_sub(start);
         let limit = finish.dispatcher.limits().result;
         if size > limit {
             out.truncate(start);
-            finish.write_too_large(size, limit, out);
+            finish
+                .sight
+                .within(|| finish.write_too_large(size, limit, out));
             code = None;
+            ended = Ended::ToolError;
         }
+        if code == Some(errors::TOO_MANY) {
+            refused(Refused::TooMany, None);
+        }
+        finish.sight.end(ended);
         code
+    }
+}
+
+impl Outcome {
+    /// How the request ends, if it is answered with a result.
+    fn ended(&self) -> Ended {
+        match self {
+            Self::Output(Ok(Success::Tool(result))) if result.is_error => Ended::ToolError,
+            Self::Output(Ok(_)) => Ended::Answered,
+            Self::Output(Err(_)) | Self::Refused(_) => Ended::ToolError,
+            Self::Panicked(_) => Ended::Panicked,
+            Self::TimedOut(_) => Ended::TimedOut,
+            Self::Input(_) => Ended::InputRequired,
+        }
+    }
+}
+
+impl Target {
+    /// What of it an operator sees.
+    pub(super) fn called(&self) -> Called<'_> {
+        match self {
+            Self::Tool(entry) => Called::Tool(&entry.tool.name),
+            Self::Prompt(entry) => Called::Prompt(&entry.prompt.name),
+            Self::Resource(located) => Called::Resource(&located.uri),
+            Self::Completion(_) | Self::List(_) => Called::Other,
+        }
     }
 }
 

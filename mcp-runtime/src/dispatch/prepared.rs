@@ -23,6 +23,7 @@ use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::CacheHint;
 use crate::protocol::{Era, errors};
 use crate::registry::{self, Completing, Listing, Pace, PromptEntry, Readable, ToolEntry};
+use crate::telemetry::Sight;
 
 /// A call that may be made: everything about the request is in order, except perhaps its arguments.
 pub(crate) struct Prepared<'m> {
@@ -91,12 +92,17 @@ impl Prepared<'_> {
             work,
         } = self;
         let limit = work.timeout().unwrap_or(dispatcher.limits().tool_time);
+        let target = work.target(&dispatcher);
+        let sight = Sight::begin(&dispatcher.settings.hooks, || {
+            request.asked(target.called())
+        });
         let finish = Finish {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,
-            target: work.target(&dispatcher),
+            target,
             principal: request.principal.clone(),
+            sight,
         };
         let arguments = work.arguments();
         let resumed = match resume(&finish, &request, arguments) {
@@ -120,7 +126,7 @@ impl Prepared<'_> {
             context();
         }
         let stream = made.get().map(|made: &Made| &made.stream);
-        let started = run(stream, || work.start(&context));
+        let started = finish.sight.within(|| run(stream, || work.start(&context)));
         let mut scope = made.into_inner().map_or_else(Scope::default, |made| Scope {
             context: Some(made.context),
             stream: Some(made.stream),
@@ -130,13 +136,16 @@ impl Prepared<'_> {
             Ok(Ok(registry::Started::Running(future))) => {
                 return Started::Running(RunningCall::new(future, finish, scope, limit));
             }
-            Ok(Ok(registry::Started::Blocking(work))) => match on_a_thread(&dispatcher, work) {
-                Ok((future, placed)) => {
-                    let call = RunningCall::new(future, finish, scope, limit);
-                    return Started::Running(call.counting_from(placed));
+            Ok(Ok(registry::Started::Blocking(work))) => {
+                let work = finish.sight.carried(work);
+                match on_a_thread(&dispatcher, work) {
+                    Ok((future, placed)) => {
+                        let call = RunningCall::new(future, finish, scope, limit);
+                        return Started::Running(call.counting_from(placed));
+                    }
+                    Err(error) => Outcome::Refused(error.into()),
                 }
-                Err(error) => Outcome::Refused(error.into()),
-            },
+            }
             Ok(Ok(registry::Started::Done(output))) => Outcome::Output(output),
             Ok(Err(refusal)) => Outcome::Refused(refusal),
             Err(panic) => Outcome::Panicked(panic),
@@ -307,6 +316,8 @@ fn make_context(
     let context = Context::new(RequestContext {
         client: request.caller.client(),
         principal: request.principal.clone(),
+        #[cfg(feature = "telemetry")]
+        trace: crate::telemetry::trace_of(request.params.get(Member::Meta)),
         capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,

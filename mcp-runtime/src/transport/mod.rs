@@ -35,6 +35,8 @@ pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
 pub use stdio::Stdio;
 
+use crate::telemetry::Origin;
+
 /// Where clients come from.
 ///
 /// **Open**: implement it for whatever carries bytes both ways, reliably and in order. Messages are lines: one JSON-RPC
@@ -82,6 +84,8 @@ pub struct Connection {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     /// Goes on after lines that are not JSON.
     forgiving: bool,
+    /// Where its messages come from.
+    origin: Origin,
 }
 
 impl Connection {
@@ -94,6 +98,7 @@ impl Connection {
             reader: Box::new(reader),
             writer: Box::new(writer),
             forgiving: false,
+            origin: Origin::default(),
         }
     }
 
@@ -101,6 +106,11 @@ impl Connection {
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self::new(reader, writer)
+    }
+
+    /// Whose messages come from there.
+    fn from_origin(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     /// For clients that no web page can pretend to be: lines that are not JSON are answered.

@@ -6,12 +6,14 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::body::Body;
 use hyper::header::{self, HeaderMap};
+use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use tokio::sync::Semaphore;
@@ -29,6 +31,7 @@ use super::{batch, guards, handshake, incoming, modern, reading, sse_2024};
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
+use crate::telemetry::{Origin, Refused};
 
 /// A server as a `tower` service, to be mounted into a program that serves HTTP already.
 ///
@@ -94,18 +97,46 @@ where
 {
     type Response = Response<HttpBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
+    type Future = Answering;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        let peer = peer(request.extensions());
+        self.answer(peer, request)
+    }
+}
+
+/// Who sent a request, as far as whoever serves it says.
+#[cfg_attr(
+    not(all(feature = "axum", feature = "telemetry")),
+    expect(unused_variables, reason = "axum has a word for it")
+)]
+fn peer(extensions: &Extensions) -> Option<SocketAddr> {
+    #[cfg(all(feature = "axum", feature = "telemetry"))]
+    return super::axum::peer_address(extensions);
+    #[cfg(not(all(feature = "axum", feature = "telemetry")))]
+    None
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
+
+impl HttpService {
+    /// Answers a request of this peer.
+    pub(super) fn answer<B>(&self, peer: Option<SocketAddr>, request: Request<B>) -> Answering
+    where
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Send,
+    {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             let (parts, body) = request.into_parts();
+            let from = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
             let origin = parts.headers.get(header::ORIGIN).cloned();
-            let served = serve(&inner, &parts, body);
+            let served = serve(&inner, &from, &parts, body);
             let mut response = match guard(&inner, &parts.uri, &parts.headers) {
                 Ok(()) => {
                     let mut response = tokio::select! {
@@ -113,6 +144,9 @@ where
                         response = served => response,
                         () = inner.overdue() => Refusal::stopping().into_response(),
                     };
+                    if let Some(kind) = Refused::of_status(response.status().as_u16()) {
+                        from.refused(kind);
+                    }
                     response.body_mut().end_with(|| {
                         let inner = Arc::clone(&inner);
                         async move { inner.overdue().await }
@@ -120,7 +154,10 @@ where
                     guards::add_cors(&inner.options, origin.as_ref(), &mut response);
                     response
                 }
-                Err(refusal) => refusal.into_response(),
+                Err((kind, refusal)) => {
+                    from.refused(kind);
+                    refusal.into_response()
+                }
             };
             if response.status() == StatusCode::REQUEST_TIMEOUT {
                 // The rest of the body would be taken for the next request.
@@ -133,16 +170,24 @@ where
 }
 
 /// What is checked before anything of the request is used.
-fn guard(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-    guards::check_host(&inner.options, uri, headers.get(header::HOST))?;
-    guards::check_origin(&inner.options, headers.get(header::ORIGIN))?;
-    check_repeated(headers)
+fn guard(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<(), (Refused, Refusal)> {
+    let as_kind = |kind| move |refusal| (kind, refusal);
+    guards::check_host(&inner.options, uri, headers.get(header::HOST))
+        .map_err(as_kind(Refused::Host))?;
+    guards::check_origin(&inner.options, headers.get(header::ORIGIN))
+        .map_err(as_kind(Refused::Origin))?;
+    check_repeated(headers).map_err(as_kind(Refused::Malformed))
 }
 
-async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<HttpBody> {
+async fn serve<B: Body>(
+    inner: &Arc<Inner>,
+    from: &Origin,
+    parts: &Parts,
+    body: B,
+) -> Response<HttpBody> {
     let (options, headers) = (&inner.options, &parts.headers);
     match parts.method {
-        Method::POST => post(inner, &parts.uri, headers, body).await,
+        Method::POST => post(inner, from, parts, body).await,
         Method::GET => {
             let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
                 return Refusal::too_many("event streams", None);
@@ -180,12 +225,8 @@ fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
     &options.path
 }
 
-async fn post<B: Body>(
-    inner: &Inner,
-    uri: &Uri,
-    headers: &HeaderMap,
-    body: B,
-) -> Response<HttpBody> {
+async fn post<B: Body>(inner: &Inner, from: &Origin, parts: &Parts, body: B) -> Response<HttpBody> {
+    let headers = &parts.headers;
     let body = match check_content(headers) {
         Ok(()) => incoming::read(body, headers, inner.limits()).await,
         Err(refusal) => Err(refusal),
@@ -196,7 +237,8 @@ async fn post<B: Body>(
     };
     let found = inner.sessions.find(headers).await;
     // What is borrowed from the body is gone before anything is awaited.
-    let begun = inner.pulse.run(|| begin(inner, uri, headers, found, &body));
+    let begin = || from.cover(|| begin(inner, &parts.uri, headers, found, &body));
+    let begun = inner.pulse.run(begin);
     drop(body);
     match begun {
         Begun::Over(response) => response,

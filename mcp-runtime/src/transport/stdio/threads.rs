@@ -191,6 +191,7 @@ pub(super) fn connection(
 ) -> io::Result<crate::transport::Connection> {
     Ok(
         crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?)
-            .forgiving(),
+            .forgiving()
+            .from_origin(crate::telemetry::Origin::pipe()),
     )
 }
