@@ -65,9 +65,9 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Ask, AskError, Batch, CallId, Context, Editor, Elicit, Elicited, FormChoice, FormField,
-    FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress, Questions,
-    ServerHandle, State, States, StoreFuture,
+    Amount, Ask, AskError, Batch, CallId, Caller, Context, Editor, Elicit, Elicited, FormChoice,
+    FormField, FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress,
+    Questions, ServerHandle, State, States, StoreFuture,
 };
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::StateKey;
@@ -113,6 +113,8 @@ mod guide {
     #[cfg(feature = "axum")]
     #[doc = include_str!("../../docs/http.md")]
     mod http {}
+    #[doc = include_str!("../../docs/limits.md")]
+    mod limits {}
     #[doc = include_str!("../../docs/notices.md")]
     mod notices {}
     #[doc = include_str!("../../docs/prompts.md")]

@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
+use crate::dispatch::admission::Admission;
 use crate::dispatch::notices::Notices;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
@@ -47,6 +48,7 @@ pub(crate) struct Settings {
     pub(crate) cache: CacheHints,
     /// Who wants to know of spans.
     pub(crate) hooks: Hooks,
+    pub(crate) admission: Admission,
 }
 
 /// How long results may be reused that are not a resource.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::Principal;
+use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
@@ -25,8 +25,8 @@ pub(super) struct Finish {
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
     pub(super) target: Target,
-    pub(super) principal: Option<Principal>,
     pub(super) sight: Sight,
+    pub(super) caller: Caller,
 }
 
 /// What was called.
@@ -203,7 +203,7 @@ impl Finish {
         };
         Binding {
             server: &self.dispatcher.identity().implementation().name,
-            principal: self.principal.as_ref().map_or("", Principal::key),
+            principal: self.caller.key(),
             method,
             name,
             arguments,

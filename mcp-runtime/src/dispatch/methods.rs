@@ -174,7 +174,7 @@ fn lacking(
     if requires.is_empty() {
         return Ok(None);
     }
-    let capabilities = request.caller.capabilities()?;
+    let capabilities = request.sender.capabilities()?;
     Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
 }
 

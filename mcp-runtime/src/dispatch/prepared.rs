@@ -12,7 +12,7 @@ use crate::dispatch::blocking::on_a_thread;
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
 use crate::dispatch::finish::{Finish, Located, Outcome, Target};
 use crate::dispatch::journal::{Journal, Responses};
-use crate::dispatch::request::{Caller, Request};
+use crate::dispatch::request::{Request, Sender};
 use crate::dispatch::rounds::Round;
 use crate::dispatch::seal::{self, Refused};
 use crate::dispatch::session::CompletionBudget;
@@ -101,8 +101,8 @@ impl Prepared<'_> {
             id: request.id.clone(),
             version: request.version,
             target,
-            principal: request.principal.clone(),
             sight,
+            caller: request.caller.clone(),
         };
         let arguments = work.arguments();
         let resumed = match resume(&finish, &request, arguments) {
@@ -283,15 +283,15 @@ fn make_context(
 ) -> Made {
     let sink = sink();
     // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-    let capabilities = request.caller.capabilities().unwrap_or_default();
-    let way = match (asking, &request.caller) {
+    let capabilities = request.sender.capabilities().unwrap_or_default();
+    let way = match (asking, &request.sender) {
         (None, _) => Way::None,
-        (Some(_), Caller::Legacy(client)) => Way::Requests {
+        (Some(_), Sender::Legacy(client)) => Way::Requests {
             pending: Arc::clone(&client.pending),
             sink: Arc::clone(&sink),
             waiting: Mutex::default(),
         },
-        (Some((arguments, (journal, responses))), Caller::Modern(_)) => {
+        (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
             Way::Rounds(Round::new(journal, responses, arguments))
         }
     };
@@ -306,7 +306,7 @@ fn make_context(
         version: request.version,
         token: request.progress_token().map(Into::into),
         level: if dispatcher.settings.logging {
-            request.caller.log_level()
+            request.sender.log_level()
         } else {
             super::session::LogLevel::Off
         },
@@ -314,10 +314,10 @@ fn make_context(
         state: Mutex::new(Reports::new(dispatcher.limits().progress)),
     });
     let context = Context::new(RequestContext {
-        client: request.caller.client(),
-        principal: request.principal.clone(),
         #[cfg(feature = "telemetry")]
         trace: crate::telemetry::trace_of(request.params.get(Member::Meta)),
+        client: request.sender.client(),
+        caller: request.caller.clone(),
         capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,

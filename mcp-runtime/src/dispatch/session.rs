@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::context::Principal;
+use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
 use crate::dispatch::pending::Pending;
@@ -28,8 +28,8 @@ pub(crate) struct Session {
     /// Whether what the legacy part holds is there again for the next message.
     pub(super) is_lasting: bool,
     pub(super) listens: Vec<Listen>,
-    /// Who sends what comes next, if that is known from credentials.
-    pub(crate) principal: Option<Principal>,
+    /// Who sends what comes next.
+    pub(super) caller: Caller,
     /// None for a session of one request, whose budgets nobody shares.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) completions: Option<Arc<CompletionBudget>>,
@@ -99,10 +99,15 @@ impl Session {
             known: Known::default(),
             is_lasting: true,
             listens: Vec::new(),
-            principal: None,
+            caller: dispatcher.settings.admission.admit(Caller::anonymous()),
             logs: None,
             completions: None,
         }
+    }
+
+    /// Who sends what comes next. At first somebody of whom nothing is known.
+    pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
+        self.caller = self.dispatcher.settings.admission.admit(caller.into());
     }
 
     /// What the handshake agreed on, if there was one.

@@ -8,7 +8,7 @@ use crate::context::{Control, List, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::StateKey;
-use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
+use crate::dispatch::{Admission, CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
 use crate::limits::Limits;
@@ -50,10 +50,11 @@ pub struct Server {
     logging: bool,
     argument_errors: bool,
     cache: CacheHints,
+    pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
     state_keys: Vec<StateKey>,
     /// What is wrong with the settings so far.
-    faults: Vec<String>,
+    pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
     hooks: Hooks,
     #[cfg(feature = "http")]
@@ -112,6 +113,7 @@ impl Server {
             logging: true,
             argument_errors: false,
             cache: CacheHints::default(),
+            admission: Admission::default(),
             #[cfg(feature = "sealing")]
             state_keys: Vec::new(),
             faults: Vec::new(),
@@ -377,6 +379,7 @@ impl Server {
             argument_errors: self.argument_errors,
             cache: self.cache,
             hooks: self.hooks,
+            admission: self.admission,
         };
         crate::telemetry::describe();
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));

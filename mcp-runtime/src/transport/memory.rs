@@ -35,6 +35,6 @@ impl Transport for Memory {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         self.0
             .pop_front()
-            .map(|stream| Ok(Connection::from_stream(stream).forgiving()))
+            .map(|stream| Ok(Connection::from_stream(stream).local()))
     }
 }

@@ -35,6 +35,7 @@ pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
 pub use stdio::Stdio;
 
+use crate::context::{Caller, Principal};
 use crate::telemetry::Origin;
 
 /// Where clients come from.
@@ -86,6 +87,7 @@ pub struct Connection {
     forgiving: bool,
     /// Where its messages come from.
     origin: Origin,
+    caller: Caller,
 }
 
 impl Connection {
@@ -99,6 +101,7 @@ impl Connection {
             writer: Box::new(writer),
             forgiving: false,
             origin: Origin::default(),
+            caller: Caller::anonymous(),
         }
     }
 
@@ -113,11 +116,32 @@ impl Connection {
         Self { origin, ..self }
     }
 
-    /// For clients that no web page can pretend to be: lines that are not JSON are answered.
-    fn forgiving(self) -> Self {
+    /// Whoever sends over it is this principal, as something that the client cannot make up says: the certificate of a TLS
+    /// client, or the user at the other end of a local socket.
+    ///
+    /// Default: nobody in particular, who may do nothing that needs a scope.
+    #[must_use]
+    pub fn principal(self, principal: Principal) -> Self {
+        Self {
+            caller: principal.into(),
+            ..self
+        }
+    }
+
+    /// Whoever sends over it may do everything: scopes do not apply, as on standard input and output.
+    #[must_use]
+    pub fn trusted(self) -> Self {
+        Self {
+            caller: Caller::trusted(),
+            ..self
+        }
+    }
+
+    /// For clients that nobody else can pretend to be, also no web page: trusted, and lines that are not JSON are answered.
+    fn local(self) -> Self {
         Self {
             forgiving: true,
-            ..self
+            ..self.trusted()
         }
     }
 }

@@ -39,6 +39,8 @@ mod http_stores;
 mod http_support;
 mod lifecycle;
 mod limits;
+mod limits_in_time;
+mod limits_table;
 mod listen;
 mod lists;
 mod logging;

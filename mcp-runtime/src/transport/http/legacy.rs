@@ -269,6 +269,10 @@ pub(super) fn one(
     let prepared = match session.decide(&inner.dispatcher, message, &mut out) {
         Decision::Call(prepared) => prepared,
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
+        Decision::Forbidden(id, error) => {
+            encode::error(&mut out, Some(&id), &error);
+            return Some(out);
+        }
     };
     let error = match session.run(prepared, (inner.limits(), &inner.pulse), stream) {
         Begun::Done(answer) => return Some(answer),

@@ -191,7 +191,7 @@ pub(super) fn connection(
 ) -> io::Result<crate::transport::Connection> {
     Ok(
         crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?)
-            .forgiving()
+            .local()
             .from_origin(crate::telemetry::Origin::pipe()),
     )
 }

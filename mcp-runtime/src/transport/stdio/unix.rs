@@ -18,6 +18,7 @@ use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 
+use crate::context::Caller;
 use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
@@ -51,6 +52,7 @@ pub(super) fn connection((input, output): (OwnedFd, OwnedFd)) -> io::Result<Conn
         writer: writer(output, stderr())?,
         forgiving: true,
         origin: Origin::pipe(),
+        caller: Caller::trusted(),
     })
 }
 
