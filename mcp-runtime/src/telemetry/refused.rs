@@ -75,6 +75,8 @@ pub(crate) fn refused(kind: Refused, peer: Option<SocketAddr>) {
         [const { Mutex::new(Window::new()) }; Refused::ALL];
     #[cfg(feature = "telemetry")]
     super::metrics::count_refusal(kind.as_str());
+    #[cfg(feature = "telemetry")]
+    let peer = peer.or_else(|| super::origin::with_current(super::Origin::peer));
     let window = WINDOWS.get(kind as usize);
     let admitted = window.and_then(|window| {
         let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);

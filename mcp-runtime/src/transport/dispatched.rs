@@ -11,6 +11,7 @@ use crate::jsonrpc::{self, ErrorObject, Id, Incoming, Message, MetaMember, Reque
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
+use crate::telemetry::{Refused, refused};
 use crate::transport::peer::{Begun, Peer, Verdict, Wake};
 
 impl Peer for Dispatcher {
@@ -60,6 +61,7 @@ impl Peer for Dispatcher {
             Decision::Silent => Verdict::Silent,
             Decision::Answered => Verdict::Answered,
             Decision::Forbidden(id, error) => {
+                refused(Refused::Forbidden, None);
                 encode::error(out, Some(&id), &error);
                 Verdict::Answered
             }
