@@ -106,6 +106,9 @@ mod guide {
     mod arguments {}
     #[doc = include_str!("../../docs/asking.md")]
     mod asking {}
+    #[cfg(feature = "sealing")]
+    #[doc = include_str!("../../docs/deployment.md")]
+    mod deployment {}
     #[doc = include_str!("../../docs/from-fastmcp.md")]
     mod from_fastmcp {}
     #[doc = include_str!("../../docs/from-rmcp.md")]
