@@ -120,6 +120,9 @@ mod guide {
     mod limits {}
     #[doc = include_str!("../../docs/notices.md")]
     mod notices {}
+    #[cfg(feature = "telemetry")]
+    #[doc = include_str!("../../docs/observability.md")]
+    mod observability {}
     #[doc = include_str!("../../docs/prompts.md")]
     mod prompts {}
     #[doc = include_str!("../../docs/resources.md")]

@@ -21,7 +21,10 @@ fn add(a: i64, b: i64) -> i64 {
 /// Divides two integers.
 #[tool(read_only)]
 fn divide(a: i64, b: i64) -> Result<i64> {
-    a.checked_div(b).shown("`b` must not be 0")
+    match a.checked_div(b) {
+        Some(quotient) => Ok(quotient),
+        None => bail!("`b` must not be 0"),
+    }
 }
 
 #[mcp_runtime::main]

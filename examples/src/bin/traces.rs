@@ -4,13 +4,15 @@
 //! Each span is written to standard error when it ends. In earnest, `opentelemetry-otlp` has the exporter, and
 //! `with_batch_exporter` is the way to install it.
 
+use std::io::Write as _;
+
 use mcp_runtime::TraceContext;
 use mcp_runtime::prelude::*;
 use opentelemetry::Context as OtelContext;
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
 };
-use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::prelude::*;
@@ -63,7 +65,8 @@ struct ToStandardError;
 impl SpanExporter for ToStandardError {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         for span in batch {
-            eprintln!(
+            writeln!(
+                std::io::stderr(),
                 "{} trace={} span={} parent={} kind={:?} status={:?}",
                 span.name,
                 span.span_context.trace_id(),
@@ -71,7 +74,8 @@ impl SpanExporter for ToStandardError {
                 span.parent_span_id,
                 span.span_kind,
                 span.status,
-            );
+            )
+            .map_err(|error| OTelSdkError::InternalFailure(error.to_string()))?;
         }
         Ok(())
     }
