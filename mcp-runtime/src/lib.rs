@@ -39,6 +39,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
 mod context;

@@ -99,6 +99,9 @@ pub struct Limits {
     ///
     /// For a store of sessions that is not ours, and for sessions that are not kept: most with something under way.
     pub sessions: usize,
+    /// Most HTTP sessions of one [`Principal`](crate::Principal) at once. Default 64. Beyond: the one of theirs that was idle
+    /// longest ends, or else the new one gets 503. A store that is not ours counts for itself.
+    pub principal_sessions: usize,
     /// Most bytes that a session keeps of what its client says of itself, as JSON. Default 16 KiB. Beyond: -32602.
     pub session_client: usize,
     /// How long an HTTP session may be idle. Default 5 minutes. Then it ends; its client is answered 404 and starts over.
@@ -124,6 +127,12 @@ pub struct Limits {
     /// sessions. Default 8,000, which is less than [`connections`](Self::connections), so that there is room for requests.
     /// Beyond: 503 with `Retry-After`.
     pub streams: usize,
+    /// Most of those that one [`Principal`](crate::Principal) has open at once. Default 64. Beyond: 429.
+    pub principal_streams: usize,
+    /// Longest access token, in bytes. Default 16 KiB. Longer: 401, unread.
+    pub token: usize,
+    /// How long it may take to find out who sends a request. Default 10 s. Then: 503.
+    pub authentication_time: Duration,
     /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s. Clients
     /// skip it.
     pub keep_alive: Duration,
@@ -173,6 +182,7 @@ impl Default for Limits {
             idle_connection: Duration::from_mins(1),
             connections: 10_000,
             sessions: 10_000,
+            principal_sessions: 64,
             session_client: 16 << 10,
             session_idle: Duration::from_mins(5),
             session_idle_streaming: Duration::from_mins(30),
@@ -184,6 +194,9 @@ impl Default for Limits {
             replay_bytes: 1 << 20,
             replay_time: Duration::from_mins(1),
             streams: 8_000,
+            principal_streams: 64,
+            token: 16 << 10,
+            authentication_time: Duration::from_secs(10),
             keep_alive: Duration::from_secs(15),
             stalled: Duration::from_mins(1),
             _private: (),
@@ -245,6 +258,10 @@ impl Limits {
             ("subscriptions", self.subscriptions == 0),
             ("listens", self.listens == 0),
             ("streams", self.streams == 0),
+            ("principal_sessions", self.principal_sessions == 0),
+            ("principal_streams", self.principal_streams == 0),
+            ("token", self.token == 0),
+            ("authentication_time", self.authentication_time.is_zero()),
             ("logs", self.logs == 0),
             ("progress", self.progress == 0),
             ("completions", self.completions == 0),

@@ -96,7 +96,10 @@ impl Finished {
                 .sight
                 .within(|| finish.write_too_large(size, limit, out));
             code = None;
-            ended = Ended::ToolError;
+            ended = match finish.target {
+                Target::Tool(_) => Ended::ToolError,
+                _ => Ended::Error(ErrorObject::INTERNAL_ERROR),
+            };
         }
         if code == Some(errors::TOO_MANY) {
             refused(Refused::TooMany, None);

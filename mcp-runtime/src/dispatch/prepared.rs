@@ -46,7 +46,7 @@ pub(super) enum Work<'m> {
     },
     Read(Box<Reading<'m>>),
     Complete(Box<Completion>),
-    List(Box<Listing>),
+    List(Box<Listing>, CacheHint),
 }
 
 /// What is to be read.
@@ -77,7 +77,7 @@ impl Prepared<'_> {
             Work::Tool { entry, .. } => Some(&entry.pace),
             Work::Prompt { entry, .. } => Some(&entry.pace),
             Work::Read(reading) => Some(reading.readable.pace()),
-            Work::Complete(_) | Work::List(_) => None,
+            Work::Complete(_) | Work::List(..) => None,
         }
     }
 
@@ -92,7 +92,7 @@ impl Prepared<'_> {
             work,
         } = self;
         let limit = work.timeout().unwrap_or(dispatcher.limits().tool_time);
-        let target = work.target(&dispatcher);
+        let target = work.target();
         let sight = Sight::begin(&dispatcher.settings.hooks, || {
             request.asked(target.called())
         });
@@ -161,7 +161,7 @@ impl<'m> Work<'m> {
             Self::Tool { entry, .. } => entry.timeout,
             Self::Prompt { entry, .. } => entry.timeout,
             Self::Read(reading) => reading.readable.timeout(),
-            Self::Complete(_) | Self::List(_) => None,
+            Self::Complete(_) | Self::List(..) => None,
         }
     }
 
@@ -170,11 +170,11 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
             Self::Read(_) => Some("{}"),
-            Self::Complete(_) | Self::List(_) => None,
+            Self::Complete(_) | Self::List(..) => None,
         }
     }
 
-    fn target(&self, dispatcher: &Dispatcher) -> Target {
+    fn target(&self) -> Target {
         match self {
             Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
             Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
@@ -184,7 +184,7 @@ impl<'m> Work<'m> {
                 cache: reading.readable.cache(CacheHint::default()),
             })),
             Self::Complete(completion) => Target::Completion(completion.partial.as_str().into()),
-            Self::List(_) => Target::List(dispatcher.settings.cache.resources),
+            Self::List(_, cache) => Target::List(*cache),
         }
     }
 
@@ -206,7 +206,7 @@ impl<'m> Work<'m> {
                 }
                 completer.start(&partial, earlier.as_deref(), context)
             }
-            Self::List(listing) => {
+            Self::List(listing, _) => {
                 let members = listing.start(context());
                 Ok(registry::Started::Running(Box::pin(async move {
                     members.await.map(Success::List)

@@ -110,6 +110,13 @@ impl Session {
         self.caller = self.dispatcher.settings.admission.admit(caller.into());
     }
 
+    /// The tool of this name, if the caller may use it: for whoever compares headers with its arguments.
+    #[cfg(feature = "http")]
+    pub(crate) fn usable_tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
+        let snapshot = self.dispatcher.registry.snapshot();
+        snapshot.seen_by(&self.caller).usable_tool(name).cloned()
+    }
+
     /// What the handshake agreed on, if there was one.
     #[cfg(feature = "http")]
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {

@@ -20,7 +20,7 @@ pub(super) struct Seen {
     pub(super) transport: Option<&'static str>,
     /// `network.protocol.name`
     pub(super) protocol: Option<&'static str>,
-    /// `mcp.session.id`: a digest of it, because who knows the id can use the session.
+    /// `mcp.session.id`: a digest of it, far shorter than the id, because who knows the id can use the session.
     pub(super) session: Option<u64>,
     /// What the transport says of the caller's trace; what the message says comes first.
     pub(super) trace: Option<super::TraceContext>,

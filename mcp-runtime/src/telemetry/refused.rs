@@ -62,6 +62,8 @@ impl Refused {
             408 => Self::TooSlow,
             413 | 431 => Self::TooLarge,
             429 => Self::TooMany,
+            // Clients ask on purpose whether a session is still there, and whether there is a stream.
+            404 | 405 => return None,
             400..500 => Self::Malformed,
             503 => Self::Unavailable,
             _ => return None,

@@ -42,7 +42,7 @@ async fn refusals_over_http_are_counted_by_kind() {
         refused,
         [
             ("kind=host", 1.0),
-            ("kind=malformed", 2.0),
+            ("kind=malformed", 1.0),
             ("kind=origin", 1.0),
             ("kind=too_large", 1.0),
         ]
