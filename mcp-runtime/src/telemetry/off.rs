@@ -4,7 +4,7 @@ use crate::telemetry::{Asked, Ended, Work};
 
 /// Who wants to know of spans.
 #[derive(Clone, Default)]
-pub(crate) struct Hooks;
+pub(crate) struct Hooks(());
 
 /// A request that nobody looks at.
 pub(crate) struct Sight;

@@ -105,6 +105,10 @@ impl Origin {
 
     /// Does what a message from here asks for: requests that begin meanwhile are from here.
     #[inline]
+    #[cfg_attr(
+        not(feature = "telemetry"),
+        expect(clippy::unused_self, reason = "only spans say it")
+    )]
     pub(crate) fn cover<T>(&self, work: impl FnOnce() -> T) -> T {
         #[cfg(feature = "telemetry")]
         let _restore = current::Covering::begin(self);

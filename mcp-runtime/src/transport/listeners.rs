@@ -20,7 +20,7 @@ impl Transport for TcpListener {
             // Answers are written whole; waiting for more would only delay them. Not essential.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();
-            Connection::new(reader, writer).from_origin(Origin::tcp(Some(peer)))
+            Connection::new(reader, writer).with_origin(Origin::tcp(Some(peer)))
         }))
     }
 }
@@ -34,7 +34,7 @@ impl Transport for tokio::net::UnixListener {
         let accepted = tokio::net::UnixListener::accept(self).await;
         Some(accepted.map(|(stream, _)| {
             let (reader, writer) = stream.into_split();
-            Connection::new(reader, writer).from_origin(Origin::unix())
+            Connection::new(reader, writer).with_origin(Origin::unix())
         }))
     }
 }

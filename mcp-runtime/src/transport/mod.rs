@@ -111,8 +111,8 @@ impl Connection {
         Self::new(reader, writer)
     }
 
-    /// Whose messages come from there.
-    fn from_origin(self, origin: Origin) -> Self {
+    /// The same, of which it is known where its messages come from.
+    fn with_origin(self, origin: Origin) -> Self {
         Self { origin, ..self }
     }
 

@@ -155,9 +155,9 @@ impl HttpService {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let from = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
-            let origin = parts.headers.get(header::ORIGIN).cloned();
-            let served = serve(&inner, &from, &parts, body);
+            let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
+            let page = parts.headers.get(header::ORIGIN).cloned();
+            let served = serve(&inner, &origin, &parts, body);
             let mut response = match guard(&inner, &parts.uri, &parts.headers) {
                 Ok(()) => {
                     let mut response = tokio::select! {
@@ -166,17 +166,17 @@ impl HttpService {
                         () = inner.overdue() => Refusal::stopping().into_response(),
                     };
                     if let Some(kind) = Refused::of_status(response.status().as_u16()) {
-                        from.refused(kind);
+                        origin.refused(kind);
                     }
                     response.body_mut().end_with(|| {
                         let inner = Arc::clone(&inner);
                         async move { inner.overdue().await }
                     });
-                    guards::add_cors(&inner.options, origin.as_ref(), &mut response);
+                    guards::add_cors(&inner.options, page.as_ref(), &mut response);
                     response
                 }
                 Err((kind, refusal)) => {
-                    from.refused(kind);
+                    origin.refused(kind);
                     refusal.into_response()
                 }
             };
@@ -298,8 +298,8 @@ async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpB
     };
     let found = inner.sessions.find(head).await;
     // What is borrowed from the body is gone before anything is awaited.
-    let begin = || head.origin.cover(|| begin(inner, head, found, &body));
-    let begun = inner.pulse.run(begin);
+    let decide = || head.origin.cover(|| begin(inner, head, found, &body));
+    let begun = inner.pulse.run(decide);
     drop(body);
     match begun {
         Begun::Over(response) => response,

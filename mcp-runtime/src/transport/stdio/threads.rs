@@ -192,6 +192,6 @@ pub(super) fn connection(
     Ok(
         crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?)
             .local()
-            .from_origin(crate::telemetry::Origin::pipe()),
+            .with_origin(crate::telemetry::Origin::pipe()),
     )
 }

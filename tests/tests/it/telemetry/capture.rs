@@ -155,7 +155,7 @@ impl Visit for Visitor<'_> {
 /// Everything that was counted on this thread since, by name and labels.
 pub(super) struct Counted {
     snapshotter: Snapshotter,
-    sums: BTreeMap<String, f64>,
+    sums: BTreeMap<String, i64>,
 }
 
 impl Counted {
@@ -171,7 +171,7 @@ impl Counted {
     }
 
     /// What was counted under a name, for each of its labels. A histogram counts how often it was told something.
-    pub(super) fn all(&mut self, name: &str) -> BTreeMap<String, f64> {
+    pub(super) fn all(&mut self, name: &str) -> BTreeMap<String, i64> {
         // A snapshot holds what changed since the one before.
         for (key, _, _, value) in self.snapshotter.snapshot().into_vec() {
             let key = key.key();
@@ -181,15 +181,19 @@ impl Counted {
                 .collect();
             labels.sort();
             let key = format!("{} {}", key.name(), labels.join(" "));
-            #[allow(clippy::cast_precision_loss, reason = "they are few")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_possible_wrap,
+                reason = "they are few, and whole"
+            )]
             let value = match value {
-                DebugValue::Counter(count) => count as f64,
-                DebugValue::Gauge(value) => value.into_inner(),
-                DebugValue::Histogram(values) => values.len() as f64,
+                DebugValue::Counter(count) => count as i64,
+                DebugValue::Gauge(value) => value.into_inner() as i64,
+                DebugValue::Histogram(values) => values.len() as i64,
             };
             *self.sums.entry(key).or_default() += value;
         }
-        let of_name = |(key, value): (&String, &f64)| {
+        let of_name = |(key, value): (&String, &i64)| {
             let (found, labels) = key.split_once(' ')?;
             (found == name).then(|| (labels.to_owned(), *value))
         };
@@ -197,7 +201,7 @@ impl Counted {
     }
 
     /// What stands at a metric without labels.
-    pub(super) fn one(&mut self, name: &str) -> f64 {
+    pub(super) fn one(&mut self, name: &str) -> i64 {
         self.all(name).remove("").unwrap_or_default()
     }
 }

@@ -26,7 +26,7 @@ async fn ask(ctx: &Context) -> Result<String> {
     Ok(name)
 }
 
-fn counts<const N: usize>(expected: [(&str, f64); N]) -> BTreeMap<String, f64> {
+fn counts<const N: usize>(expected: [(&str, i64); N]) -> BTreeMap<String, i64> {
     expected.map(|(key, count)| (key.to_owned(), count)).into()
 }
 
@@ -62,20 +62,20 @@ async fn requests_are_counted_by_what_they_call_and_how_they_end() {
     assert_eq!(
         counted.all("mcp.server.requests"),
         counts([
-            (&of("add", "ok"), 3.0),
-            (&of("fail_shown", "tool_error"), 1.0),
-            (&of("overrun", "timed_out"), 1.0),
-            (&of("panic_now", "panicked"), 1.0),
-            (&of("panic_later", "panicked"), 1.0),
-            (&of("ask", "input_required"), 1.0),
-            ("mcp.method.name=tools/call outcome=error", 3.0),
-            ("mcp.method.name=_OTHER outcome=error", 3.0),
-            ("mcp.method.name=resources/read outcome=error", 3.0),
+            (&of("add", "ok"), 3),
+            (&of("fail_shown", "tool_error"), 1),
+            (&of("overrun", "timed_out"), 1),
+            (&of("panic_now", "panicked"), 1),
+            (&of("panic_later", "panicked"), 1),
+            (&of("ask", "input_required"), 1),
+            ("mcp.method.name=tools/call outcome=error", 3),
+            ("mcp.method.name=_OTHER outcome=error", 3),
+            ("mcp.method.name=resources/read outcome=error", 3),
             (
                 "gen_ai.prompt.name=greet mcp.method.name=prompts/get outcome=ok",
-                1.0
+                1
             ),
-            ("mcp.method.name=tools/list outcome=ok", 1.0),
+            ("mcp.method.name=tools/list outcome=ok", 1),
         ])
     );
     let durations = counted.all("mcp.server.operation.duration");
@@ -83,14 +83,14 @@ async fn requests_are_counted_by_what_they_call_and_how_they_end() {
     let add = format!(
         "gen_ai.operation.name=execute_tool gen_ai.tool.name=add mcp.method.name=tools/call {version}"
     );
-    assert_eq!(durations.get(&add), Some(&3.0), "{durations:#?}");
+    assert_eq!(durations.get(&add), Some(&3), "{durations:#?}");
     let panic = format!(
         "error.type=-32603 gen_ai.operation.name=execute_tool gen_ai.tool.name=panic_now \
          mcp.method.name=tools/call {version} rpc.response.status_code=-32603"
     );
-    assert_eq!(durations.get(&panic), Some(&1.0), "{durations:#?}");
-    assert_eq!(durations.values().sum::<f64>(), 19.0);
-    assert_eq!(counted.one(ACTIVE), 0.0);
+    assert_eq!(durations.get(&panic), Some(&1), "{durations:#?}");
+    assert_eq!(durations.values().sum::<i64>(), 19);
+    assert_eq!(counted.one(ACTIVE), 0);
 }
 
 #[tokio::test]
@@ -99,32 +99,32 @@ async fn what_is_under_way_is_counted_until_it_ends_one_way_or_another() {
         let (mut counted, _guard) = Counted::begin();
         let shared = Shared::default();
         let mut client = connect(server().state(shared.clone()), revision).await;
-        let sessions = if revision.is_modern() { 0.0 } else { 1.0 };
+        let sessions = if revision.is_modern() { 0 } else { 1 };
         assert_eq!(counted.one("mcp.server.active_sessions"), sessions);
         let mut ids = Vec::new();
         for calls in 1..=3 {
             ids.push(client.start("tools/call", json!({"name": "wait"})).await);
             shared.started(calls).await;
-            assert_eq!(counted.one(ACTIVE), f64::from(calls));
+            assert_eq!(counted.one(ACTIVE), i64::from(calls));
         }
         client.cancel(&ids[0]).await;
         shared.dropped(1).await;
         client.pass().await;
-        assert_eq!(counted.one(ACTIVE), 2.0);
+        assert_eq!(counted.one(ACTIVE), 2);
         client
             .fails("tools/call", json!({"name": "panic_later"}), -32603)
             .await;
-        assert_eq!(counted.one(ACTIVE), 2.0);
+        assert_eq!(counted.one(ACTIVE), 2);
         // The client is gone: what it waits for is dropped.
         shared.0.go_on.notify_waiters();
         client.response(&ids[1]).await.unwrap();
         client.response(&ids[2]).await.unwrap();
         client.finish().await;
-        assert_eq!(counted.one(ACTIVE), 0.0);
+        assert_eq!(counted.one(ACTIVE), 0);
         let outcomes = counted.all("mcp.server.requests");
         let wait = "gen_ai.tool.name=wait mcp.method.name=tools/call outcome";
-        assert_eq!(outcomes[&format!("{wait}=cancelled")], 1.0);
-        assert_eq!(outcomes[&format!("{wait}=ok")], 2.0);
+        assert_eq!(outcomes[&format!("{wait}=cancelled")], 1);
+        assert_eq!(outcomes[&format!("{wait}=ok")], 2);
     }
 }
 
@@ -144,7 +144,7 @@ async fn a_server_that_ends_leaves_nothing_counted_as_open() {
             client
                 .notification("notifications/subscriptions/acknowledged")
                 .await;
-            assert_eq!(counted.one("mcp.server.active_subscriptions"), 1.0);
+            assert_eq!(counted.one("mcp.server.active_subscriptions"), 1);
         }
         handle.shut_down();
         shared.dropped(1).await;
@@ -154,7 +154,7 @@ async fn a_server_that_ends_leaves_nothing_counted_as_open() {
             "mcp.server.active_subscriptions",
             "mcp.server.active_sessions",
         ] {
-            assert_eq!(counted.one(name), 0.0, "{name}");
+            assert_eq!(counted.one(name), 0, "{name}");
         }
     }
 }
@@ -167,10 +167,10 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
     let mut stream = dial(served.address).await;
     write(&mut stream, &Request::tool("wait", json!({}))).await;
     served.shared.started(1).await;
-    assert_eq!(counted.one(ACTIVE), 1.0);
+    assert_eq!(counted.one(ACTIVE), 1);
     drop(stream);
     served.shared.dropped(1).await;
-    assert_eq!(counted.one(ACTIVE), 0.0);
+    assert_eq!(counted.one(ACTIVE), 0);
     // A legacy one: its session does, and ends with it.
     let session = served.session(Revision::D).await;
     let mut stream = dial(served.address).await;
@@ -185,17 +185,17 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
             counted.one(ACTIVE),
             counted.one("mcp.server.active_sessions")
         ),
-        (1.0, 1.0)
+        (1, 1)
     );
     let ended = Request::new("DELETE", Revision::D).header("Mcp-Session-Id", &session);
     assert_eq!(served.send(&ended).await.status, 204);
     served.shared.dropped(2).await;
-    assert_eq!(counted.one(ACTIVE), 0.0);
+    assert_eq!(counted.one(ACTIVE), 0);
     let cancelled = "gen_ai.tool.name=wait mcp.method.name=tools/call outcome=cancelled";
-    assert_eq!(counted.all("mcp.server.requests")[cancelled], 2.0);
+    assert_eq!(counted.all("mcp.server.requests")[cancelled], 2);
     // What still holds the live part of the session lets it go.
     drop(stream);
-    while counted.one("mcp.server.active_sessions") > 0.0 {
+    while counted.one("mcp.server.active_sessions") > 0 {
         tokio::task::yield_now().await;
     }
 }
