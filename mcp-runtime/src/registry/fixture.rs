@@ -77,6 +77,8 @@ pub(super) fn context() -> Context {
     Context::new(RequestContext {
         client: Client::Known(None),
         caller: Caller::trusted(),
+        #[cfg(feature = "telemetry")]
+        trace: None,
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         outbound: Arc::new(Nobody),
