@@ -8,8 +8,8 @@ pub use crate::handler::call::{
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Owner, Reference,
-    Submitted, named, type_id_of,
+    ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
+    Reference, Submitted, named, type_id_of,
 };
 pub use crate::handler::form;
 pub use crate::handler::listing::{Lister, lister};

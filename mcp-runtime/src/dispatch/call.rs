@@ -8,7 +8,6 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::context::{Context, Outbound, current};
 use crate::dispatch::ask::Asks;
+use crate::dispatch::blocking::Waits;
 use crate::dispatch::finish::{Finish, Outcome};
 use crate::dispatch::stream::CallStream;
 use crate::handler::call::Running;
@@ -39,8 +39,8 @@ pub(crate) struct RunningCall {
     /// What of the limit is left while no clock runs.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// Whether it has what it waits for before its time begins to count; none if that counts from the start.
-    placed: Option<Arc<AtomicBool>>,
+    /// Whether it waits for a place, if it may.
+    waits: Option<Waits>,
 }
 
 /// What a call's context was made of, if one was made.
@@ -97,13 +97,13 @@ impl RunningCall {
             limit,
             left: limit,
             deadline: None,
-            placed: None,
+            waits: None,
         }
     }
 
-    /// Counts its time only once `placed` is set.
-    pub(super) fn counting_from(mut self, placed: Arc<AtomicBool>) -> Self {
-        self.placed = Some(placed);
+    /// Its time stands still while it waits for a place.
+    pub(super) fn with_waits(mut self, waits: Waits) -> Self {
+        self.waits = Some(waits);
         self
     }
 
@@ -120,6 +120,16 @@ impl RunningCall {
             // Polled again after it was over, which no caller does; there is nothing to answer.
             None => Poll::Pending,
         }
+    }
+
+    /// Whether it waits for the client, or for a place.
+    fn is_waiting(&self) -> bool {
+        self.waits.as_ref().is_some_and(Waits::is_waiting)
+            || self
+                .scope
+                .asks
+                .as_ref()
+                .is_some_and(|asks| asks.is_waiting())
     }
 
     fn drop_future(&mut self) -> Result<(), String> {
@@ -149,25 +159,16 @@ impl Future for RunningCall {
             Err(panic) => return this.finished(Outcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
         }
-        if let Some(asks) = &this.scope.asks {
-            if let Some(end) = asks.round_over() {
-                return this.finished(Outcome::Input(end));
-            }
-            if asks.is_waiting() {
-                // The client's time is not the handler's.
-                if let Some(deadline) = this.deadline.take() {
-                    this.left = deadline
-                        .deadline()
-                        .saturating_duration_since(Instant::now());
-                }
-                return Poll::Pending;
-            }
+        if let Some(end) = this.scope.asks.as_ref().and_then(|asks| asks.round_over()) {
+            return this.finished(Outcome::Input(end));
         }
-        if this
-            .placed
-            .as_ref()
-            .is_some_and(|placed| !placed.load(Ordering::Relaxed))
-        {
+        if this.is_waiting() {
+            // Neither the client's time nor that of others is the handler's.
+            if let Some(deadline) = this.deadline.take() {
+                this.left = deadline
+                    .deadline()
+                    .saturating_duration_since(Instant::now());
+            }
             return Poll::Pending;
         }
         let (limit, left) = (this.limit, this.left);

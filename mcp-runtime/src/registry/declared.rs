@@ -15,6 +15,7 @@ use crate::handler::schema::{allows, hard_for_models, output_schema};
 use crate::handler::template::{List, UriTemplate};
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::guards::Guards;
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::types::{
@@ -35,6 +36,7 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let raw_schema = options
         .input_schema
         .and_then(|schema| schema().map_err(|error| problems.push(error)).ok());
@@ -91,7 +93,7 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
             meta,
         },
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         requires: options.requires.into(),
         pace: Arc::default(),
         access: access(definition),
@@ -102,6 +104,7 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
@@ -127,7 +130,7 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
             meta,
         },
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         pace: Arc::default(),
         access: access(definition),
         completions,
@@ -138,6 +141,7 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     problems.extend(rules::uri(options.uri).into_result().err());
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
@@ -163,7 +167,7 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
             meta,
         },
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         pace: Arc::default(),
         access: access(definition),
         cache: cache(definition),
@@ -178,6 +182,7 @@ pub(super) fn template(
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let pattern = UriTemplate::parse(options.uri).map_err(|error| problems.push(error));
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
@@ -203,7 +208,7 @@ pub(super) fn template(
         },
         pattern,
         handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        guards,
         pace: Arc::default(),
         access: access(definition),
         cache: cache(definition),
@@ -247,13 +252,15 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
 
 pub(super) fn completer(definition: &Definition, receiver: Held) -> Made<CompleterEntry> {
     let mut problems = Vec::new();
+    let guards = Guards::new(&definition.options.guards, &mut problems);
     let decoder = decoder(definition, Style::Text, None, &mut problems);
-    match decoder {
-        Some(decoder) => Ok(CompleterEntry {
-            handler: handler(definition, decoder, receiver),
-        }),
-        None => Err(problems),
-    }
+    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
+        return Err(problems);
+    };
+    Ok(CompleterEntry {
+        handler: handler(definition, decoder, receiver),
+        guards,
+    })
 }
 
 /// What a kind is called, and the name it is known by.

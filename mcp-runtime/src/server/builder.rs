@@ -11,9 +11,11 @@ use crate::dispatch::seal::StateKey;
 use crate::dispatch::{Admission, CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
+use crate::handler::middleware;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Receiver, Registry, Sources};
+use crate::server::around::Surroundings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -53,6 +55,7 @@ pub struct Server {
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
     state_keys: Vec<StateKey>,
+    pub(super) surroundings: Surroundings,
     /// What is wrong with the settings so far.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
@@ -116,6 +119,7 @@ impl Server {
             admission: Admission::default(),
             #[cfg(feature = "sealing")]
             state_keys: Vec::new(),
+            surroundings: Surroundings::default(),
             faults: Vec::new(),
             once_store: None,
             hooks: Hooks::default(),
@@ -364,6 +368,8 @@ impl Server {
             page_size: self.page_size,
         })?);
         self.shared.attach(&registry)?;
+        let surroundings = self.surroundings;
+        surroundings.check(&registry.snapshot().names(List::Tools))?;
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);
         #[cfg(not(feature = "sealing"))]
@@ -378,6 +384,9 @@ impl Server {
             logging: self.logging,
             argument_errors: self.argument_errors,
             cache: self.cache,
+            rate: surroundings.rate,
+            around: middleware::chain(surroundings.around),
+            sanitizer: surroundings.sanitizer,
             hooks: self.hooks,
             admission: self.admission,
         };

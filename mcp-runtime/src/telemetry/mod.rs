@@ -23,13 +23,10 @@ pub(crate) use asked::{Asked, Called, Ended};
 #[cfg(feature = "telemetry")]
 pub(crate) use metrics::{Open, describe};
 #[cfg(not(feature = "telemetry"))]
-pub(crate) use off::{Hooks, Open, Sight, Timer, describe};
+pub(crate) use off::{Hooks, Open, Sight, Timer, carried, describe};
 pub(crate) use origin::Origin;
 pub(crate) use refused::{Refused, refused};
 #[cfg(feature = "telemetry")]
-pub(crate) use sight::{Hooks, Sight, Timer, trace_of};
+pub(crate) use sight::{Hooks, Sight, Timer, carried, trace_of};
 #[cfg(feature = "telemetry")]
 pub use trace_context::TraceContext;
-
-/// What runs on a thread of its own.
-pub(crate) type Work<T> = Box<dyn FnOnce() -> T + Send>;

@@ -1,6 +1,6 @@
 //! [`Sight`] without the feature: nothing.
 
-use crate::telemetry::{Asked, Ended, Work};
+use crate::telemetry::{Asked, Ended};
 
 /// Who wants to know of spans.
 #[derive(Clone, Default)]
@@ -23,13 +23,12 @@ impl Sight {
 
     #[inline]
     #[allow(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn carried<T>(&self, work: Work<T>) -> Work<T> {
-        work
-    }
-
-    #[inline]
-    #[allow(clippy::unused_self, reason = "as with the feature")]
     pub(crate) fn end(&mut self, _: Ended) {}
+}
+
+#[inline]
+pub(crate) fn carried<T>(work: T) -> T {
+    work
 }
 
 /// A clock that does not run.

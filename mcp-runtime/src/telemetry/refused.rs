@@ -61,9 +61,9 @@ impl Refused {
             403 => Self::Forbidden,
             408 => Self::TooSlow,
             413 | 431 => Self::TooLarge,
-            429 => Self::TooMany,
-            // Clients ask on purpose whether a session is still there, and whether there is a stream.
-            404 | 405 => return None,
+            // Clients ask on purpose whether a session is still there, and whether there is a stream. Whoever finds that
+            // there are too many of something says so.
+            404 | 405 | 429 => return None,
             400..500 => Self::Malformed,
             503 => Self::Unavailable,
             _ => return None,

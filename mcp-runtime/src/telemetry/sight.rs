@@ -11,7 +11,7 @@ use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::protocol::{Method, ProtocolVersion, errors};
 use crate::telemetry::metrics::Counted;
 use crate::telemetry::origin::{Origin, with_current};
-use crate::telemetry::{Asked, Called, Ended, TraceContext, Work};
+use crate::telemetry::{Asked, Called, Ended, TraceContext};
 
 /// Called with each new span, and with what the caller says is its parent.
 type OnSpan = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
@@ -65,12 +65,6 @@ impl Sight {
         self.span.in_scope(work)
     }
 
-    /// The same work, as part of the request on whichever thread it runs.
-    pub(crate) fn carried<T: 'static>(&self, work: Work<T>) -> Work<T> {
-        let span = self.span.clone();
-        Box::new(move || span.in_scope(work))
-    }
-
     /// The request is over.
     pub(crate) fn end(&mut self, ended: Ended) {
         if std::mem::replace(&mut self.is_over, true) {
@@ -106,6 +100,12 @@ impl Drop for Sight {
     fn drop(&mut self) {
         self.end(Ended::Cancelled);
     }
+}
+
+/// The same work, in the span that this thread is in, on whichever thread it runs.
+pub(crate) fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let span = Span::current();
+    move || span.in_scope(work)
 }
 
 /// Since when a request is looked at that may be answered without a handler.

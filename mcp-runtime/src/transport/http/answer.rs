@@ -87,8 +87,22 @@ impl Refusal {
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
         }
-        response
+        with_retry_after(response, &self.error)
     }
+}
+
+/// Says in the header what the error says: when to try again.
+pub(super) fn with_retry_after(
+    mut response: Response<HttpBody>,
+    error: &ErrorObject,
+) -> Response<HttpBody> {
+    if response.status() == StatusCode::TOO_MANY_REQUESTS
+        && let Some(seconds) = errors::retry_after(error)
+    {
+        let headers = response.headers_mut();
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 /// The status of an answer in the modern era, by the code of its error.
@@ -97,6 +111,7 @@ impl Refusal {
 pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
     match code {
         Some(ErrorObject::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(errors::TOO_MANY) => StatusCode::TOO_MANY_REQUESTS,
         Some(
             errors::HEADER_MISMATCH
             | errors::MISSING_CAPABILITY

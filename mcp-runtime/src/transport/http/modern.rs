@@ -158,11 +158,7 @@ pub(super) fn begin(
             return Begun::Over(response);
         }
         Err(error) => {
-            let status = match error.code {
-                // Parameters that do not fit are the handler's business; here 200 would say that a call was made.
-                errors::TOO_MANY => StatusCode::TOO_MANY_REQUESTS,
-                code => modern_status(Some(code)),
-            };
+            let status = modern_status(Some(error.code));
             return Refusal::new(status, error).with_id(Some(id)).into();
         }
     };
@@ -251,13 +247,17 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
 /// The answer of a call that is over: with what was sent before it, if there was anything.
 fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
-    let code = finished.encode(&mut message);
+    let error = finished.encode(&mut message);
     let mut out = Vec::new();
     if let Some(queue) = queue {
         queue.take(&mut out);
     }
     if out.is_empty() {
-        return answer::json(modern_status(code), message);
+        let response = answer::json(modern_status(error.as_ref().map(|e| e.code)), message);
+        return match &error {
+            Some(error) => answer::with_retry_after(response, error),
+            None => response,
+        };
     }
     events::write(&mut out, None, "message", &message);
     answer::stream(HttpBody::whole(out))

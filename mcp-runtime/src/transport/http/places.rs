@@ -13,6 +13,7 @@ use crate::context::Principal;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::protocol::errors;
+use crate::telemetry::{Refused, refused};
 
 /// Places for event streams.
 pub(super) struct Places {
@@ -59,6 +60,7 @@ impl Places {
             let count = taken.entry(principal.key().into()).or_default();
             if *count >= self.most_each {
                 drop(taken);
+                refused(Refused::TooMany, None);
                 let error = errors::too_many("event streams of yours", Duration::from_secs(10));
                 let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, error);
                 return Err(refusal.with_id(id.cloned()).into_response());

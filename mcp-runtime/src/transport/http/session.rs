@@ -16,7 +16,7 @@ use super::calls::Call;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
 use crate::context::Principal;
-use crate::dispatch::{Decision, Dispatcher, Session, Sink as _};
+use crate::dispatch::{Channel, Decision, Dispatcher, Session, Sink as _};
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
@@ -92,6 +92,12 @@ impl HttpSession {
         })
     }
 
+    /// Counts as the same caller as everybody else without a session.
+    pub(super) fn of_nobody(self) -> Self {
+        self.state().session.channel = Channel::SHARED;
+        self
+    }
+
     fn new(
         id: Arc<str>,
         kind: Kind,
@@ -108,13 +114,15 @@ impl HttpSession {
         let numbers = u64::from_ne_bytes(crate::dispatch::seal::random());
         let standalone = (numbers >> 2) & !1;
         let now = Instant::now();
+        let mut session = session(wake);
+        session.channel = Channel::of_session(&id);
         Self {
             id,
             kind,
             owner,
             bell,
             state: Mutex::new(State {
-                session: session(wake),
+                session,
                 calls: HashMap::new(),
                 next_call: 0,
                 streams: HashMap::new(),

@@ -162,7 +162,7 @@ impl Sessions {
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;
-        let session = self.make(found.id.into(), &found.record);
+        let session = Arc::new(self.make(found.id.into(), &found.record));
         self.add(&mut live, &session);
         Ok(session)
     }
@@ -170,7 +170,8 @@ impl Sessions {
     /// A session for one request, of a client of whom nothing is known but a revision.
     pub(super) fn anonymous(&self, version: ProtocolVersion) -> Result<Arc<HttpSession>, Refusal> {
         self.make_room(&mut self.live())?;
-        Ok(self.make(random_id().into(), &SessionRecord::unknown(version)))
+        let session = self.make(random_id().into(), &SessionRecord::unknown(version));
+        Ok(Arc::new(session.of_nobody()))
     }
 
     /// Holds a session whose call goes on, so that it does if its connection breaks.
@@ -178,7 +179,7 @@ impl Sessions {
         self.add(&mut self.live(), session);
     }
 
-    fn make(&self, id: Arc<str>, record: &SessionRecord) -> Arc<HttpSession> {
+    fn make(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
         let kind = if self.keeping.is_lasting() {
             Kind::Kept {
                 stores_events: self.events.is_some(),
@@ -186,7 +187,7 @@ impl Sessions {
         } else {
             Kind::Alone
         };
-        Arc::new(HttpSession::resume(id, kind, record, &self.dispatcher))
+        HttpSession::resume(id, kind, record, &self.dispatcher)
     }
 
     /// A new connection of 2024-11-05; none if there are too many.
