@@ -42,7 +42,7 @@ pub(crate) fn describe() {
     describe_counter!(
         REFUSALS,
         Unit::Count,
-        "Messages that were refused before they were requests of anything"
+        "Messages, connections and calls that were refused"
     );
 }
 
