@@ -112,6 +112,9 @@ mod guide {
     mod arguments {}
     #[doc = include_str!("../../docs/asking.md")]
     mod asking {}
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../../docs/authorization.md")]
+    mod authorization {}
     #[cfg(feature = "sealing")]
     #[doc = include_str!("../../docs/deployment.md")]
     mod deployment {}

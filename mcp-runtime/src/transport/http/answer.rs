@@ -12,6 +12,8 @@ pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) id: Option<RequestId>,
     pub(super) error: Box<ErrorObject>,
+    /// What `WWW-Authenticate` says.
+    challenge: Option<HeaderValue>,
 }
 
 impl Refusal {
@@ -20,11 +22,18 @@ impl Refusal {
             status,
             id: None,
             error: Box::new(error),
+            challenge: None,
         }
     }
 
     pub(super) fn with_id(mut self, id: Option<RequestId>) -> Self {
         self.id = id;
+        self
+    }
+
+    /// Says how to get in.
+    pub(super) fn with_challenge(mut self, challenge: HeaderValue) -> Self {
+        self.challenge = Some(challenge);
         self
     }
 
@@ -46,13 +55,8 @@ impl Refusal {
     }
 
     /// There is no room for more of these now; later there may be.
-    pub(super) fn too_many(what: &str, id: Option<RequestId>) -> Response<HttpBody> {
-        let error = ErrorObject::internal(format!("there are too many {what}"));
-        let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, error).with_id(id);
-        let mut response = refusal.into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
-        response
+    pub(super) fn too_many(what: &str) -> Self {
+        Self::unavailable(&format!("there are too many {what}"))
     }
 
     /// No session of this id is open. Clients begin a new one.
@@ -83,6 +87,10 @@ impl Refusal {
         let mut out = Vec::with_capacity(128);
         encode::error(&mut out, self.id.as_ref(), &self.error);
         let mut response = json(self.status, out);
+        if let Some(challenge) = self.challenge {
+            let headers = response.headers_mut();
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));

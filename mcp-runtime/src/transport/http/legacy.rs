@@ -258,7 +258,7 @@ fn request(
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
-            return access::refuse(inner, caller, &error, id).into();
+            return access::refuse(inner, caller, *error).with_id(id).into();
         }
     };
     let is_open = stream.get().is_some();

@@ -132,9 +132,9 @@ pub(super) fn begin(
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Answer::Call(prepared)) => prepared,
         Ok(Answer::Written) if let Some(bell) = bell => {
-            let place = match inner.streams.take(head.caller, Some(&id)) {
+            let place = match inner.streams.take(head.caller) {
                 Ok(place) => place,
-                Err(response) => return Begun::Over(response),
+                Err(refusal) => return refusal.with_id(Some(id)).into(),
             };
             let listening = Listening {
                 session,
@@ -154,8 +154,8 @@ pub(super) fn begin(
             return Begun::Over(answer::json_body(StatusCode::OK, body));
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
-            let response = access::refuse(inner, head.caller, &error, Some(id));
-            return Begun::Over(response);
+            let refusal = access::refuse(inner, head.caller, error);
+            return refusal.with_id(Some(id)).into();
         }
         Err(error) => {
             let status = modern_status(Some(error.code));

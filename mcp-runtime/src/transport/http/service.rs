@@ -100,6 +100,10 @@ impl HttpService {
 
     /// Something that nobody could use if nobody establishes who calls.
     pub(crate) fn closed_to_strangers(&self) -> Option<String> {
+        #[cfg(feature = "auth")]
+        if self.0.protection.is_some() {
+            return None;
+        }
         self.0.dispatcher.closed_to_strangers()
     }
 }
@@ -232,7 +236,7 @@ async fn serve<B: Body>(
     }
     let caller = match access::caller(inner, parts).await {
         Ok(caller) => caller,
-        Err(refused) => return refused,
+        Err(refusal) => return refusal.into_response(),
     };
     let head = Head {
         uri: &parts.uri,
@@ -249,9 +253,9 @@ async fn serve<B: Body>(
 
 async fn get(inner: &Arc<Inner>, head: Head<'_>, parts: &Parts) -> Response<HttpBody> {
     let (options, headers) = (&inner.options, head.headers);
-    let place = match inner.streams.take(head.caller, None) {
+    let place = match inner.streams.take(head.caller) {
         Ok(place) => place,
-        Err(response) => return response,
+        Err(refusal) => return refusal.into_response(),
     };
     let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
     let mut response = if options.sse_2024 && says_nothing {
