@@ -53,7 +53,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
 async fn what_handlers_say_is_inside_of_their_request_on_every_thread() {
     let listener = Listener::default();
     tracing_subscriber::registry().with(listener.clone()).init();
-    let client = TestClient::both(new_server!()).await.unwrap();
+    let client = TestClient::both(new_server!()).await;
     let calls = (0..20).map(|_| client.call("wander", json!({})));
     for call in futures_util::future::join_all(calls).await {
         call.unwrap();
