@@ -46,6 +46,7 @@ mod client;
 mod context;
 mod dispatch;
 mod error;
+mod fnv;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
