@@ -191,7 +191,7 @@ impl Context {
     #[cfg(feature = "telemetry")]
     #[must_use]
     pub fn trace_context(&self) -> Option<&TraceContext> {
-        self.0.trace.as_ref()
+        self.0.request().trace.as_ref()
     }
 
     /// Who the client says it is. Untrusted: decide nothing by it.
