@@ -1,6 +1,7 @@
 //! Used by generated code and by nothing else. Promises nothing.
 
 pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
+pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, Call, Output, Refusal, Run, Running, blocking, completer, prompt, resource, running,
     tool,

@@ -46,6 +46,7 @@ mod client;
 mod context;
 mod dispatch;
 mod error;
+mod fnv;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -109,6 +110,9 @@ mod guide {
     mod arguments {}
     #[doc = include_str!("../../docs/asking.md")]
     mod asking {}
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../../docs/authorization.md")]
+    mod authorization {}
     #[cfg(feature = "sealing")]
     #[doc = include_str!("../../docs/deployment.md")]
     mod deployment {}

@@ -15,11 +15,11 @@ use crate::context::Principal;
 /// Checks tokens that are JSON Web Tokens, with the keys of the authorization server that issued them.
 ///
 /// A token is let in if it is signed with one of the issuer's keys, by RS256, RS384, RS512, PS256, PS384, PS512, ES256,
-/// ES384 or EdDSA; if `iss` is the issuer, `aud` is or holds the audience, and `exp` is not over; if `nbf`, where there is
+/// ES384 or `EdDSA`; if `iss` is the issuer, `aud` is or holds the audience, and `exp` is not over; if `nbf`, where there is
 /// one, is over. Its subject is `sub` (or else the client), its client `client_id` or `azp`, its scopes are in `scope` and
 /// `scp`.
 ///
-/// The keys are found by the metadata of the issuer (RFC 8414, or OpenID Connect Discovery), over HTTPS (over HTTP on this
+/// The keys are found by the metadata of the issuer (RFC 8414, or `OpenID` Connect Discovery), over HTTPS (over HTTP on this
 /// machine), each document within 5 s and 1 MiB, without redirects. They are kept for 10 minutes. A token with an unknown
 /// key has them asked for again, at most every 30 s. While that fails, the last ones serve for an hour, and after that
 /// requests are answered 503.

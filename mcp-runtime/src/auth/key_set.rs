@@ -4,7 +4,7 @@
 //! and goes on where it was when whoever asked goes away. While the server does not answer, the last good keys serve for a
 //! while; after that, nobody is let in.
 //!
-//! Source: RFC 8414, OpenID Connect Discovery 1.0, RFC 7517.
+//! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

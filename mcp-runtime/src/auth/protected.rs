@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Authenticator, Url};
+use crate::handler::rules;
 
 /// How a server is protected: by which address it is known, who checks tokens, where clients get them.
 ///
@@ -97,18 +98,11 @@ impl Protected {
             Some(format!("the {what} `{address}` {fault}"))
         });
         let scopes = self.required.iter().chain(self.supported.iter().flatten());
-        let scopes = scopes.filter(|scope| !is_scope(scope));
-        let scopes = scopes.map(|scope| format!("`{scope}` is no scope"));
+        let scopes = scopes.filter_map(|scope| rules::scope(scope).into_result().err());
         let mut faults = self.authenticator.faults();
         faults.extend(addresses.chain(scopes));
         faults
     }
-}
-
-/// Whether it is a scope: one or more characters of ASCII, without blanks, quotation marks and backslashes.
-pub(crate) fn is_scope(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
-    !text.is_empty() && text.bytes().all(is_plain)
 }
 
 impl fmt::Debug for Protected {

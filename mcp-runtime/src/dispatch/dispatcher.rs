@@ -109,6 +109,12 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
+    /// All scopes that anything needs that is served now, in order.
+    #[cfg(feature = "auth")]
+    pub(crate) fn scopes(&self) -> std::collections::BTreeSet<String> {
+        self.registry.snapshot().scopes()
+    }
+
     /// Something that is served and needs scopes, which strangers lack.
     #[cfg(feature = "http")]
     pub(crate) fn closed_to_strangers(&self) -> Option<String> {

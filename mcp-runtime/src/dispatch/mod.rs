@@ -8,6 +8,7 @@ mod admission;
 mod ask;
 mod blocking;
 mod call;
+mod call_context;
 mod decide;
 mod dispatcher;
 mod finish;

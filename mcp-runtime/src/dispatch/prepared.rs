@@ -1,21 +1,20 @@
 //! A call on its way into user code: its context is made, its arguments are decoded, its handler is started.
 
 use std::cell::{Cell, OnceCell};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
-use crate::context::{Asking, Context, Outbound, RequestContext};
+use crate::context::Context;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::blocking::{Waits, on_a_thread};
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
+use crate::dispatch::call_context::{CallContext, Resumed};
 use crate::dispatch::finish::{Finish, Outcome};
-use crate::dispatch::journal::{Journal, Responses};
+use crate::dispatch::journal::Journal;
 use crate::dispatch::rates::Applicant;
-use crate::dispatch::request::{Request, Sender};
-use crate::dispatch::rounds::Round;
+use crate::dispatch::request::Request;
 use crate::dispatch::seal::{self, Refused};
 use crate::dispatch::session::Channel;
-use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
+use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::work::Work;
 use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, Member};
@@ -88,13 +87,13 @@ impl Prepared<'_> {
         let resumed = Cell::new(resumed);
         let made = OnceCell::new();
         let context = || {
-            made.get_or_init(|| {
+            let made = made.get_or_init(|| {
                 let asking =
                     arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
-                make_context(&dispatcher, &request, logs.clone(), sink, asking)
-            })
-            .context
-            .clone()
+                let made = CallContext::new(&dispatcher, &request, logs.clone(), sink, asking);
+                Arc::new(made)
+            });
+            Context::new(Arc::<CallContext>::clone(made))
         };
         let mut work = work;
         if is_around {
@@ -105,9 +104,7 @@ impl Prepared<'_> {
                     let around = around.clone();
                     // What stands around a handler runs when it is polled, as the handler does.
                     let future = Box::pin(async move { around.start(call).await });
-                    let scope = made
-                        .into_inner()
-                        .map_or_else(Scope::default, Made::into_scope);
+                    let scope = Scope(made.into_inner());
                     let call = RunningCall::new(future, finish, scope, limit);
                     return Started::Running(call.with_waits(waits));
                 }
@@ -117,11 +114,8 @@ impl Prepared<'_> {
         if crate::context::current::is_forwarding() {
             context();
         }
-        let stream = made.get().map(|made: &Made| &made.stream);
-        let started = run(stream, || work.start(&context));
-        let mut scope = made
-            .into_inner()
-            .map_or_else(Scope::default, Made::into_scope);
+        let started = run(made.get(), || work.start(&context));
+        let mut scope = Scope(made.into_inner());
         let outcome = match started {
             Ok(Ok(registry::Started::Running(future))) => {
                 return Started::Running(RunningCall::new(future, finish, scope, limit));
@@ -140,9 +134,6 @@ impl Prepared<'_> {
         Started::Done(finish.with(outcome))
     }
 }
-
-/// What came with a request that goes on with an earlier one: what the call remembers, and answers to nothing it remembers.
-type Resumed = (Journal, Responses);
 
 /// Reads the state and the answers of a modern request. A state that is there must be ours, whether or not it is needed.
 ///
@@ -208,80 +199,4 @@ fn admit(
     };
     let rates = &finish.dispatcher.rates;
     rates.admit(&applicant, || finish.name())
-}
-
-/// What is made for a handler that takes a context.
-struct Made {
-    context: Context,
-    stream: Arc<CallStream>,
-    asks: Arc<Asks>,
-}
-
-impl Made {
-    fn into_scope(self) -> Scope {
-        Scope {
-            context: Some(self.context),
-            stream: Some(self.stream),
-            asks: Some(self.asks),
-        }
-    }
-}
-
-/// Makes the context of a call, when its handler first asks for one. `asking` is there if the call may ask the client.
-fn make_context(
-    dispatcher: &Arc<Dispatcher>,
-    request: &Request<'_>,
-    logs: Option<Arc<LogBudget>>,
-    sink: &dyn Fn() -> Arc<dyn Sink>,
-    asking: Option<(&str, Resumed)>,
-) -> Made {
-    let sink = sink();
-    // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-    let capabilities = request.sender.capabilities().unwrap_or_default();
-    let way = match (asking, &request.sender) {
-        (None, _) => Way::None,
-        (Some(_), Sender::Legacy(client)) => Way::Requests {
-            pending: Arc::clone(&client.pending),
-            sink: Arc::clone(&sink),
-            waiting: Mutex::default(),
-        },
-        (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
-            Way::Rounds(Round::new(journal, responses, arguments))
-        }
-    };
-    let asks = Arc::new(Asks::new(
-        dispatcher,
-        request.version,
-        Arc::clone(&capabilities),
-        way,
-    ));
-    let stream = Arc::new(CallStream {
-        sink,
-        version: request.version,
-        token: request.progress_token().map(Into::into),
-        level: if dispatcher.settings.logging {
-            request.sender.log_level()
-        } else {
-            super::session::LogLevel::Off
-        },
-        longest: dispatcher.limits().log,
-        logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
-        state: Mutex::new(Reports::new(dispatcher.limits().progress)),
-    });
-    let context = Context::new(RequestContext {
-        client: request.sender.client(),
-        caller: request.caller.clone(),
-        capabilities,
-        meta: request.params.get(Member::Meta).map(Into::into),
-        outbound: Arc::clone(&stream) as Arc<dyn Outbound>,
-        asking: Arc::clone(&asks) as Arc<dyn Asking>,
-        cancelled: OnceLock::new(),
-        states: Arc::clone(&dispatcher.settings.states),
-        server: dispatcher.handle(),
-    });
-    Made {
-        context,
-        stream,
-        asks,
-    }
 }

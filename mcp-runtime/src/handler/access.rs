@@ -57,6 +57,12 @@ impl Access {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
 
+    /// The scopes it needs.
+    #[cfg(feature = "auth")]
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.scopes.iter().map(|scope| &**scope)
+    }
+
     /// Whether it needs scopes.
     #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> bool {
@@ -104,6 +110,12 @@ impl fmt::Debug for Access {
     }
 }
 
+/// What `visible_if = …` names: so that a function of another kind is told which is expected.
+#[must_use]
+pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> bool> {
+    Some(function)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_decided_is_not_shown() {
-        let access = Access::declared(&[], Some(|caller| caller.is_trusted()));
+        let access = Access::declared(&[], Some(Caller::is_trusted));
         assert!(access.is_open_to(&Caller::trusted()));
         assert!(!access.is_open_to(&Caller::anonymous()));
         let access = Access::declared(&[], Some(|_| panic!("nobody knows")));

@@ -23,8 +23,16 @@ use crate::types::{
     ToolAnnotations,
 };
 
+/// What a definition gets from the server that serves it.
+pub(super) struct Given {
+    /// The value a method is called on, for methods.
+    pub(super) receiver: Held,
+    /// Scopes it needs besides its own.
+    pub(super) scopes: Vec<String>,
+}
+
 /// The value a method is called on, for methods.
-pub(super) type Held = Option<Arc<dyn Any + Send + Sync>>;
+type Held = Option<Arc<dyn Any + Send + Sync>>;
 
 /// An entry, or everything that is wrong with the definition.
 type Made<E> = Result<E, Vec<String>>;
@@ -32,7 +40,7 @@ type Made<E> = Result<E, Vec<String>>;
 /// Finds the completer a parameter names.
 pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
-pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
+pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
@@ -92,15 +100,15 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
             annotations: (annotations != ToolAnnotations::default()).then_some(annotations),
             meta,
         },
-        handler: handler(definition, decoder, receiver),
+        handler: handler(definition, decoder, given.receiver),
         guards,
         requires: options.requires.into(),
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
     })
 }
 
-pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) -> Made<PromptEntry> {
+pub(super) fn prompt(definition: &Definition, given: Given, find: Find<'_>) -> Made<PromptEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
@@ -129,15 +137,15 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
             icons: icons(definition),
             meta,
         },
-        handler: handler(definition, decoder, receiver),
+        handler: handler(definition, decoder, given.receiver),
         guards,
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
         completions,
     })
 }
 
-pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<ResourceEntry> {
+pub(super) fn resource(definition: &Definition, given: Given) -> Made<ResourceEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
@@ -166,17 +174,17 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
             icons: icons(definition),
             meta,
         },
-        handler: handler(definition, decoder, receiver),
+        handler: handler(definition, decoder, given.receiver),
         guards,
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
         cache: cache(definition),
     })
 }
 
 pub(super) fn template(
     definition: &Definition,
-    receiver: Held,
+    given: Given,
     find: Find<'_>,
 ) -> Made<TemplateEntry> {
     let options = &definition.options;
@@ -207,10 +215,10 @@ pub(super) fn template(
             meta,
         },
         pattern,
-        handler: handler(definition, decoder, receiver),
+        handler: handler(definition, decoder, given.receiver),
         guards,
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
         cache: cache(definition),
         lister: options.list.map(|list| Arc::from(list())),
         completions,
@@ -353,8 +361,11 @@ fn cache(definition: &Definition) -> CacheOptions {
     }
 }
 
-fn access(definition: &Definition) -> Access {
-    Access::declared(definition.options.scopes, definition.options.visible_if)
+fn access(definition: &Definition, scopes: &[String]) -> Access {
+    let options = &definition.options;
+    let mut access = Access::declared(options.scopes, options.visible_if);
+    access.require(scopes);
+    access
 }
 
 fn text(text: &str) -> Option<String> {

@@ -12,7 +12,7 @@ mod dynamic;
 mod edit;
 mod entry;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod guards;

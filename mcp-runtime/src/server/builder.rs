@@ -46,6 +46,7 @@ pub struct Server {
     receivers: Vec<Receiver>,
     selected: Option<Vec<Selected>>,
     groups: Vec<String>,
+    pub(super) group_scopes: Vec<(String, Vec<String>)>,
     offered: Vec<List>,
     page_size: usize,
     logging: bool,
@@ -109,6 +110,7 @@ impl Server {
             receivers: Vec::new(),
             selected: None,
             groups: Vec::new(),
+            group_scopes: Vec::new(),
             offered: Vec::new(),
             page_size: 1_000,
             logging: true,
@@ -334,6 +336,7 @@ impl Server {
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
             groups: self.groups,
+            group_scopes: self.group_scopes,
             receivers: self.receivers,
             states: Arc::clone(&states),
             early: self.shared.take_early(),

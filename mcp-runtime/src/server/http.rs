@@ -129,7 +129,7 @@ impl Server {
         };
         let message = format!(
             "`{name}` needs scopes, but nothing establishes who calls over HTTP, so that nobody could use it: check callers \
-             with an authenticator, or say `Server::trust_anonymous` if only those reach the server who may do everything"
+             with `HttpOptions::authenticate` (feature `auth`), or say `Server::trust_anonymous` if only those reach the server who may do everything"
         );
         Err(Error::new(ErrorKind::Configuration, message))
     }

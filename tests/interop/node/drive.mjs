@@ -11,6 +11,7 @@ import { scenes } from './deploy.mjs';
 import { checks } from './everything.mjs';
 import { directory, files } from './files.mjs';
 import { notes } from './notes.mjs';
+import { getsIn, guarded, staysOut } from './protected.mjs';
 import { Relay, reach } from './reach.mjs';
 import { end, say, skip } from './report.mjs';
 import { resuming } from './resuming.mjs';
@@ -65,6 +66,22 @@ async function visit(client, transport, revision, mode, connect, extra = {}) {
   if (revision < '2025-06-18') skip(`${who} deploy asks a person`, 'elicitation came with 2025-06-18');
 }
 
+// What needs access tokens.
+async function behindTokens(who, connect, Kind) {
+  for (const [name, check] of Object.entries({ getsIn, staysOut })) {
+    let server;
+    try {
+      server = await guarded(join(examples, 'protected'));
+      await check(server, connect, Kind);
+      say(`${who} protected`, name);
+    } catch (error) {
+      say(`${who} protected`, name, error);
+    } finally {
+      server?.stop();
+    }
+  }
+}
+
 // Without a cursor the newer client walks all pages by itself.
 const newer = { pagesByItself: true };
 for (const [transport, [Kind1, Kind2]] of Object.entries(TRANSPORTS)) {
@@ -82,5 +99,13 @@ for (const [transport, [Kind1, Kind2]] of Object.entries(TRANSPORTS)) {
   }
   if (transport === 'http') skip(`client http ${MODERN} resumes`, 'the revision has no resuming');
 }
+
+const [Http1, Http2] = TRANSPORTS.http;
+for (const revision of LEGACY.filter((revision) => revision >= '2025-03-26')) {
+  await behindTokens(`sdk http ${revision}`, (make) => connect1(make, Http1, revision), Http1);
+  await behindTokens(`client http ${revision}`, (make) => connect2(make, Http2, revision, undefined, { mode: 'legacy' }), Http2);
+}
+await behindTokens(`client http ${MODERN} pinned`, (make) => connect2(make, Http2, MODERN, undefined, { mode: { pin: MODERN } }), Http2);
+await behindTokens(`client http ${MODERN} auto`, (make) => connect2(make, Http2, MODERN, undefined, { mode: 'auto' }), Http2);
 
 end();

@@ -16,6 +16,7 @@ import everything
 import files
 import mcp.client.session as session_module
 import notes
+import protected
 import resuming
 from mcp import Client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
@@ -97,6 +98,23 @@ async def visit(transport, revision, mode):
         skip(f"{transport} {revision} resumes", "the revision has no resuming")
 
 
+async def behind_tokens():
+    """What needs access tokens, once for each way of beginning."""
+    ways = [(revision, "legacy") for revision in HANDSHAKE_PROTOCOL_VERSIONS if revision >= "2025-03-26"]
+    ways += [(revision, mode) for revision in MODERN_PROTOCOL_VERSIONS for mode in (revision, "auto")]
+    for revision, mode in ways:
+        if revision in HANDSHAKE_PROTOCOL_VERSIONS:
+            session_module.LATEST_HANDSHAKE_VERSION = revision
+        who = f"http {revision} {mode} protected"
+        for check in protected.CHECKS:
+            try:
+                async with protected.guarded(EXAMPLES / "protected") as (url, issuer):
+                    await check(url, issuer, mode)
+                say(who, check.__name__)
+            except Exception as error:
+                say(who, check.__name__, "".join(traceback.format_exception(error)[-20:]))
+
+
 async def main():
     for transport in ("stdio", "http", "sse"):
         ways = [(revision, "legacy") for revision in HANDSHAKE_PROTOCOL_VERSIONS]
@@ -107,6 +125,7 @@ async def main():
             ways += [(revision, mode) for revision in MODERN_PROTOCOL_VERSIONS for mode in (revision, "auto")]
         for revision, mode in ways:
             await visit(transport, revision, mode)
+    await behind_tokens()
 
 
 anyio.run(main)

@@ -6,6 +6,8 @@ mod readable;
 mod tests;
 mod view;
 
+#[cfg(feature = "auth")]
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::context::{Caller, List};
@@ -58,6 +60,22 @@ impl Snapshot {
             .or_else(|| first(&self.prompts))
             .or_else(|| first(&self.resources))
             .or_else(|| first(&self.templates))
+    }
+
+    /// All scopes that anything needs, in order.
+    #[cfg(feature = "auth")]
+    pub(crate) fn scopes(&self) -> BTreeSet<String> {
+        fn add<E: Entry>(scopes: &mut BTreeSet<String>, table: &Table<E>) {
+            for slot in table.slots() {
+                scopes.extend(slot.entry.access().scopes().map(str::to_owned));
+            }
+        }
+        let mut scopes = BTreeSet::new();
+        add(&mut scopes, &self.tools);
+        add(&mut scopes, &self.prompts);
+        add(&mut scopes, &self.resources);
+        add(&mut scopes, &self.templates);
+        scopes
     }
 
     /// The names of what is enabled, in order.

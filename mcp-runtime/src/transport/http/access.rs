@@ -6,59 +6,44 @@
 //!
 //! Specification: basic/authorization of every revision since 2025-03-26; RFC 6750, section 3; RFC 9728, section 5.
 
-use hyper::header::{self, HeaderValue};
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
-use hyper::{Response, StatusCode};
 
 use super::answer::Refusal;
-use super::body::HttpBody;
 use super::service::Inner;
 use crate::context::Principal;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// Who sends a request, if that can be known; or the answer to those who may not.
-pub(super) async fn caller(
-    inner: &Inner,
-    parts: &Parts,
-) -> Result<Option<Principal>, Response<HttpBody>> {
+/// Who sends a request, if that can be known.
+pub(super) async fn caller(inner: &Inner, parts: &Parts) -> Result<Option<Principal>, Refusal> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
         return Ok(Some(principal.clone()));
     }
     #[cfg(feature = "auth")]
     if let Some(protection) = &inner.protection {
-        return match protection.admit(parts, &inner.dispatcher).await {
-            Ok(principal) => Ok(Some(principal)),
-            Err(refused) => Err(refused),
-        };
+        return protection.admit(parts, &inner.dispatcher).await.map(Some);
     }
     #[cfg(not(feature = "auth"))]
     let _ = inner;
     Ok(None)
 }
 
-/// Refuses a request that needs scopes, as the error says: 403 to a caller who lacks some of them, 401 to one who has yet to say who they
-/// are.
-pub(super) fn refuse(
-    inner: &Inner,
-    caller: Option<&Principal>,
-    error: &ErrorObject,
-    id: Option<RequestId>,
-) -> Response<HttpBody> {
+/// Refuses a request that needs scopes, as the error says: 403 to a caller who lacks some of them, 401 to one who has yet to
+/// say who they are.
+pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObject) -> Refusal {
     let (status, said) = match caller {
         Some(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
         None => (StatusCode::UNAUTHORIZED, None),
     };
-    let mut response = Refusal::new(status, error.clone())
-        .with_id(id)
-        .into_response();
     let challenge = Challenge {
         error: said,
-        scopes: &errors::scopes_needed(error).unwrap_or_default(),
+        scopes: &errors::scopes_needed(&error).unwrap_or_default(),
         metadata: metadata(inner),
     };
-    challenge.add_to(&mut response);
-    response
+    let challenge = challenge.value();
+    Refusal::new(status, error).with_challenge(challenge)
 }
 
 /// Where the metadata of the server is, if it has any.
@@ -109,24 +94,16 @@ impl Challenge<'_> {
             .unwrap_or_else(|_| HeaderValue::from_static("Bearer"))
     }
 
-    /// Adds it to a response.
-    pub(super) fn add_to(&self, response: &mut Response<HttpBody>) {
-        let headers = response.headers_mut();
-        headers.insert(header::WWW_AUTHENTICATE, self.value());
-    }
-
     /// Refuses a request with this challenge. The body is the same for all that have this status.
     #[cfg(feature = "auth")]
-    pub(super) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
+    pub(super) fn refuse(&self, status: StatusCode) -> Refusal {
         let message = match status {
             StatusCode::UNAUTHORIZED => "unauthorized",
             StatusCode::FORBIDDEN => "forbidden",
             _ => "the request is malformed",
         };
         let error = ErrorObject::invalid_request(message);
-        let mut response = Refusal::new(status, error).into_response();
-        self.add_to(&mut response);
-        response
+        Refusal::new(status, error).with_challenge(self.value())
     }
 }
 

@@ -1,17 +1,21 @@
 //! Answers that are known whole: a message, an error, or nothing but a status.
 
+use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::body::HttpBody;
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::protocol::{encode, errors};
+use crate::protocol::encode::{self, Gap};
+use crate::protocol::errors;
 
 /// A request that is refused, and how.
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) id: Option<RequestId>,
     pub(super) error: Box<ErrorObject>,
+    /// What `WWW-Authenticate` says.
+    challenge: Option<HeaderValue>,
 }
 
 impl Refusal {
@@ -20,11 +24,18 @@ impl Refusal {
             status,
             id: None,
             error: Box::new(error),
+            challenge: None,
         }
     }
 
     pub(super) fn with_id(mut self, id: Option<RequestId>) -> Self {
         self.id = id;
+        self
+    }
+
+    /// Says how to get in.
+    pub(super) fn with_challenge(mut self, challenge: HeaderValue) -> Self {
+        self.challenge = Some(challenge);
         self
     }
 
@@ -46,13 +57,8 @@ impl Refusal {
     }
 
     /// There is no room for more of these now; later there may be.
-    pub(super) fn too_many(what: &str, id: Option<RequestId>) -> Response<HttpBody> {
-        let error = ErrorObject::internal(format!("there are too many {what}"));
-        let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, error).with_id(id);
-        let mut response = refusal.into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
-        response
+    pub(super) fn too_many(what: &str) -> Self {
+        Self::unavailable(&format!("there are too many {what}"))
     }
 
     /// No session of this id is open. Clients begin a new one.
@@ -83,6 +89,10 @@ impl Refusal {
         let mut out = Vec::with_capacity(128);
         encode::error(&mut out, self.id.as_ref(), &self.error);
         let mut response = json(self.status, out);
+        if let Some(challenge) = self.challenge {
+            let headers = response.headers_mut();
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
@@ -124,19 +134,47 @@ pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
 }
 
 /// One message, or an array of them.
-pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<HttpBody> {
-    json_body(status, HttpBody::whole(message))
-}
-
-/// The same, however the message is held.
-pub(super) fn json_body(status: StatusCode, body: HttpBody) -> Response<HttpBody> {
-    let mut response = Response::new(body);
+pub(super) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<HttpBody> {
+    let mut response = Response::new(message.into().into_body());
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/json"),
     );
     response
+}
+
+/// A message that is there, perhaps around a page of a list that all who ask for it share.
+pub(super) struct Whole {
+    pub(super) text: Vec<u8>,
+    pub(super) page: Option<(Gap, Bytes)>,
+}
+
+impl From<Vec<u8>> for Whole {
+    fn from(text: Vec<u8>) -> Self {
+        Self { text, page: None }
+    }
+}
+
+impl Whole {
+    /// As a text of its own.
+    pub(super) fn into_text(self) -> Vec<u8> {
+        let Self { mut text, page } = self;
+        if let Some((gap, page)) = page {
+            gap.fill(&mut text, &page);
+        }
+        text
+    }
+
+    /// As the body of a response, for which no page is copied.
+    pub(super) fn into_body(self) -> HttpBody {
+        let Self { mut text, page } = self;
+        let Some((gap, page)) = page else {
+            return HttpBody::whole(text);
+        };
+        let after = gap.split(&mut text);
+        HttpBody::parts([text.into(), page, after.into()])
+    }
 }
 
 /// A status and nothing else.

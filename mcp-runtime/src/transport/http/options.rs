@@ -195,7 +195,10 @@ impl HttpOptions {
 
 impl fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpOptions")
+        let mut debug = f.debug_struct("HttpOptions");
+        #[cfg(feature = "auth")]
+        debug.field("authenticate", &self.protected);
+        debug
             .field("path", &self.path)
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::answer::Refusal;
-use super::body::HttpBody;
 use crate::context::Principal;
-use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::protocol::errors;
+
+/// When a caller may try again who has all places they may have.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// Places for event streams.
 pub(super) struct Places {
@@ -42,26 +43,19 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a stream of this caller, or the answer to its request that there is none.
-    pub(super) fn take(
-        self: &Arc<Self>,
-        caller: Option<&Principal>,
-        id: Option<&RequestId>,
-    ) -> Result<Place, Response<HttpBody>> {
+    /// A place for a stream of this caller, if there is one.
+    pub(super) fn take(self: &Arc<Self>, caller: Option<&Principal>) -> Result<Place, Refusal> {
         let permit = Arc::clone(&self.all).try_acquire_owned();
-        let permit = permit.map_err(|_| Refusal::too_many("event streams", id.cloned()))?;
         let mut place = Place {
-            _permit: permit,
+            _permit: permit.map_err(|_| Refusal::too_many("event streams"))?,
             owned: None,
         };
         if let Some(principal) = caller {
             let mut taken = self.taken();
             let count = taken.entry(principal.key().into()).or_default();
             if *count >= self.most_each {
-                drop(taken);
-                let error = errors::too_many("event streams of yours", Duration::from_secs(10));
-                let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, error);
-                return Err(refusal.with_id(id.cloned()).into_response());
+                let error = errors::too_many("event streams of yours", RETRY);
+                return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, error));
             }
             *count = count.saturating_add(1);
             place.owned = Some((Arc::clone(self), principal.key().into()));

@@ -2,6 +2,7 @@
 //!
 //! Specification: basic/authorization of every revision since 2025-03-26; RFC 6750, sections 2.1 and 3; RFC 9728.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -68,7 +69,7 @@ impl Protection {
         status: StatusCode,
         error: Option<&'static str>,
         scopes: &[String],
-    ) -> Response<HttpBody> {
+    ) -> Refusal {
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let challenge = Challenge {
             error,
@@ -83,7 +84,7 @@ impl Protection {
         &self,
         head: &Parts,
         dispatcher: &Dispatcher,
-    ) -> Result<Principal, Response<HttpBody>> {
+    ) -> Result<Principal, Refusal> {
         let limits = dispatcher.limits();
         let refuse = |status, error| Err(self.refuse(status, error, &self.required));
         if has_token(&head.uri) {
@@ -104,7 +105,7 @@ impl Protection {
         let found = tokio::time::timeout(limits.authentication_time, authenticating).await;
         let Ok(found) = found else {
             tracing::warn!("it took too long to find out who sends a request");
-            return Err(Refusal::unavailable("authentication is unavailable").into_response());
+            return Err(Refusal::unavailable("authentication is unavailable"));
         };
         let refused = match found {
             Ok(principal) => {
@@ -123,9 +124,7 @@ impl Protection {
             Refusing::Insufficient(scopes) => {
                 Err(self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
             }
-            Refusing::Unavailable => {
-                Err(Refusal::unavailable("authentication is unavailable").into_response())
-            }
+            Refusing::Unavailable => Err(Refusal::unavailable("authentication is unavailable")),
         }
     }
 
@@ -191,14 +190,15 @@ impl Protection {
     }
 
     /// The scopes that clients are told of.
-    fn scopes(&self, _dispatcher: &Dispatcher) -> Vec<String> {
+    fn scopes(&self, dispatcher: &Dispatcher) -> BTreeSet<String> {
         let mut scopes = match &self.supported {
-            Some(scopes) => scopes.clone(),
-            None => self.required.clone(),
+            Some(scopes) => scopes.iter().cloned().collect(),
+            None => dispatcher.scopes(),
         };
-        scopes.sort_unstable();
-        scopes.dedup();
-        scopes.retain(|scope| scope != "offline_access");
+        if self.supported.is_none() {
+            scopes.extend(self.required.iter().cloned());
+        }
+        scopes.remove("offline_access");
         scopes
     }
 }

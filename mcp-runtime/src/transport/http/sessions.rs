@@ -1,6 +1,5 @@
 //! All sessions of a server: where they are kept, and their live parts at this instance.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -11,7 +10,6 @@ use tokio::task::JoinHandle;
 use super::answer::Refusal;
 use super::event_store::EventStore;
 use super::head::Head;
-use super::headers::{SESSION, VERSION, text};
 use super::keeping::{Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::{Change, SessionRecord};
@@ -19,6 +17,7 @@ use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
+use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::protocol::{Era, ProtocolVersion};
@@ -44,7 +43,7 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Live {
-    sessions: HashMap<Arc<str>, Arc<HttpSession>>,
+    sessions: FnvMap<Arc<str>, Arc<HttpSession>>,
     /// Looks after them as long as there are any.
     tending: Option<JoinHandle<()>>,
 }
@@ -115,12 +114,12 @@ impl Sessions {
     /// That of somebody else is unknown, as one that never was.
     pub(super) async fn find<'h>(&self, head: Head<'h>) -> Result<Option<Found<'h>>, Refusal> {
         let headers = head.headers;
-        let version = text(headers, &VERSION).and_then(Result::ok);
+        let version = headers.version.and_then(Result::ok);
         let version = version.and_then(ProtocolVersion::from_wire);
         if version.is_some_and(|version| version.era() == Era::Modern) {
             return Ok(None);
         }
-        let id = match text(headers, &SESSION) {
+        let id = match headers.session() {
             None => return Ok(None),
             Some(Ok(id)) => id,
             Some(Err(_)) => return Err(Refusal::unknown_session()),
@@ -157,8 +156,7 @@ impl Sessions {
     pub(super) fn resume(self: &Arc<Self>, found: &Found<'_>) -> Result<Arc<HttpSession>, Refusal> {
         let mut live = self.live();
         if let Some(session) = live.sessions.get(found.id) {
-            session.know(&found.record);
-            session.touch();
+            session.meet(&found.record);
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;

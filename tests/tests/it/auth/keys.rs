@@ -106,7 +106,7 @@ async fn without_any_keys_nobody_is_let_in() {
     assert_eq!(status(&server, &token).await, 200);
 }
 
-// Covers: AUTH-15
+// Covers: AUTH-15, SEC-07
 #[tokio::test]
 async fn keys_are_fetched_from_the_issuer_and_from_nowhere_else() {
     let issuer = Issuer::start().await;

@@ -179,8 +179,8 @@ async fn what_cannot_protect_a_server_is_an_error_at_its_start() {
             protected().origin_metadata("login.example.com"),
             "no absolute address",
         ),
-        (protected().require(["a b"]), "`a b` is no scope"),
-        (protected().scopes_supported(["\""]), "is no scope"),
+        (protected().require(["a b"]), "a b"),
+        (protected().scopes_supported(["\""]), "scope"),
         (
             Protected::new(RESOURCE, Jwt::issuer("http://login.example.com")),
             "the issuer",

@@ -4,6 +4,7 @@ mod callers;
 mod issuer;
 mod keys;
 mod metadata;
+mod scopes;
 mod sessions;
 mod tokens;
 
@@ -35,6 +36,12 @@ fn whoami(ctx: &Context) -> String {
             format!("{subject} {client} {}", scopes.join(" "))
         }
     }
+}
+
+/// Needs a scope.
+#[tool(group = "auth-scopes", scopes("notes:read", "notes:write"))]
+fn write_note() -> &'static str {
+    "written"
 }
 
 /// Checks tokens of this issuer, and looks for new keys as often as it has to.

@@ -11,7 +11,7 @@ use super::{METADATA, called_by, challenge, options, serve, status, who, with};
 use crate::fixture;
 use crate::http_support::{initialize, serve_server};
 
-// Covers: AUTH-02, AUTH-11, CTX-01
+// Covers: AUTH-01, AUTH-02, AUTH-11
 #[tokio::test]
 async fn a_token_for_this_server_says_who_calls() {
     let issuer = Issuer::start().await;
@@ -199,7 +199,7 @@ async fn malformed_credentials_and_tokens_in_the_query_are_bad_requests() {
     );
 }
 
-// Covers: AUTH-06
+// Covers: AUTH-06, AUTH-07, SEC-10
 #[tokio::test]
 async fn scopes_that_every_request_needs_are_asked_for_at_once() {
     let issuer = Issuer::start().await;

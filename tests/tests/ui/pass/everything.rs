@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::{Caller, Principal};
 
 /// Adds two integers.
 #[tool]
@@ -69,7 +70,7 @@ fn sleep(#[arg(name = "milliSeconds")] milliseconds: u64) -> String {
 }
 
 /// Asks for a review.
-#[prompt(title = "Review", group = "code")]
+#[prompt(title = "Review", group = "code", scopes("code:read"), visible_if = Caller::is_trusted)]
 fn review(code: String, #[complete(frameworks)] framework: Option<String>) -> String {
     format!("{code}{framework:?}")
 }
@@ -125,9 +126,13 @@ impl Notes {
     }
 
     /// No receiver.
-    #[tool]
-    fn version() -> String {
-        "1".to_owned()
+    #[tool(scopes("notes:read", "https://example.com/notes.write"), visible_if = Self::is_known)]
+    fn version(who: &Principal, also: Option<Principal>, caller: &Caller) -> String {
+        format!("{} {also:?} {caller:?}", who.subject())
+    }
+
+    fn is_known(caller: &Caller) -> bool {
+        caller.principal().is_some()
     }
 
     /// A prompt.
