@@ -286,10 +286,9 @@ impl Finish {
             refused(Refused::TooMany, None);
         }
         let text = match failure {
-            Repr::Protocol(error) => return Err(error),
             Repr::Arguments(faults) => return self.write_faults(&faults, out),
             Repr::Busy(error) if matches!(self.target, Target::Tool(_)) => error.message,
-            Repr::Busy(error) => return Err(error),
+            Repr::Protocol(error) | Repr::Busy(error) => return Err(error),
             Repr::ResourceNotFound(text) => match &self.target {
                 Target::Resource(located) => {
                     let mut error = errors::resource_not_found(self.version, &located.uri);

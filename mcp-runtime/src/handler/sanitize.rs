@@ -8,8 +8,8 @@ use std::iter::Peekable;
 use std::str::Chars;
 use std::sync::Arc;
 
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
 
 use crate::jsonrpc::ErrorObject;
 use crate::types::{
@@ -93,11 +93,12 @@ impl Sanitizer {
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(members) => {
                 let cleaned = std::mem::take(members).into_iter();
-                *members = Map::from_iter(cleaned.map(|(mut name, mut value)| {
+                let cleaned = cleaned.map(|(mut name, mut value)| {
                     self.text(&mut name);
                     self.value(&mut value);
                     (name, value)
-                }));
+                });
+                *members = cleaned.collect();
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }

@@ -21,9 +21,8 @@ enum Fault {
 /// A rate is a number and a unit, then perhaps `burst` and a number, then perhaps `per caller`.
 #[must_use]
 pub const fn rate(text: &str) -> Verdict {
-    let fault = match parse_rate(text) {
-        Ok(_) => return Verdict::HOLDS,
-        Err(fault) => fault,
+    let Err(fault) = parse_rate(text) else {
+        return Verdict::HOLDS;
     };
     let said = match fault {
         Fault::Form => {
