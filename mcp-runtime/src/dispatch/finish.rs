@@ -15,7 +15,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::{PromptEntry, ToolEntry};
-use crate::types::{CallToolResult, ReadResourceResult};
+use crate::types::ReadResourceResult;
 
 /// Who is to be answered, once a call is over.
 pub(super) struct Finish {
@@ -170,8 +170,8 @@ impl Finish {
 
     fn write_success(&self, success: Success, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
-            (Success::Tool(result), Target::Tool(_)) => {
-                encode::tool_result(out, self.reply(), result);
+            (Success::Tool(result), Target::Tool(entry)) => {
+                encode::tool_result(out, self.reply(), result, entry.output);
             }
             (Success::Prompt(mut result), Target::Prompt(entry)) => {
                 result.description = result
@@ -232,7 +232,7 @@ impl Finish {
         };
         match self.target {
             Target::Tool(_) => {
-                encode::tool_result(out, self.reply(), CallToolResult::error(text));
+                encode::tool_error(out, self.reply(), text);
                 Ok(())
             }
             _ => Err(ErrorObject::internal(text)),
@@ -246,7 +246,7 @@ impl Finish {
         let as_error = self.dispatcher.settings.argument_errors
             && !self.version.reports_argument_faults_as_results();
         if is_tool && !as_error {
-            encode::tool_result(out, self.reply(), CallToolResult::error(text));
+            encode::tool_error(out, self.reply(), text);
             return Ok(());
         }
         let faults = faults
@@ -266,7 +266,7 @@ impl Finish {
         let text =
             format!("the result is {size} bytes; at most {limit} can be sent, so ask for less");
         match self.target {
-            Target::Tool(_) => encode::tool_result(out, self.reply(), CallToolResult::error(text)),
+            Target::Tool(_) => encode::tool_error(out, self.reply(), text),
             _ => encode::error(out, Some(&self.id), &ErrorObject::internal(text)),
         }
     }

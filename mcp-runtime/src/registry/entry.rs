@@ -15,6 +15,7 @@ use crate::handler::listing::Lister;
 use crate::handler::template::UriTemplate;
 use crate::protocol::encode::CacheHint;
 use crate::protocol::shape::Shape;
+use crate::protocol::structured::OutputRoot;
 use crate::registry::complete::Completions;
 use crate::registry::handler::{Handler, Started};
 use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
@@ -23,6 +24,8 @@ use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 #[derive(Debug)]
 pub(crate) struct ToolEntry {
     pub(crate) tool: Tool,
+    /// What its output schema describes.
+    pub(crate) output: OutputRoot,
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) requires: Box<[ClientFeature]>,

@@ -100,7 +100,9 @@ impl TestClient {
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.settle("tools/call", params).await?;
-        Ok(CallResult::new(tool, read("tools/call", result)))
+        let version = self.sides.last().map(|side| side.client.version());
+        let version = version.expect("a client has a side");
+        Ok(CallResult::new(tool, version, read("tools/call", result)))
     }
 
     /// Gets a prompt. Arguments are an object of texts.

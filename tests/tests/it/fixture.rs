@@ -160,6 +160,54 @@ fn structured_list() -> Json<Vec<i32>> {
     Json(vec![1, 2, 3])
 }
 
+/// Answers with an object that might be missing.
+#[tool(group = "fixture")]
+fn structured_perhaps() -> Option<Json<Point>> {
+    Some(structured())
+}
+
+/// Answers with nothing where there might be an object.
+#[tool(group = "fixture")]
+fn structured_perhaps_not() -> Option<Json<Point>> {
+    None
+}
+
+#[data(output)]
+struct Tree {
+    children: Vec<Tree>,
+}
+
+/// Answers with an object whose type refers to itself.
+#[tool(group = "fixture")]
+fn structured_tree() -> Json<Tree> {
+    let children = vec![Tree {
+        children: Vec::new(),
+    }];
+    Json(Tree { children })
+}
+
+/// Answers with a list of a type that refers to itself.
+#[tool(group = "fixture")]
+fn structured_trees() -> Json<Vec<Tree>> {
+    Json(structured_tree().0.children)
+}
+
+#[data(output)]
+#[serde(tag = "kind")]
+enum Shape {
+    Circle { radius: f64 },
+    Square { side: f64 },
+}
+
+/// Answers with an object of one of several kinds.
+#[tool(group = "fixture")]
+fn structured_tagged(round: Option<bool>) -> Json<Shape> {
+    Json(match round {
+        Some(false) => Shape::Square { side: 1.0 },
+        _ => Shape::Circle { radius: 2.0 },
+    })
+}
+
 /// Fails with a text for the model.
 #[tool(group = "fixture")]
 fn fail_shown() -> Result<String> {

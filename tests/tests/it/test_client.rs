@@ -126,8 +126,6 @@ async fn results_are_read_as_types() {
             b: vec!["x".into()]
         }
     );
-    let numbers = client.call("numbers", json!({})).await.unwrap();
-    assert_eq!(numbers.text(), "[1,2]");
     assert!(
         client
             .call("break_down", json!({}))
@@ -150,6 +148,22 @@ async fn results_are_read_as_types() {
     assert_eq!(client.resources().await[0].uri, "test-client:thing");
     assert!(client.prompts().await.is_empty());
     assert!(client.resource_templates().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_no_object_is_read_alike_in_every_revision() {
+    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let client = TestClient::new(server(), revision).await;
+        let numbers = client.call("numbers", json!({})).await.unwrap();
+        assert_eq!(numbers.structured::<Vec<u32>>(), [1, 2]);
+        assert_eq!(numbers.json(), json!([1, 2]));
+        let pair = client.call("pair", json!({})).await.unwrap();
+        assert_eq!(pair.json(), json!({"a": 1, "b": ["x"]}));
+    }
+    let client = TestClient::both(server()).await;
+    let numbers = client.call("numbers", json!({})).await.unwrap();
+    assert_eq!(numbers.text(), "[1,2]");
+    assert_eq!(numbers.json(), json!([1, 2]));
 }
 
 #[tokio::test]
