@@ -65,7 +65,7 @@ pub mod __private;
 
 pub use context::{
     Amount, Ask, AskError, Batch, CallId, Context, Editor, Elicit, Elicited, FormChoice, FormField,
-    FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Progress, Questions,
+    FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress, Questions,
     ServerHandle, State, States, StoreFuture,
 };
 #[cfg(feature = "sealing")]

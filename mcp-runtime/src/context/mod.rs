@@ -6,6 +6,7 @@ pub(crate) mod form;
 mod from_context;
 mod handle;
 pub(crate) mod once;
+mod principal;
 mod request;
 mod state;
 
@@ -16,6 +17,7 @@ pub use from_context::FromContext;
 pub use handle::{Batch, Editor, List, Notifier, ServerHandle};
 pub(crate) use handle::{Change, Control, Edit, Step};
 pub use once::{CallId, MemoryStore, OnceClaim, OnceStore, StoreFuture};
+pub use principal::Principal;
 pub use request::{Amount, Context, Progress};
 pub(crate) use request::{Client, Outbound, RequestContext};
 pub use state::{State, States};

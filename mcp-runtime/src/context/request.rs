@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Asking, ServerHandle, States};
+use crate::context::{Asking, Principal, ServerHandle, States};
 use crate::protocol::client_info;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
@@ -19,6 +19,7 @@ pub struct Context(Arc<RequestContext>);
 /// What dispatch knows about a request when a handler asks for its context.
 pub(crate) struct RequestContext {
     pub(crate) client: Client,
+    pub(crate) principal: Option<Principal>,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
@@ -153,6 +154,12 @@ impl Context {
     /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
         self.cancellation().cancelled()
+    }
+
+    /// Who calls, if that is known from credentials; never over stdio.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal.as_ref()
     }
 
     /// Who the client says it is. Untrusted: decide nothing by it.

@@ -125,6 +125,7 @@ impl Dispatcher {
             params,
             version: modern.version,
             caller: Caller::Modern(modern),
+            principal: session.principal.clone(),
         };
         modern::answer(self, request, session, out)
     }
@@ -170,6 +171,7 @@ impl Dispatcher {
             params,
             version: client.version,
             caller: Caller::Legacy(client),
+            principal: session.principal.clone(),
         };
         legacy::answer(self, request, session, out)
     }

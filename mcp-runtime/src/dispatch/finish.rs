@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
@@ -23,6 +24,7 @@ pub(super) struct Finish {
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
     pub(super) target: Target,
+    pub(super) principal: Option<Principal>,
 }
 
 /// What was called.
@@ -161,7 +163,7 @@ impl Finish {
         };
         Binding {
             server: &self.dispatcher.identity().implementation().name,
-            principal: "",
+            principal: self.principal.as_ref().map_or("", Principal::key),
             method,
             name,
             arguments,

@@ -96,6 +96,7 @@ impl Prepared<'_> {
             id: request.id.clone(),
             version: request.version,
             target: work.target(&dispatcher),
+            principal: request.principal.clone(),
         };
         let arguments = work.arguments();
         let resumed = match resume(&finish, &request, arguments) {
@@ -305,6 +306,7 @@ fn make_context(
     });
     let context = Context::new(RequestContext {
         client: request.caller.client(),
+        principal: request.principal.clone(),
         capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::context::Client;
+use crate::context::{Client, Principal};
 use crate::dispatch::session::{LegacyClient, LogLevel};
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::protocol::{Method, Modern, ProtocolVersion};
@@ -15,6 +15,8 @@ pub(super) struct Request<'m> {
     pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
     pub(super) caller: Caller<'m>,
+    /// Who that is, if it is known from credentials.
+    pub(super) principal: Option<Principal>,
 }
 
 /// Who asks.

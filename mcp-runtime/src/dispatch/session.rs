@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::context::Principal;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
 use crate::dispatch::pending::Pending;
@@ -26,6 +27,8 @@ pub(crate) struct Session {
     /// Whether what the legacy part holds is there again for the next message.
     pub(super) is_lasting: bool,
     pub(super) listens: Vec<Listen>,
+    /// Who sends what comes next, if that is known from credentials.
+    pub(crate) principal: Option<Principal>,
     /// None for a session of one request, whose budgets nobody shares.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) completions: Option<Arc<CompletionBudget>>,
@@ -91,6 +94,7 @@ impl Session {
             known: Known::default(),
             is_lasting: true,
             listens: Vec::new(),
+            principal: None,
             logs: None,
             completions: None,
         }

@@ -76,6 +76,7 @@ impl Asking for Nobody {
 pub(super) fn context() -> Context {
     Context::new(RequestContext {
         client: Client::Known(None),
+        principal: None,
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         outbound: Arc::new(Nobody),
