@@ -86,7 +86,7 @@ pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
 pub use macros::{
-    Elicit, completer, data, main, prompt, resource, resource_template, server, tool,
+    Elicit, completer, data, main, prompt, resource, resource_template, server, shown, tool,
 };
 pub use server::{Cacheable, ClientLogs, Server, client_logs};
 pub use transport::Transport;

@@ -172,13 +172,21 @@ async fn a_switch_answers_older_clients_with_an_error() {
 
 // Covers: TOOL-11, SEC-04
 #[tokio::test]
-async fn a_handler_fails_in_three_ways() {
+async fn a_handler_fails_in_its_ways() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         assert_eq!(
             client.refused("fail_shown", json!({})).await,
             "choose another day"
         );
+        for (name, day) in [("fail_by_type", 31), ("fail_as_type", 32)] {
+            let text = client.refused(name, json!({})).await;
+            assert_eq!(text, format!("there is no day {day}"));
+        }
+        let failure = client
+            .fails("resources/read", json!({"uri": "test://no-day"}), -32603)
+            .await;
+        assert_eq!(failure.message, "there is no day 33");
         let text = client.refused("fail_opaque", json!({})).await;
         assert!(!text.contains("secret"), "{text}");
         let failure = client
@@ -209,16 +217,25 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let (tools, _) = client.list("tools/list", "tools").await;
-        for (name, value) in [
-            ("structured", json!({"x": 1, "y": 2, "label": null})),
-            ("structured_list", json!([1, 2, 3])),
-            ("structured_perhaps", json!({"x": 1, "y": 2, "label": null})),
-            ("structured_perhaps_not", json!(null)),
-            ("structured_tree", json!({"children": [{"children": []}]})),
-            ("structured_trees", json!([{"children": []}])),
+        for (name, value, always_object) in [
+            ("structured", json!({"x": 1, "y": 2, "label": null}), true),
+            ("structured_list", json!([1, 2, 3]), false),
+            (
+                "structured_perhaps",
+                json!({"x": 1, "y": 2, "label": null}),
+                false,
+            ),
+            ("structured_perhaps_not", json!(null), false),
+            (
+                "structured_tree",
+                json!({"children": [{"children": []}]}),
+                true,
+            ),
+            ("structured_trees", json!([{"children": []}]), false),
             (
                 "structured_tagged",
                 json!({"kind": "Circle", "radius": 2.0}),
+                true,
             ),
         ] {
             let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
@@ -233,7 +250,7 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
                 there,
                 "{name} in {date}"
             );
-            let expected = if revision.is_modern() || value.is_object() {
+            let expected = if revision.is_modern() || always_object {
                 value
             } else {
                 json!({"result": value})

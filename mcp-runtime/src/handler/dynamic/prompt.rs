@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
 use crate::context::Context;
-use crate::handler::call::prompt;
+use crate::handler::call::{prompt, running};
 use crate::handler::prompt::IntoPrompt;
 use crate::types::{Icon, Meta, Prompt, PromptArgument};
 
@@ -47,7 +47,8 @@ impl DynamicPrompt {
             arguments: Vec::new(),
             candidates: Vec::new(),
             run: Arc::new(move |arguments, context| {
-                prompt::boxed::<R, _>(handler(arguments, context))
+                let future = handler(arguments, context);
+                running(async move { prompt::reply(future.await) })
             }),
         }
     }

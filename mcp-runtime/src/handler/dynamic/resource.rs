@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
 use crate::context::Context;
-use crate::handler::call::resource;
+use crate::handler::call::{resource, running};
 use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::ToolError;
@@ -59,7 +59,10 @@ impl DynamicResource {
             timeout: None,
             ttl: None,
             cache: None,
-            run: Arc::new(move |_, context| resource::boxed::<R, _>(handler(context))),
+            run: Arc::new(move |_, context| {
+                let future = handler(context);
+                running(async move { resource::reply(future.await) })
+            }),
         }
     }
 
@@ -133,7 +136,8 @@ impl DynamicTemplate {
             candidates: Vec::new(),
             lister: None,
             run: Arc::new(move |arguments, context| {
-                resource::boxed::<R, _>(handler(arguments, context))
+                let future = handler(arguments, context);
+                running(async move { resource::reply(future.await) })
             }),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
 use crate::context::Context;
-use crate::handler::call::tool;
+use crate::handler::call::{running, tool};
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Meta, ToolAnnotations};
 
@@ -69,7 +69,8 @@ impl DynamicTool {
             output_schema: None,
             timeout: None,
             run: Arc::new(move |arguments, context| {
-                tool::boxed::<R, _>(handler(arguments, context))
+                let future = handler(arguments, context);
+                running(async move { tool::reply(future.await) })
             }),
         }
     }
