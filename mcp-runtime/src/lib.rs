@@ -81,6 +81,7 @@ pub use handler::output::{IntoToolResult, Json};
 pub use handler::prompt::IntoPrompt;
 pub use handler::resource::IntoResource;
 pub use handler::safe_path::SafePath;
+pub use handler::suggest::did_you_mean;
 pub use handler::template::percent_encode;
 pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 pub use jsonrpc::ErrorObject;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::context::{Context, List};
 use crate::handler::listing::Lister;
+use crate::handler::rules;
 use crate::handler::tool_error::ToolError;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{Cursor, INNER, Mark, Place};
@@ -64,7 +65,13 @@ impl Listing {
             let asked = self.cursor.take();
             let page = lister.list(context.clone(), asked.clone()).await?;
             for resource in page.items {
-                if self.listed.get(&resource.uri).is_none() {
+                if let Err(problem) = rules::uri(&resource.uri).into_result() {
+                    tracing::error!(
+                        name = resource.name,
+                        problem,
+                        "a listed resource is left out"
+                    );
+                } else if self.listed.get(&resource.uri).is_none() {
                     append(&mut self.text, resource, self.version);
                     self.count = self.count.saturating_add(1);
                 }

@@ -241,7 +241,7 @@ impl TestClient {
 
     /// Everything the server said that nobody asked for, since this was called last: progress, log messages, changes.
     ///
-    /// Progress comes merged, because a server merges bursts: only the last of several reports that follow each other.
+    /// Every report of progress is there; a client that is not in a test gets fewer of a burst ([`Limits::progress`](crate::Limits::progress)).
     pub async fn notices(&self) -> Vec<Notice> {
         let mut settled = Settled::new("notices");
         let mut last = Vec::new();
