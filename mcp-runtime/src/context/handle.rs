@@ -366,6 +366,7 @@ mod tests {
         server.notify().prompts_changed();
         server.notify().resources_changed();
         server.notify().resource_updated("x:y");
+        server.notify().resource_updated("x:a b");
         server.shut_down();
         let lines = recorder.0.lock().unwrap().join("\n");
         expect_test::expect![[r#"

@@ -209,6 +209,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_address_is_left_out_of_a_list() {
+        let listers = vec![template("b:{x}", &[&["b:1", "b:olive oil", "b", "b:2"]])];
+        assert_eq!(walk(&registry(&[], listers, 10)), [["b:1", "b:2"]]);
+    }
+
+    #[test]
     fn empty_pages_of_a_lister_are_passed_over() {
         let listers = vec![template("b:{x}", &[&[], &[], &["b:1"], &[]])];
         assert_eq!(

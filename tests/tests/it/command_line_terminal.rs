@@ -112,7 +112,7 @@ fn the_end_of_the_input_cancels_a_form() {
         let mut screen = Screen::of("garden", &arguments);
         screen.expect("(true|false): ");
         screen.type_in(END);
-        screen.expect("error: the user cancelled");
+        screen.expect("error: the user dismissed the question");
         assert_eq!(screen.end(), (String::new(), false), "{date}");
     }
 }

@@ -204,9 +204,9 @@ fn methods_are_served_when_there_is_a_value() {
         with(sources, vec![tool::<1>("a")]),
         &expect![[r"
             the server cannot start:
-              `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
-              `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
-              `.handlers(…)` was given two values of type `mcp_runtime::registry::build::tests::Notes`; methods can be called on one"]],
+              `.handlers(…)` was given a value of type `Notes`, which has no annotated methods; put `#[server]` on its `impl` block
+              `.handlers(…)` was given a value of type `Notes`, which has no annotated methods; put `#[server]` on its `impl` block
+              `.handlers(…)` was given two values of type `Notes`; methods can be called on one"]],
     );
 }
 
@@ -309,7 +309,7 @@ fn all_problems_come_together_with_their_places() {
         &expect![[r#"
             the server cannot start:
               src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
-              src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `mcp_runtime::registry::build::tests::Notes`; add `.state(…)` with a `mcp_runtime::registry::build::tests::Notes` to the server
+              src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `Notes`; add `.state(…)` with a `Notes` to the server
               src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type: invalid type: string "x", expected i64
               src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`
               src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; write one, as in `notes:///all`
@@ -327,8 +327,8 @@ fn a_shared_value_has_a_way_of_its_own() {
     fails(
         with(sources, vec![]),
         &expect![[r"
-        the server cannot start:
-          `.handlers(…)` was given a value of type `alloc::sync::Arc<mcp_runtime::registry::build::tests::Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"]],
+            the server cannot start:
+              `.handlers(…)` was given a value of type `Arc<Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"]],
     );
 }
 
