@@ -39,6 +39,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
 mod context;
@@ -64,9 +66,9 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Ask, AskError, Batch, CallId, Context, Editor, Elicit, Elicited, FormChoice, FormField,
-    FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress, Questions,
-    ServerHandle, State, States, StoreFuture,
+    Amount, Ask, AskError, Batch, CallId, Caller, Context, Editor, Elicit, Elicited, FormChoice,
+    FormField, FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress,
+    Questions, ServerHandle, State, States, StoreFuture,
 };
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::StateKey;
@@ -104,6 +106,9 @@ mod guide {
     mod arguments {}
     #[doc = include_str!("../../docs/asking.md")]
     mod asking {}
+    #[cfg(feature = "sealing")]
+    #[doc = include_str!("../../docs/deployment.md")]
+    mod deployment {}
     #[doc = include_str!("../../docs/from-fastmcp.md")]
     mod from_fastmcp {}
     #[doc = include_str!("../../docs/from-rmcp.md")]
@@ -111,6 +116,8 @@ mod guide {
     #[cfg(feature = "axum")]
     #[doc = include_str!("../../docs/http.md")]
     mod http {}
+    #[doc = include_str!("../../docs/limits.md")]
+    mod limits {}
     #[doc = include_str!("../../docs/notices.md")]
     mod notices {}
     #[doc = include_str!("../../docs/prompts.md")]

@@ -38,7 +38,7 @@ pub struct Limits {
     pub queued: usize,
     /// Longest a tool may run. Default 5 minutes. Then it is cancelled and the model is told. A tool's own `timeout` wins.
     pub tool_time: Duration,
-    /// Most blocking tools running at once in the process. Default 64.
+    /// Most blocking tools running at once in the process. Default 64. Further ones wait.
     pub blocking: usize,
     /// Most blocking tools waiting for one of those places. Default 256. Further ones are refused.
     pub blocking_queued: usize,
@@ -72,7 +72,7 @@ pub struct Limits {
     pub state_time: Duration,
     /// Most rounds of one call (2026-07-28). Default 32. Then the call fails.
     pub rounds: u16,
-    /// How long work may go on after the end of input or a signal to stop. Default 5 s.
+    /// How long work may go on after the end of input or a signal to stop. Default 5 s. Then what is left is refused.
     pub drain: Duration,
     /// Longest body of an HTTP request, in bytes. Default 4 MiB, counted while it comes. Beyond: 413.
     pub body: usize,
@@ -99,16 +99,19 @@ pub struct Limits {
     ///
     /// For a store of sessions that is not ours, and for sessions that are not kept: most with something under way.
     pub sessions: usize,
+    /// Most HTTP sessions of one [`Principal`](crate::Principal) at once. Default 64. Beyond: the one of theirs that was idle
+    /// longest ends, or else the new one gets 503. A store that is not ours counts for itself.
+    pub principal_sessions: usize,
     /// Most bytes that a session keeps of what its client says of itself, as JSON. Default 16 KiB. Beyond: -32602.
     pub session_client: usize,
     /// How long an HTTP session may be idle. Default 5 minutes. Then it ends; its client is answered 404 and starts over.
     pub session_idle: Duration,
-    /// How long an HTTP session may be idle while its client keeps a stream open. Default 30 minutes.
+    /// How long an HTTP session may be idle while its client keeps a stream open. Default 30 minutes. Then it ends.
     pub session_idle_streaming: Duration,
     /// How soon an HTTP session must be used after the handshake. Default 10 s. Then it ends.
     pub session_start: Duration,
-    /// Longest id of a sealed HTTP session, in characters. Default 4 KiB: proxies rarely take header fields over 8 KiB. A
-    /// client that says more of itself than fits is answered -32602.
+    /// Longest id of a sealed HTTP session, in characters. Default 4 KiB, since proxies rarely take header fields over 8 KiB.
+    /// A client that says more of itself than fits is answered -32602.
     pub sealed_session: usize,
     /// How long a sealed HTTP session lasts, used or not. Default 8 hours. Then its client is answered 404 and starts over.
     pub sealed_session_time: Duration,
@@ -116,17 +119,24 @@ pub struct Limits {
     pub store_time: Duration,
     /// Most events kept per stream for clients that reconnect. Default 256. What is gone cannot be resumed: 400.
     pub replay_events: usize,
-    /// Most bytes of events kept per stream for clients that reconnect. Default 1 MiB.
+    /// Most bytes of events kept per stream for clients that reconnect. Default 1 MiB. What is gone cannot be resumed: 400.
     pub replay_bytes: usize,
-    /// How long a finished stream is kept for clients that reconnect. Default 60 s.
+    /// How long a finished stream is kept for clients that reconnect. Default 60 s. Then it cannot be resumed: 400.
     pub replay_time: Duration,
     /// Most event streams that wait for what may happen, open at once over HTTP: `subscriptions/listen`, and the streams of
     /// sessions. Default 8,000, which is less than [`connections`](Self::connections), so that there is room for requests.
     /// Beyond: 503 with `Retry-After`.
     pub streams: usize,
-    /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s.
+    /// Most of those that one [`Principal`](crate::Principal) has open at once. Default 64. Beyond: 429.
+    pub principal_streams: usize,
+    /// Longest access token, in bytes. Default 16 KiB. Longer: 401, unread.
+    pub token: usize,
+    /// How long it may take to find out who sends a request. Default 10 s. Then: 503.
+    pub authentication_time: Duration,
+    /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s. Clients
+    /// skip it.
     pub keep_alive: Duration,
-    /// How long a client may leave output unread before its stream is closed. Default 60 s.
+    /// How long a client may leave output unread. Default 60 s. Then its stream is closed.
     pub stalled: Duration,
     #[doc(hidden)]
     pub _private: (),
@@ -172,6 +182,7 @@ impl Default for Limits {
             idle_connection: Duration::from_mins(1),
             connections: 10_000,
             sessions: 10_000,
+            principal_sessions: 64,
             session_client: 16 << 10,
             session_idle: Duration::from_mins(5),
             session_idle_streaming: Duration::from_mins(30),
@@ -183,6 +194,9 @@ impl Default for Limits {
             replay_bytes: 1 << 20,
             replay_time: Duration::from_mins(1),
             streams: 8_000,
+            principal_streams: 64,
+            token: 16 << 10,
+            authentication_time: Duration::from_secs(10),
             keep_alive: Duration::from_secs(15),
             stalled: Duration::from_mins(1),
             _private: (),
@@ -244,6 +258,10 @@ impl Limits {
             ("subscriptions", self.subscriptions == 0),
             ("listens", self.listens == 0),
             ("streams", self.streams == 0),
+            ("principal_sessions", self.principal_sessions == 0),
+            ("principal_streams", self.principal_streams == 0),
+            ("token", self.token == 0),
+            ("authentication_time", self.authentication_time.is_zero()),
             ("logs", self.logs == 0),
             ("progress", self.progress == 0),
             ("completions", self.completions == 0),

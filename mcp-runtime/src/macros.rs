@@ -42,6 +42,8 @@
 /// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | pictures for user interfaces | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
 /// | `group` | text | none | what it can be selected by | nothing |
+/// | `scopes` | such as `("notes:read", "notes:write")` | none | what a caller must be granted, all of it; see below | a refusal, if it is not |
+/// | `visible_if` | the path of a `fn(&Caller) -> bool` | there for all | whether it is there for a caller | nothing |
 /// | `blocking` | flag | no | blocks its thread, so it gets one of its own | nothing |
 /// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | that of the server | how long a call may take | nothing |
 /// | `requires` | of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | what the client must be able to do | an error, if it cannot |
@@ -71,6 +73,34 @@
 /// | `example` | a literal | a sample | `examples` |
 /// | `header` | a token such as `Region` | mirrored in the HTTP header `Mcp-Param-Region` | `x-mcp-header` |
 /// | `flatten` | word | the fields of the type are arguments of their own | the properties |
+///
+/// # Who may call it
+///
+/// A tool with `scopes` is left out of the lists of callers who lack some of them. If one calls it all the same, the call is
+/// refused before anything runs, with all the scopes it needs, so that the client can ask its user for more: over HTTP with
+/// status 403 and a challenge. Callers whom the function for `visible_if` turns down are answered as if there were no such
+/// tool. It is asked with every list and call, so it must not block; one that panics turns everybody down.
+///
+/// Scopes are for callers with credentials. On standard input and output, and in the same process, they do not apply: see
+/// [`Caller`](crate::Caller). Lists and answers that depend on the caller are never shared by caches, whatever was said of them.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::{Caller, Principal};
+///
+/// /// Deletes a note.
+/// #[tool(scopes("notes:write"), visible_if = is_staff)]
+/// fn delete_note(caller: &Principal, id: u64) -> String {
+///     format!("note {id} is gone, {}", caller.subject())
+/// }
+///
+/// fn is_staff(caller: &Caller) -> bool {
+///     caller.has_scope("staff")
+/// }
+/// ```
+///
+/// A parameter of type [`Principal`](crate::Principal) is who calls; callers without credentials are then refused, unless it
+/// is an `Option<Principal>`. Source: revisions since 2025-03-26, basic/authorization.
 ///
 /// # Mistakes
 ///
@@ -124,6 +154,7 @@ pub use mcp_macros::tool;
 /// | `icons` | as in [`tool`](macro@tool) | none | pictures for user interfaces | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
 /// | `group` | text | none | what it can be selected by | nothing |
+/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | for all | who may use it, and for whom it is there | nothing |
 /// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |
 ///
 /// Source: revision 2026-07-28, server/prompts.
@@ -157,6 +188,7 @@ pub use mcp_macros::prompt;
 /// | `icons` | as in [`tool`](macro@tool) | none | pictures for user interfaces | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
 /// | `group` | text | none | what it can be selected by | nothing |
+/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | for all | who may use it, and for whom it is there | nothing |
 /// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | not said | how long a client may reuse the contents | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | not said | who may share the contents | `cacheScope` |
 /// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use mcp_runtime::transport::{Connection, HttpOptions};
 use mcp_runtime::{Server, Transport};
-use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
 use tokio::process::Child;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -130,7 +129,7 @@ fn own_program(name: &str) -> std::path::PathBuf {
 
 /// A server in this process, and the way for as many clients as come.
 #[derive(Debug)]
-pub struct Hub(UnboundedSender<DuplexStream>);
+pub struct Hub(UnboundedSender<Connection>);
 
 impl Hub {
     /// Serves until this is dropped and all clients have gone.
@@ -147,18 +146,28 @@ impl Hub {
     /// A client that has said nothing yet.
     #[must_use]
     pub fn client(&self, revision: Revision) -> Client {
+        self.client_as(revision, |connection| connection)
+    }
+
+    /// A client that has said nothing yet, at the other end of what `who` makes of the connection.
+    #[must_use]
+    pub fn client_as(
+        &self,
+        revision: Revision,
+        who: impl FnOnce(Connection) -> Connection,
+    ) -> Client {
         let (client, server) = tokio::io::duplex(64 << 10);
-        self.0.send(server).expect("the server is still there");
+        let connection = who(Connection::from_stream(server));
+        self.0.send(connection).expect("the server is still there");
         let (reader, writer) = tokio::io::split(client);
         Client::new(reader, writer, revision)
     }
 }
 
-struct Clients(UnboundedReceiver<DuplexStream>);
+struct Clients(UnboundedReceiver<Connection>);
 
 impl Transport for Clients {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
-        let stream = self.0.recv().await?;
-        Some(Ok(Connection::from_stream(stream)))
+        self.0.recv().await.map(Ok)
     }
 }

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::expand::parameter::Expanded;
 use crate::expand::tokens::{assert_verdict, at, option, outside};
-use crate::expand::{completer, prompt, resource, tool};
+use crate::expand::{access, completer, prompt, resource, tool};
 use crate::model::handler::{Flavor, Options};
 use crate::model::{Handler, Kind};
 
@@ -117,6 +117,7 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
             &quote!(__mcp::rules::tool_name(#value)),
         ));
     }
+    checks.extend(access::checks(handler));
     checks.extend(parameters.iter().map(Expanded::checks));
     for (index, parameter) in handler.parameters.iter().enumerate() {
         if let Some(marker) = parameter.marker {
@@ -162,9 +163,9 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     let location = location(&handler.ident);
     let output = output(handler);
     let options = match &handler.options {
-        Options::Tool(tool) => tool::options(tool, &output),
-        Options::Prompt(prompt) => prompt::options(prompt),
-        Options::Resource(resource) => resource::options(resource),
+        Options::Tool(tool) => tool::options(tool, access::fields(handler), &output),
+        Options::Prompt(prompt) => prompt::options(prompt, access::fields(handler)),
+        Options::Resource(resource) => resource::options(resource, access::fields(handler)),
         Options::Completer(completer) => completer::options(completer),
     };
     let table = if has_reference(handler) {

@@ -3,6 +3,7 @@
 //! The user's item always comes out, without markers. What we add is one anonymous constant per handler, so nothing can
 //! clash with the user's names; errors come out as `compile_error!` beside the item.
 
+mod access;
 mod completer;
 mod data;
 mod elicit;

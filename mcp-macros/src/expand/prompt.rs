@@ -6,9 +6,8 @@ use quote::quote;
 use crate::expand::value::{Fields, icons, meta};
 use crate::model::prompt::Prompt;
 
-/// The fields of `Options`.
-pub(crate) fn options(prompt: &Prompt) -> TokenStream {
-    let mut fields = Fields::default();
+/// The fields of `Options`, after those that all kinds have.
+pub(crate) fn options(prompt: &Prompt, mut fields: Fields) -> TokenStream {
     fields.set_some("title", prompt.title.as_ref().map(|title| quote!(#title)));
     fields.set_some("group", prompt.group.as_ref().map(|group| quote!(#group)));
     fields.set_some("icons", icons(&prompt.icons));

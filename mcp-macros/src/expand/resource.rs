@@ -9,9 +9,8 @@ use crate::model::parameter::Parameter;
 use crate::model::resource::Resource;
 use crate::model::{Handler, Kind};
 
-/// The fields of `Options`.
-pub(crate) fn options(resource: &Resource) -> TokenStream {
-    let mut fields = Fields::default();
+/// The fields of `Options`, after those that all kinds have.
+pub(crate) fn options(resource: &Resource, mut fields: Fields) -> TokenStream {
     let uri = &resource.uri;
     fields.set("uri", &quote!(#uri));
     fields.set_some("title", resource.title.as_ref().map(|title| quote!(#title)));

@@ -8,9 +8,8 @@ use crate::expand::tokens::at;
 use crate::expand::value::{Fields, cache_scope, duration, icons, meta};
 use crate::model::tool::Tool;
 
-/// The fields of `Options`. `output` is what the tool returns.
-pub(crate) fn options(tool: &Tool, output: &TokenStream) -> TokenStream {
-    let mut fields = Fields::default();
+/// The fields of `Options`, after those that all kinds have. `output` is what the tool returns.
+pub(crate) fn options(tool: &Tool, mut fields: Fields, output: &TokenStream) -> TokenStream {
     fields.set_some("title", tool.title.as_ref().map(|title| quote!(#title)));
     fields.set_some("group", tool.group.as_ref().map(|group| quote!(#group)));
     fields.set_some("icons", icons(&tool.icons));

@@ -3,6 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 
+use crate::model::access::Access;
 use crate::model::completer::Completer;
 use crate::model::parameter::Parameter;
 use crate::model::prompt::Prompt;
@@ -74,6 +75,7 @@ pub(crate) struct Handler {
     pub(crate) name: Name,
     /// An expression of type `&'static str`.
     pub(crate) description: Option<TokenStream>,
+    pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) parameters: Vec<Parameter>,
     /// `None`: nothing is returned.
@@ -129,6 +131,7 @@ pub(crate) struct Common {
     pub(crate) name: Option<syn::LitStr>,
     pub(crate) description: Option<Expression>,
     pub(crate) runtime: Option<PathValue>,
+    pub(crate) access: Access,
 }
 
 impl Handler {
@@ -185,6 +188,7 @@ impl Handler {
             flavor,
             self_type: self_type.cloned(),
             has_receiver: signature.receiver().is_some(),
+            access: common.access,
             options,
             parameters,
             output,

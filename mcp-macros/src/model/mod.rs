@@ -2,6 +2,7 @@
 //!
 //! Rules that need no types are checked on the way. Tokens are written by `expand`.
 
+pub(crate) mod access;
 pub(crate) mod check;
 pub(crate) mod completer;
 pub(crate) mod default_value;

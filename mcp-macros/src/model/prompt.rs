@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 
 use crate::model::Errors;
+use crate::model::access::Access;
 use crate::model::handler::{Common, Options};
 use crate::parse::item_options::parse_options;
 use crate::parse::prompt::PromptOptions;
@@ -26,6 +27,7 @@ impl Prompt {
             name: options.name,
             description: options.description,
             runtime: options.runtime,
+            access: Access::new(options.scopes, options.visible_if, errors),
         };
         let prompt = Self {
             title: options.title,

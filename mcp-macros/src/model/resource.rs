@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 
+use crate::model::access::Access;
 use crate::model::handler::{Common, Options};
 use crate::model::{Errors, Kind};
 use crate::parse::item_options::parse_address_and_options;
@@ -49,6 +50,7 @@ impl Resource {
             name: options.name,
             description: options.description,
             runtime: options.runtime,
+            access: Access::new(options.scopes, options.visible_if, errors),
         };
         let resource = Self {
             uri,

@@ -3,6 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 
 use crate::model::Errors;
+use crate::model::access::Access;
 use crate::model::handler::{Common, Options};
 use crate::parse::item_options::parse_options;
 use crate::parse::tool::{Requires, ToolOptions};
@@ -40,6 +41,7 @@ impl Tool {
             name: options.name,
             description: options.description,
             runtime: options.runtime,
+            access: Access::new(options.scopes, options.visible_if, errors),
         };
         let value = |flag: Option<Keyed<bool>>| flag.map(|flag| flag.value);
         let tool = Self {

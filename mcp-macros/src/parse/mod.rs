@@ -1,5 +1,6 @@
 //! From tokens to options and split functions. Nothing is decided here: see `model`.
 
+pub(crate) mod access;
 pub(crate) mod argument;
 pub(crate) mod completer;
 pub(crate) mod doc_comment;

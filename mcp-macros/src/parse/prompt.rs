@@ -2,6 +2,7 @@
 
 use darling::FromMeta;
 
+use crate::parse::access::Scopes;
 use crate::parse::value::{Expression, Icons, PathValue, text};
 
 /// What stands in the parentheses of `#[prompt(…)]`.
@@ -22,6 +23,10 @@ pub(crate) struct PromptOptions {
     /// The group it can be selected by.
     #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
+    /// What a caller must be granted.
+    pub(crate) scopes: Option<Scopes>,
+    /// The function that says whether it is there for a caller.
+    pub(crate) visible_if: Option<PathValue>,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

@@ -3,6 +3,7 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
+use crate::parse::access::Scopes;
 use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, text};
 
 /// What stands after the address in the parentheses of `#[resource(…)]` and `#[resource_template(…)]`.
@@ -35,6 +36,10 @@ pub(crate) struct ResourceOptions {
     /// The group it can be selected by.
     #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
+    /// What a caller must be granted.
+    pub(crate) scopes: Option<Scopes>,
+    /// The function that says whether it is there for a caller.
+    pub(crate) visible_if: Option<PathValue>,
     /// How long a client may reuse the contents.
     pub(crate) ttl: Option<Time>,
     /// Who may share the contents.

@@ -3,6 +3,7 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
+use crate::parse::access::Scopes;
 use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, flag, text};
 
 /// What stands in the parentheses of `#[tool(…)]`.
@@ -35,6 +36,10 @@ pub(crate) struct ToolOptions {
     /// The group it can be selected by.
     #[darling(with = text)]
     pub(crate) group: Option<syn::LitStr>,
+    /// What a caller must be granted.
+    pub(crate) scopes: Option<Scopes>,
+    /// The function that says whether it is there for a caller.
+    pub(crate) visible_if: Option<PathValue>,
     /// It blocks its thread.
     #[darling(with = flag)]
     pub(crate) blocking: Option<Keyed<bool>>,

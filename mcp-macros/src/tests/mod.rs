@@ -1,5 +1,6 @@
 //! What the macros emit, pretty-printed. Read a changed snapshot line by line before accepting it.
 
+mod access;
 mod completer;
 mod prompt;
 mod resource;

@@ -1,6 +1,6 @@
 //! Injected parameters.
 
-use crate::context::{Context, States};
+use crate::context::{Caller, Context, Principal, States};
 use crate::handler::tool_error::ToolError;
 
 /// What a handler can ask for besides its arguments.
@@ -42,6 +42,23 @@ pub trait FromContext: Sized {
 impl FromContext for Context {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         Ok(context.clone())
+    }
+}
+
+/// Who calls, by their credentials. Take `Option<Principal>` to serve callers without, as on standard input and output.
+impl FromContext for Principal {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        let principal = context.principal().cloned();
+        principal.ok_or_else(|| {
+            ToolError::shown("this is for callers with credentials, and none came with the request")
+        })
+    }
+}
+
+/// Who calls, also if it is nobody in particular.
+impl FromContext for Caller {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.caller().clone())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a handler receives: the context of its call, shared state, the running server.
 
 pub(crate) mod ask;
+mod caller;
 pub(crate) mod current;
 pub(crate) mod form;
 mod from_context;
@@ -13,6 +14,7 @@ mod type_name;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{Asked, Asking, Place, Question};
+pub use caller::Caller;
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::FromContext;
 pub use handle::{Batch, Editor, List, Notifier, ServerHandle};

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Asking, Principal, ServerHandle, States};
+use crate::context::{Asking, Caller, Principal, ServerHandle, States};
 use crate::protocol::client_info;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
@@ -19,7 +19,7 @@ pub struct Context(Arc<RequestContext>);
 /// What dispatch knows about a request when a handler asks for its context.
 pub(crate) struct RequestContext {
     pub(crate) client: Client,
-    pub(crate) principal: Option<Principal>,
+    pub(crate) caller: Caller,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
@@ -159,7 +159,13 @@ impl Context {
     /// Who calls, if that is known from credentials; never over stdio.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
-        self.0.principal.as_ref()
+        self.0.caller.principal()
+    }
+
+    /// Who calls, as rules about who may do what see it: also whether scopes apply at all.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.0.caller
     }
 
     /// Who the client says it is. Untrusted: decide nothing by it.

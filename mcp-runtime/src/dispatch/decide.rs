@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::dispatch::prepared::Prepared;
-use crate::dispatch::request::{Caller, Request};
+use crate::dispatch::request::{Request, Sender};
 use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
@@ -25,6 +25,9 @@ pub(crate) enum Decision<'m> {
     Silent,
     /// Send what was written.
     Answered,
+    /// Refuse the request of this id: what it asks for needs scopes that the caller lacks, [`errors::scopes_needed`]. Where
+    /// there are status codes it has one of its own, so nothing is written yet.
+    Forbidden(RequestId, Box<ErrorObject>),
     /// Run user code.
     Call(Prepared<'m>),
     /// The client takes back the request of this id.
@@ -87,6 +90,9 @@ impl Dispatcher {
                 Decision::Answered
             }
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
+            Err(error) if errors::scopes_needed(&error).is_some() => {
+                Decision::Forbidden(id, Box::new(error))
+            }
             Err(error) => {
                 encode::error(out, Some(&id), &error);
                 Decision::Answered
@@ -124,8 +130,8 @@ impl Dispatcher {
             method: method.ok_or_else(|| errors::method_not_found(name))?,
             params,
             version: modern.version,
-            caller: Caller::Modern(modern),
-            principal: session.principal.clone(),
+            sender: Sender::Modern(modern),
+            caller: session.caller.clone(),
         };
         modern::answer(self, request, session, out)
     }
@@ -170,8 +176,8 @@ impl Dispatcher {
             method: method.ok_or_else(|| errors::method_not_found(name))?,
             params,
             version: client.version,
-            caller: Caller::Legacy(client),
-            principal: session.principal.clone(),
+            sender: Sender::Legacy(client),
+            caller: session.caller.clone(),
         };
         legacy::answer(self, request, session, out)
     }

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "auth")]
+use crate::context::Caller;
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
+use crate::dispatch::admission::Admission;
 use crate::dispatch::notices::Notices;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
@@ -44,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) argument_errors: bool,
     /// How long `server/discover` and the four lists may be reused.
     pub(crate) cache: CacheHints,
+    pub(crate) admission: Admission,
 }
 
 /// How long results may be reused that are not a resource.
@@ -77,6 +81,12 @@ impl Dispatcher {
         self.blocking.available_permits() < self.settings.limits.blocking.max(1)
     }
 
+    /// The caller with the scopes that come with those that were granted.
+    #[cfg(feature = "auth")]
+    pub(crate) fn admit(&self, caller: Caller) -> Caller {
+        self.settings.admission.admit(caller)
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.settings.limits
     }
@@ -93,10 +103,12 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// The tool of this name, for whoever compares headers with its arguments.
+    /// Something that is served and needs scopes, which strangers lack.
     #[cfg(feature = "http")]
-    pub(crate) fn tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
-        self.registry.snapshot().tool(name).cloned()
+    pub(crate) fn closed_to_strangers(&self) -> Option<String> {
+        let snapshot = self.registry.snapshot();
+        let name = snapshot.needs_scopes().map(str::to_owned);
+        name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
     /// What the server offers, from what is registered now.

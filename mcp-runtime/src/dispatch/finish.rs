@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::Principal;
+use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
@@ -24,7 +24,7 @@ pub(super) struct Finish {
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
     pub(super) target: Target,
-    pub(super) principal: Option<Principal>,
+    pub(super) caller: Caller,
 }
 
 /// What was called.
@@ -163,7 +163,7 @@ impl Finish {
         };
         Binding {
             server: &self.dispatcher.identity().implementation().name,
-            principal: self.principal.as_ref().map_or("", Principal::key),
+            principal: self.caller.key(),
             method,
             name,
             arguments,

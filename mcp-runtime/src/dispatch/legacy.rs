@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::context::List;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::Answer;
 use crate::dispatch::request::Request;
@@ -121,7 +122,15 @@ fn follow(
     };
     if request.method == Method::ResourcesUnsubscribe {
         legacy.mailbox.unfollow(&uri);
-    } else if !legacy.mailbox.follow(&uri, limits.subscriptions) {
+        return Ok(());
+    }
+    let snapshot = dispatcher.registry.snapshot();
+    // Where callers see different resources, what is hidden must not be told from what there is not.
+    if snapshot.is_filtered(List::Resources) {
+        let view = snapshot.seen_by(&request.caller);
+        view.read(&uri, request.version)?;
+    }
+    if !legacy.mailbox.follow(&uri, limits.subscriptions) {
         let most = limits.subscriptions;
         return Err(ErrorObject::invalid_params(format!(
             "a session can follow at most {most} resources"

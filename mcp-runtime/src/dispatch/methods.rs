@@ -14,8 +14,8 @@ use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{self, Capability, Era, Method, errors};
-use crate::registry::{Page, Snapshot};
-use crate::types::CompletionReference;
+use crate::registry::{Page, Snapshot, View};
+use crate::types::{CacheScope, CompletionReference};
 
 impl Dispatcher {
     pub(super) fn reply<'a>(&'a self, request: &'a Request<'_>) -> Reply<'a> {
@@ -37,12 +37,11 @@ impl Dispatcher {
         if !self.offers(request.method, &snapshot) {
             return Err(errors::method_not_found(request.method.as_str()));
         }
+        let view = snapshot.seen_by(&request.caller);
         let work = match request.method {
             Method::ToolsCall => {
                 let name = request.string(Member::Name, self.limits().name)?;
-                let entry = snapshot
-                    .tool(&name)
-                    .ok_or_else(|| errors::unknown_tool(&name, snapshot.tool_like(&name)))?;
+                let entry = view.tool(&name)?;
                 let arguments = request.arguments()?;
                 if let Some(refusal) = lacking(&request, &entry.requires)? {
                     return refusal.answer(self, &request, out);
@@ -54,9 +53,7 @@ impl Dispatcher {
             }
             Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().name)?;
-                let entry = snapshot
-                    .prompt(&name)
-                    .ok_or_else(|| errors::unknown_prompt(&name, snapshot.prompt_like(&name)))?;
+                let entry = view.prompt(&name)?;
                 Work::Prompt {
                     entry: Arc::clone(entry),
                     arguments: request.arguments()?,
@@ -64,22 +61,23 @@ impl Dispatcher {
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().uri)?;
-                let readable = snapshot.read(&uri);
-                let readable =
-                    readable.ok_or_else(|| errors::resource_not_found(request.version, &uri))?;
+                let readable = view.read(&uri, request.version)?;
                 Work::Read(Box::new(Reading { readable, uri }))
             }
-            Method::CompletionComplete => self.completion(&request, &snapshot, session)?,
+            Method::CompletionComplete => self.completion(&request, view, session)?,
             method => {
-                let (list, cache) = self
+                let (list, mut cache) = self
                     .list(method)
                     .ok_or_else(|| errors::method_not_found(method.as_str()))?;
-                match self.page(&request, list, &snapshot)? {
+                if snapshot.is_filtered(list) {
+                    cache.scope = CacheScope::Private;
+                }
+                match self.page(&request, list, view)? {
                     Page::Ready(members) => {
                         let gap = encode::list_around(out, self.reply(&request), cache);
                         return Ok(Answer::Around(gap, members));
                     }
-                    Page::Listing(listing) => Work::List(Box::new(listing)),
+                    Page::Listing(listing) => Work::List(Box::new(listing), cache),
                 }
             }
         };
@@ -115,12 +113,7 @@ impl Dispatcher {
         }
     }
 
-    fn page(
-        &self,
-        request: &Request<'_>,
-        list: List,
-        snapshot: &Snapshot,
-    ) -> Result<Page, ErrorObject> {
+    fn page(&self, request: &Request<'_>, list: List, view: View<'_>) -> Result<Page, ErrorObject> {
         let cursor = request
             .params
             .string(Member::Cursor)
@@ -131,15 +124,14 @@ impl Dispatcher {
         {
             return Err(errors::invalid_cursor());
         }
-        snapshot
-            .page(list, request.version, cursor.as_deref())
+        view.page(list, request.version, cursor.as_deref())
             .map_err(|_| errors::invalid_cursor())
     }
 
     fn completion<'m>(
         &self,
         request: &Request<'m>,
-        snapshot: &Snapshot,
+        view: View<'_>,
         session: &Session,
     ) -> Result<Work<'m>, ErrorObject> {
         let reference = member::<CompletionReference>(request, Member::Ref)?;
@@ -150,7 +142,7 @@ impl Dispatcher {
                 "`argument.value` is longer than {most} bytes"
             )));
         }
-        let completer = snapshot.completer(&reference, &argument.name)?;
+        let completer = view.completer(&reference, &argument.name)?;
         let earlier = match request.params.get(Member::Context) {
             None => None,
             Some(_) => member::<Earlier>(request, Member::Context)?
@@ -174,7 +166,7 @@ fn lacking(
     if requires.is_empty() {
         return Ok(None);
     }
-    let capabilities = request.caller.capabilities()?;
+    let capabilities = request.sender.capabilities()?;
     Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
 }
 

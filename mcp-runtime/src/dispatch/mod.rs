@@ -4,6 +4,7 @@
 //! for the rest. Whoever drives a channel starts calls, polls them, and writes what they come to. User code runs inside
 //! [`Prepared::start`] and inside polls of [`RunningCall`], which contain its panics.
 
+mod admission;
 mod ask;
 mod blocking;
 mod call;
@@ -26,6 +27,7 @@ pub(crate) mod seal;
 mod session;
 mod stream;
 
+pub(crate) use admission::Admission;
 pub(crate) use call::{Finished, RunningCall, Started};
 #[cfg(feature = "http")]
 pub(crate) use decide::Answer;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use crate::context::List;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::Answer;
 use crate::dispatch::request::Request;
@@ -57,7 +58,8 @@ fn listen<'m>(
     session: &mut Session,
     out: &mut Vec<u8>,
 ) -> Result<Answer<'m>, ErrorObject> {
-    let offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
+    let snapshot = dispatcher.registry.snapshot();
+    let offered = dispatcher.capabilities(&snapshot);
     if offered.tools.is_none() && offered.prompts.is_none() && offered.resources.is_none() {
         return Err(errors::method_not_found(request.method.as_str()));
     }
@@ -70,7 +72,7 @@ fn listen<'m>(
         wanted.ok_or_else(|| ErrorObject::invalid_params("`notifications` must be an object"))?;
     let wanted: Wanted =
         serde_json::from_str(wanted).map_err(|error| errors::invalid("notifications", &error))?;
-    let uris: BTreeSet<&str> = wanted
+    let mut uris: BTreeSet<&str> = wanted
         .resource_subscriptions
         .iter()
         .map(String::as_str)
@@ -97,6 +99,11 @@ fn listen<'m>(
         return Err(ErrorObject::invalid_params(format!(
             "at most {most} of these requests can be open at once"
         )));
+    }
+    // Where callers see different resources, they follow what they may read.
+    if snapshot.is_filtered(List::Resources) {
+        let view = snapshot.seen_by(&request.caller);
+        uris.retain(|uri| view.read(uri, request.version).is_ok());
     }
     let filter = Filter {
         tools: wanted.tools_list_changed && offered.tools.is_some(),

@@ -12,7 +12,7 @@ use crate::dispatch::blocking::on_a_thread;
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
 use crate::dispatch::finish::{Finish, Located, Outcome, Target};
 use crate::dispatch::journal::{Journal, Responses};
-use crate::dispatch::request::{Caller, Request};
+use crate::dispatch::request::{Request, Sender};
 use crate::dispatch::rounds::Round;
 use crate::dispatch::seal::{self, Refused};
 use crate::dispatch::session::CompletionBudget;
@@ -45,7 +45,7 @@ pub(super) enum Work<'m> {
     },
     Read(Box<Reading<'m>>),
     Complete(Box<Completion>),
-    List(Box<Listing>),
+    List(Box<Listing>, CacheHint),
 }
 
 /// What is to be read.
@@ -76,7 +76,7 @@ impl Prepared<'_> {
             Work::Tool { entry, .. } => Some(&entry.pace),
             Work::Prompt { entry, .. } => Some(&entry.pace),
             Work::Read(reading) => Some(reading.readable.pace()),
-            Work::Complete(_) | Work::List(_) => None,
+            Work::Complete(_) | Work::List(..) => None,
         }
     }
 
@@ -95,8 +95,8 @@ impl Prepared<'_> {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,
-            target: work.target(&dispatcher),
-            principal: request.principal.clone(),
+            target: work.target(),
+            caller: request.caller.clone(),
         };
         let arguments = work.arguments();
         let resumed = match resume(&finish, &request, arguments) {
@@ -152,7 +152,7 @@ impl<'m> Work<'m> {
             Self::Tool { entry, .. } => entry.timeout,
             Self::Prompt { entry, .. } => entry.timeout,
             Self::Read(reading) => reading.readable.timeout(),
-            Self::Complete(_) | Self::List(_) => None,
+            Self::Complete(_) | Self::List(..) => None,
         }
     }
 
@@ -161,11 +161,11 @@ impl<'m> Work<'m> {
         match self {
             Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
             Self::Read(_) => Some("{}"),
-            Self::Complete(_) | Self::List(_) => None,
+            Self::Complete(_) | Self::List(..) => None,
         }
     }
 
-    fn target(&self, dispatcher: &Dispatcher) -> Target {
+    fn target(&self) -> Target {
         match self {
             Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
             Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
@@ -175,7 +175,7 @@ impl<'m> Work<'m> {
                 cache: reading.readable.cache(CacheHint::default()),
             })),
             Self::Complete(completion) => Target::Completion(completion.partial.as_str().into()),
-            Self::List(_) => Target::List(dispatcher.settings.cache.resources),
+            Self::List(_, cache) => Target::List(*cache),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'m> Work<'m> {
                 }
                 completer.start(&partial, earlier.as_deref(), context)
             }
-            Self::List(listing) => {
+            Self::List(listing, _) => {
                 let members = listing.start(context());
                 Ok(registry::Started::Running(Box::pin(async move {
                     members.await.map(Success::List)
@@ -274,15 +274,15 @@ fn make_context(
 ) -> Made {
     let sink = sink();
     // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-    let capabilities = request.caller.capabilities().unwrap_or_default();
-    let way = match (asking, &request.caller) {
+    let capabilities = request.sender.capabilities().unwrap_or_default();
+    let way = match (asking, &request.sender) {
         (None, _) => Way::None,
-        (Some(_), Caller::Legacy(client)) => Way::Requests {
+        (Some(_), Sender::Legacy(client)) => Way::Requests {
             pending: Arc::clone(&client.pending),
             sink: Arc::clone(&sink),
             waiting: Mutex::default(),
         },
-        (Some((arguments, (journal, responses))), Caller::Modern(_)) => {
+        (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
             Way::Rounds(Round::new(journal, responses, arguments))
         }
     };
@@ -297,7 +297,7 @@ fn make_context(
         version: request.version,
         token: request.progress_token().map(Into::into),
         level: if dispatcher.settings.logging {
-            request.caller.log_level()
+            request.sender.log_level()
         } else {
             super::session::LogLevel::Off
         },
@@ -305,8 +305,8 @@ fn make_context(
         state: Mutex::new(Reports::new(dispatcher.limits().progress)),
     });
     let context = Context::new(RequestContext {
-        client: request.caller.client(),
-        principal: request.principal.clone(),
+        client: request.sender.client(),
+        caller: request.caller.clone(),
         capabilities,
         meta: request.params.get(Member::Meta).map(Into::into),
         outbound: Arc::clone(&stream) as Arc<dyn Outbound>,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::context::{Client, Principal};
+use crate::context::{Caller, Client};
 use crate::dispatch::session::{LegacyClient, LogLevel};
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::protocol::{Method, Modern, ProtocolVersion};
@@ -14,20 +14,20 @@ pub(super) struct Request<'m> {
     pub(super) method: Method,
     pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
-    pub(super) caller: Caller<'m>,
-    /// Who that is, if it is known from credentials.
-    pub(super) principal: Option<Principal>,
+    pub(super) sender: Sender<'m>,
+    /// What they may do.
+    pub(super) caller: Caller,
 }
 
 /// Who asks.
-pub(super) enum Caller<'m> {
+pub(super) enum Sender<'m> {
     /// Somebody who shook hands.
     Legacy(Arc<LegacyClient>),
     /// Somebody who says it all in the request.
     Modern(Modern<'m>),
 }
 
-impl Caller<'_> {
+impl Sender<'_> {
     pub(super) fn capabilities(&self) -> Result<Arc<ClientCapabilities>, ErrorObject> {
         match self {
             Self::Legacy(client) => Ok(Arc::clone(&client.capabilities)),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::context::Principal;
+use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
 use crate::dispatch::pending::Pending;
@@ -27,8 +27,8 @@ pub(crate) struct Session {
     /// Whether what the legacy part holds is there again for the next message.
     pub(super) is_lasting: bool,
     pub(super) listens: Vec<Listen>,
-    /// Who sends what comes next, if that is known from credentials.
-    pub(crate) principal: Option<Principal>,
+    /// Who sends what comes next.
+    pub(super) caller: Caller,
     /// None for a session of one request, whose budgets nobody shares.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) completions: Option<Arc<CompletionBudget>>,
@@ -94,10 +94,22 @@ impl Session {
             known: Known::default(),
             is_lasting: true,
             listens: Vec::new(),
-            principal: None,
+            caller: dispatcher.settings.admission.admit(Caller::anonymous()),
             logs: None,
             completions: None,
         }
+    }
+
+    /// Who sends what comes next. At first somebody of whom nothing is known.
+    pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
+        self.caller = self.dispatcher.settings.admission.admit(caller.into());
+    }
+
+    /// The tool of this name, if the caller may use it: for whoever compares headers with its arguments.
+    #[cfg(feature = "http")]
+    pub(crate) fn usable_tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
+        let snapshot = self.dispatcher.registry.snapshot();
+        snapshot.seen_by(&self.caller).usable_tool(name).cloned()
     }
 
     /// What the handshake agreed on, if there was one.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use schemars::{Schema, SchemaGenerator};
 
+use crate::context::Caller;
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
@@ -83,6 +84,10 @@ pub struct Options {
     pub title: Option<&'static str>,
     /// `group`
     pub group: Option<&'static str>,
+    /// `scopes(…)`
+    pub scopes: &'static [&'static str],
+    /// `visible_if = …`
+    pub visible_if: Option<fn(&Caller) -> bool>,
     /// `icons`
     pub icons: Option<fn() -> Vec<Icon>>,
     /// `meta`; an object
@@ -132,6 +137,8 @@ impl Options {
     pub const NONE: Self = Self {
         title: None,
         group: None,
+        scopes: &[],
+        visible_if: None,
         icons: None,
         meta: None,
         read_only: None,

@@ -20,6 +20,8 @@ pub(crate) const MISSING_CAPABILITY: i32 = -32021;
 pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
 /// The client asks for more than it may at once.
 pub(crate) const TOO_MANY: i32 = 429;
+/// The caller lacks scopes.
+pub(crate) const INSUFFICIENT_SCOPE: i32 = 403;
 
 pub(crate) fn method_not_found(name: &str) -> ErrorObject {
     ErrorObject::new(
@@ -143,6 +145,22 @@ pub(crate) fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
         .with_data(json!({ "retryAfterMs": retry }))
 }
 
+/// The caller lacks scopes; `needed` are all of those that what it asks for needs, also those it has. The code is ours, as
+/// for [`too_many`]. Over HTTP it has a status and a challenge of its own.
+pub(crate) fn insufficient_scope(needed: &[&str]) -> ErrorObject {
+    let message = format!("this needs the scopes `{}`", needed.join(" "));
+    ErrorObject::new(INSUFFICIENT_SCOPE, message).with_data(json!({ "scopes": needed }))
+}
+
+/// All scopes that are needed, if that is what the error says: of those that refuse a request before a handler runs.
+pub(crate) fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
+    if error.code != INSUFFICIENT_SCOPE {
+        return None;
+    }
+    let scopes = error.data.as_ref()?.get("scopes")?.as_array()?;
+    scopes.iter().map(Value::as_str).collect()
+}
+
 /// What a peer sent, short enough to be sent back.
 fn clip(text: &str) -> &str {
     const MOST: usize = 256;
@@ -180,6 +198,20 @@ mod tests {
                 "requested": "1999-01-01",
             }))
         );
+    }
+
+    #[test]
+    fn missing_scopes_can_be_read_from_the_error() {
+        let error = insufficient_scope(&["notes:read", "notes:write"]);
+        assert_eq!(
+            scopes_needed(&error),
+            Some(vec!["notes:read", "notes:write"])
+        );
+        assert_eq!(
+            error.message,
+            "this needs the scopes `notes:read notes:write`"
+        );
+        assert_eq!(scopes_needed(&ErrorObject::internal("")), None);
     }
 
     #[test]

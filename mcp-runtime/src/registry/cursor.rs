@@ -2,7 +2,8 @@
 //!
 //! A cursor names the last item a client saw, not a page number, so that unrelated changes neither skip nor repeat items,
 //! and it holds all it needs, so that every instance of the server can read it. It is checked strictly: of this list,
-//! complete, unchanged. A cursor made up by a client can do no more than choose where to go on.
+//! complete, unchanged, and where a list depends on who asks, given to the same caller. A cursor made up by a client can do
+//! no more than choose where to go on.
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
@@ -70,8 +71,8 @@ impl Mark {
 }
 
 impl Cursor {
-    /// The text for the client, at most 1 KiB.
-    pub(crate) fn encode(&self) -> String {
+    /// The text for the client, at most 1 KiB. It is good for `owner`, who goes into the checksum; empty for everybody.
+    pub(crate) fn encode(&self, owner: &str) -> String {
         let (stage, mark, inner) = match &self.place {
             Place::After(mark) => (0, mark, None),
             Place::Within(mark, None) => (1, mark, None),
@@ -87,21 +88,21 @@ impl Cursor {
         bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
         bytes.extend(name.as_bytes());
         bytes.extend(inner.map(String::as_bytes).unwrap_or_default());
-        bytes.extend(checksum(&bytes).to_be_bytes());
+        bytes.extend(checksum(&bytes, owner).to_be_bytes());
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a cursor of `list`.
-    pub(crate) fn decode(list: List, text: &str) -> Result<Self, InvalidCursor> {
+    /// Reads a cursor of `list` that was given to `owner`.
+    pub(crate) fn decode(list: List, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
-        let place = place(list, &bytes).ok_or(InvalidCursor)?;
+        let place = place(list, owner, &bytes).ok_or(InvalidCursor)?;
         Ok(Self { list, place })
     }
 }
 
-fn place(list: List, bytes: &[u8]) -> Option<Place> {
+fn place(list: List, owner: &str, bytes: &[u8]) -> Option<Place> {
     let (bytes, check) = bytes.split_last_chunk::<8>()?;
-    if checksum(bytes) != u64::from_be_bytes(*check) {
+    if checksum(bytes, owner) != u64::from_be_bytes(*check) {
         return None;
     }
     let (head, rest) = bytes.split_first()?;
@@ -140,8 +141,8 @@ fn tag(list: List) -> u8 {
     }
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
-    crate::registry::table::fnv(SALT.iter().chain(bytes))
+fn checksum(bytes: &[u8], owner: &str) -> u64 {
+    crate::registry::table::fnv(SALT.iter().chain(bytes).chain(owner.as_bytes()))
 }
 
 #[cfg(test)]
@@ -174,19 +175,19 @@ mod tests {
     #[test]
     fn a_cursor_reads_back_and_fits() {
         for cursor in cursors() {
-            let text = cursor.encode();
+            let text = cursor.encode("");
             assert!(text.len() <= 1_024, "{}", text.len());
-            assert_eq!(Cursor::decode(cursor.list, &text), Ok(cursor));
+            assert_eq!(Cursor::decode(cursor.list, "", &text), Ok(cursor));
         }
     }
 
     #[test]
     fn a_cursor_of_another_list_is_invalid() {
         for cursor in cursors() {
-            let text = cursor.encode();
+            let text = cursor.encode("");
             for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
                 assert_eq!(
-                    Cursor::decode(list, &text).is_ok(),
+                    Cursor::decode(list, "", &text).is_ok(),
                     list == cursor.list,
                     "{list:?}"
                 );
@@ -195,21 +196,35 @@ mod tests {
     }
 
     #[test]
+    fn a_cursor_is_good_for_whom_it_was_given_to() {
+        for cursor in cursors() {
+            let text = cursor.encode("5:alice");
+            for owner in ["", "5:alice", "5:alicf", "3:bob"] {
+                let is_good = Cursor::decode(cursor.list, owner, &text).is_ok();
+                assert_eq!(is_good, owner == "5:alice", "{owner}");
+            }
+        }
+    }
+
+    #[test]
     fn a_changed_or_cut_cursor_is_invalid() {
         for cursor in cursors() {
-            let text = cursor.encode();
+            let text = cursor.encode("");
             for end in 0..text.len() {
                 let cut = text.get(..end).unwrap();
-                assert_eq!(Cursor::decode(cursor.list, cut), Err(InvalidCursor));
+                assert_eq!(Cursor::decode(cursor.list, "", cut), Err(InvalidCursor));
             }
             for at in 0..text.len() {
                 let mut bytes = text.clone().into_bytes();
                 bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
                 let changed = String::from_utf8(bytes).unwrap();
-                assert_eq!(Cursor::decode(cursor.list, &changed), Err(InvalidCursor));
+                assert_eq!(
+                    Cursor::decode(cursor.list, "", &changed),
+                    Err(InvalidCursor)
+                );
             }
             let padded = format!("{text}=");
-            assert_eq!(Cursor::decode(cursor.list, &padded), Err(InvalidCursor));
+            assert_eq!(Cursor::decode(cursor.list, "", &padded), Err(InvalidCursor));
         }
     }
 
@@ -217,7 +232,7 @@ mod tests {
     fn what_is_no_cursor_is_invalid() {
         for text in ["", "0", "invalid-cursor", "AAAA", "\u{0}", "é", "eyJ9"] {
             assert_eq!(
-                Cursor::decode(List::Tools, text),
+                Cursor::decode(List::Tools, "", text),
                 Err(InvalidCursor),
                 "{text}"
             );

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::handler::access::Access;
 use crate::handler::check::Validator;
 use crate::handler::decode::{ArgumentInfo, Decoder, Style};
 use crate::handler::definition::{Definition, Kind};
@@ -95,6 +96,7 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
         timeout: options.timeout,
         requires: options.requires.into(),
         pace: Arc::default(),
+        access: access(definition),
     })
 }
 
@@ -129,6 +131,7 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
         pace: Arc::default(),
+        access: access(definition),
         completions,
     })
 }
@@ -164,6 +167,7 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
         pace: Arc::default(),
+        access: access(definition),
         cache: cache(definition),
     })
 }
@@ -203,6 +207,7 @@ pub(super) fn template(
         handler: handler(definition, decoder, receiver),
         timeout: options.timeout,
         pace: Arc::default(),
+        access: access(definition),
         cache: cache(definition),
         lister: options.list.map(|list| Arc::from(list())),
         completions,
@@ -341,6 +346,10 @@ fn cache(definition: &Definition) -> CacheOptions {
         ttl: definition.options.ttl,
         scope: definition.options.cache,
     }
+}
+
+fn access(definition: &Definition) -> Access {
+    Access::declared(definition.options.scopes, definition.options.visible_if)
 }
 
 fn text(text: &str) -> Option<String> {

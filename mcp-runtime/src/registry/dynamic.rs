@@ -24,6 +24,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let mut problems = Vec::new();
     problems.extend(rules::tool_name(&definition.name).into_result().err());
     problems.extend(meta::problems(definition.meta.as_ref()));
+    problems.extend(definition.access.problems());
     if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
     }
@@ -60,11 +61,13 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
         timeout: definition.timeout,
         requires: Box::default(),
         pace: Arc::default(),
+        access: definition.access,
     })
 }
 
 pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    problems.extend(definition.access.problems());
     if definition.name.is_empty() {
         problems.push("the name is empty".into());
     }
@@ -94,12 +97,14 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
         },
         timeout: definition.timeout,
         pace: Arc::default(),
+        access: definition.access,
         completions,
     })
 }
 
 pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    problems.extend(definition.access.problems());
     problems.extend(rules::uri(&definition.uri).into_result().err());
     if !problems.is_empty() {
         return Err(problems);
@@ -112,6 +117,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
         },
         timeout: definition.timeout,
         pace: Arc::default(),
+        access: definition.access,
         cache: CacheOptions {
             ttl: definition.ttl,
             scope: definition.cache,
@@ -121,6 +127,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
 
 pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    problems.extend(definition.access.problems());
     let pattern =
         UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
     let mut completions = Completions::default();
@@ -148,6 +155,7 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
         },
         timeout: definition.timeout,
         pace: Arc::default(),
+        access: definition.access,
         cache: CacheOptions {
             ttl: definition.ttl,
             scope: definition.cache,

@@ -303,7 +303,7 @@ mod tests {
             vec![Step::Disable("a".into())]
         ));
         let snapshot = registry.snapshot();
-        assert!(snapshot.prompt("a").is_none());
+        assert!(snapshot.prompts.get("a").is_none());
         assert_eq!(page(&snapshot, List::Prompts, None).0, ["b"]);
         assert!(snapshot.has_prompts());
         assert!(change(
@@ -311,7 +311,7 @@ mod tests {
             List::Prompts,
             vec![Step::Enable("a".into())]
         ));
-        assert!(registry.snapshot().prompt("a").is_some());
+        assert!(registry.snapshot().prompts.get("a").is_some());
         assert_eq!(
             page(&registry.snapshot(), List::Prompts, None).0,
             ["a", "b"]
@@ -361,7 +361,7 @@ mod tests {
         );
         let snapshot = registry.snapshot();
         assert_eq!(snapshot.names(List::Prompts), ["a", "b"]);
-        let title = &snapshot.prompt("a").unwrap().prompt.title;
+        let title = &snapshot.prompts.get("a").unwrap().prompt.title;
         assert_eq!(title.as_deref(), Some("new"));
     }
 
@@ -385,8 +385,8 @@ mod tests {
         let registry = prompts(&["a"], 10);
         let before = registry.snapshot();
         change(&registry, List::Prompts, vec![Step::Remove("a".into())]);
-        assert!(before.prompt("a").is_some());
-        assert!(registry.snapshot().prompt("a").is_none());
+        assert!(before.prompts.get("a").is_some());
+        assert!(registry.snapshot().prompts.get("a").is_none());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::handler::access::Access;
 use crate::handler::call::Refusal;
 use crate::handler::check::Fault;
 use crate::handler::definition::ClientFeature;
@@ -30,6 +31,7 @@ pub(crate) struct ToolEntry {
     pub(crate) timeout: Option<Duration>,
     pub(crate) requires: Box<[ClientFeature]>,
     pub(crate) pace: Arc<Pace>,
+    pub(crate) access: Access,
 }
 
 /// A prompt.
@@ -39,6 +41,7 @@ pub(crate) struct PromptEntry {
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) pace: Arc<Pace>,
+    pub(crate) access: Access,
     pub(crate) completions: Completions,
 }
 
@@ -49,6 +52,7 @@ pub(crate) struct ResourceEntry {
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) pace: Arc<Pace>,
+    pub(crate) access: Access,
     pub(crate) cache: CacheOptions,
 }
 
@@ -60,6 +64,7 @@ pub(crate) struct TemplateEntry {
     pub(crate) handler: Handler,
     pub(crate) timeout: Option<Duration>,
     pub(crate) pace: Arc<Pace>,
+    pub(crate) access: Access,
     pub(crate) cache: CacheOptions,
     pub(crate) lister: Option<Arc<dyn Lister>>,
     pub(crate) completions: Completions,
@@ -171,6 +176,8 @@ pub(crate) trait Entry: Send + Sync + 'static {
     fn wire(&self) -> &Self::Wire;
     /// By what it is found.
     fn found_by(&self) -> &str;
+    /// Who may use it.
+    fn access(&self) -> &Access;
 }
 
 macro_rules! entry {
@@ -186,6 +193,10 @@ macro_rules! entry {
 
             fn found_by(&self) -> &str {
                 &self.$field.$name
+            }
+
+            fn access(&self) -> &Access {
+                &self.access
             }
         }
     };

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, CallId, Change, Client, Context, Control, Edit, List, OnceStore, Outbound,
-    Place, Progress, Question, RequestContext, ServerHandle, States, Step,
+    AskError, Asking, CallId, Caller, Change, Client, Context, Control, Edit, List, OnceStore,
+    Outbound, Place, Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
@@ -76,7 +76,7 @@ impl Asking for Nobody {
 pub(super) fn context() -> Context {
     Context::new(RequestContext {
         client: Client::Known(None),
-        principal: None,
+        caller: Caller::trusted(),
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         outbound: Arc::new(Nobody),
@@ -145,7 +145,11 @@ pub(super) fn page(
     list: List,
     cursor: Option<&str>,
 ) -> (Vec<String>, Option<String>) {
-    let text = match snapshot.page(list, MODERN, cursor).unwrap() {
+    let text = match snapshot
+        .seen_by(&Caller::trusted())
+        .page(list, MODERN, cursor)
+        .unwrap()
+    {
         Page::Ready(text) => String::from_utf8(text.into()).unwrap(),
         Page::Listing(listing) => futures_util::FutureExt::now_or_never(listing.start(context()))
             .expect("test listers do not wait")

@@ -18,14 +18,14 @@ pub fn cursor(list: List, rank: Option<u32>, name: &str, inner: Option<&str>) ->
         None => Place::After(mark),
     };
     let cursor = Cursor { list, place };
-    let text = cursor.encode();
-    assert_eq!(Cursor::decode(list, &text), Ok(cursor));
+    let text = cursor.encode("");
+    assert_eq!(Cursor::decode(list, "", &text), Ok(cursor));
     text
 }
 
 /// Reads a cursor of `list` and writes it anew; `None` if it is refused.
 #[must_use]
 pub fn read_cursor(list: List, text: &str) -> Option<String> {
-    let cursor = Cursor::decode(list, text).ok()?;
-    Some(cursor.encode())
+    let cursor = Cursor::decode(list, "", text).ok()?;
+    Some(cursor.encode(""))
 }

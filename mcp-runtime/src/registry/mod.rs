@@ -31,7 +31,7 @@ pub(crate) use edit::Edited;
 pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
 pub(crate) use handler::Started;
 pub(crate) use page::{Listing, Page};
-pub(crate) use snapshot::{Readable, Snapshot};
+pub(crate) use snapshot::{Readable, Snapshot, View};
 
 use crate::context::Edit;
 use crate::error::{Error, ErrorKind};

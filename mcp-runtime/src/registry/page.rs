@@ -32,6 +32,8 @@ pub(crate) struct Listing {
     pub(super) listers: Vec<(Mark, Arc<dyn Lister>)>,
     /// Where the first of them goes on.
     pub(super) cursor: Option<String>,
+    /// For whom its cursors are good.
+    pub(super) owner: String,
     /// What was listed already; not listed again.
     pub(super) listed: Arc<Table<ResourceEntry>>,
     pub(super) size: usize,
@@ -112,7 +114,7 @@ impl Listing {
                 place,
             };
             text.push_str(",\"nextCursor\":\"");
-            text.push_str(&cursor.encode());
+            text.push_str(&cursor.encode(&self.owner));
             text.push('"');
         }
         text
@@ -122,7 +124,7 @@ impl Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Step;
+    use crate::context::{Caller, Step};
     use crate::handler::dynamic::{DynamicTemplate, Item, ItemKind as _};
     use crate::handler::listing;
     use crate::registry::fixture::{Closed, change, context, early, page, resource};
@@ -275,9 +277,11 @@ mod tests {
         ] {
             let registry = registry(&[], vec![endless(next)], 10);
             let version = crate::registry::fixture::MODERN;
-            let Ok(Page::Listing(listing)) =
-                registry.snapshot().page(List::Resources, version, None)
-            else {
+            let Ok(Page::Listing(listing)) = registry.snapshot().seen_by(&Caller::trusted()).page(
+                List::Resources,
+                version,
+                None,
+            ) else {
                 panic!("there is a lister");
             };
             let listed = futures_util::FutureExt::now_or_never(listing.start(context()));

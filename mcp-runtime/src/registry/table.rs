@@ -47,6 +47,10 @@ pub(crate) struct Table<E> {
     names: HashMap<Box<str>, usize, BuildHasherDefault<Fnv>>,
     /// Where the enabled ones are in `slots`.
     visible: Vec<usize>,
+    /// Whether there are entries that not everybody may use.
+    restricted: bool,
+    /// Rendered enabled entries by revision, for callers who do not see them all.
+    items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// Rendered pages by revision, and by number when they start at a multiple of the page size.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
 }
@@ -68,10 +72,13 @@ impl<E: Entry> Table<E> {
             .filter(|(_, slot)| slot.enabled)
             .map(|(index, _)| index)
             .collect();
+        let restricted = slots.iter().any(|slot| slot.entry.access().is_restricted());
         Self {
             slots,
             names,
             visible,
+            restricted,
+            items: Default::default(),
             pages: Default::default(),
         }
     }
@@ -100,6 +107,11 @@ impl<E: Entry> Table<E> {
             .filter_map(|index| self.slots.get(*index))
     }
 
+    /// Whether there are entries that not everybody may use.
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.restricted
+    }
+
     /// How many are enabled.
     pub(crate) fn len(&self) -> usize {
         self.visible.len()
@@ -118,7 +130,7 @@ impl<E: Entry> Table<E> {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// The members of the page of `size` enabled entries from `start`, and those behind it if there are any.
+    /// The members of the page of `size` enabled entries from `start`, whoever asks. Rendered once.
     ///
     /// `cursor` makes the text that leads on after an entry.
     pub(crate) fn page(
@@ -128,21 +140,7 @@ impl<E: Entry> Table<E> {
         version: ProtocolVersion,
         cursor: impl Fn(&Slot<E>) -> String,
     ) -> Bytes {
-        let render = || {
-            let last = self
-                .visible()
-                .nth(start.saturating_add(size).wrapping_sub(1));
-            let more = self.visible.len() > start.saturating_add(size);
-            let mut text = format!("\"{}\":[", E::MEMBER);
-            text.push_str(&self.items(start, size, version));
-            text.push(']');
-            if let Some(last) = last.filter(|_| more) {
-                text.push_str(",\"nextCursor\":\"");
-                text.push_str(&cursor(last));
-                text.push('"');
-            }
-            text
-        };
+        let render = || self.members(&self.part(start, size, |_| true), version, cursor);
         let Some(number) = start
             .checked_div(size)
             .filter(|number| number.saturating_mul(size) == start)
@@ -172,13 +170,87 @@ impl<E: Entry> Table<E> {
         }
     }
 
-    /// Up to `size` enabled entries from `start`, as `version` sees them, with commas between.
-    pub(crate) fn items(&self, start: usize, size: usize, version: ProtocolVersion) -> String {
-        let mut text = String::new();
-        for slot in self.visible().skip(start).take(size) {
-            append(&mut text, slot.entry.wire().clone(), version);
+    /// Up to `size` of the enabled entries from `start` for which `shows` holds.
+    pub(crate) fn part(&self, start: usize, size: usize, shows: impl Fn(&E) -> bool) -> Part {
+        let places = start..self.visible.len();
+        let mut places = places.filter(|place| self.at(*place).is_some_and(|at| shows(&at.entry)));
+        Part {
+            places: places.by_ref().take(size).collect(),
+            more: places.next().is_some(),
+        }
+    }
+
+    /// The members of a page, and `cursor` after its last entry if there are more.
+    pub(crate) fn members(
+        &self,
+        part: &Part,
+        version: ProtocolVersion,
+        cursor: impl Fn(&Slot<E>) -> String,
+    ) -> String {
+        let mut text = format!("\"{}\":[", E::MEMBER);
+        text.push_str(&self.items(part, version));
+        text.push(']');
+        let last = part.places.last().and_then(|place| self.at(*place));
+        if let Some(last) = last.filter(|_| part.more) {
+            text.push_str(",\"nextCursor\":\"");
+            text.push_str(&cursor(last));
+            text.push('"');
         }
         text
+    }
+
+    /// The entries of a part, as `version` sees them, with commas between.
+    pub(crate) fn items(&self, part: &Part, version: ProtocolVersion) -> String {
+        let mut text = String::new();
+        let rendered = self.items.get(version as usize).filter(|_| self.restricted);
+        let rendered = rendered.map(|items| items.get_or_init(|| self.render(version)));
+        for place in &part.places {
+            match rendered.and_then(|items| items.get(*place)) {
+                Some(item) => push(&mut text, item),
+                None => {
+                    if let Some(slot) = self.at(*place) {
+                        append(&mut text, slot.entry.wire().clone(), version);
+                    }
+                }
+            }
+        }
+        text
+    }
+
+    /// All enabled entries as `version` sees them.
+    fn render(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
+        let known = || self.items.iter().filter_map(OnceLock::get);
+        let render = |(place, slot): (usize, &Slot<E>)| {
+            let mut text = String::new();
+            append(&mut text, slot.entry.wire().clone(), version);
+            // Most revisions see the same entry: keep one copy.
+            known()
+                .filter_map(|items| items.get(place))
+                .find(|item| ***item == *text)
+                .map_or_else(|| text.as_str().into(), Arc::clone)
+        };
+        self.visible().enumerate().map(render).collect()
+    }
+
+    /// The enabled entry at this place among the enabled ones.
+    fn at(&self, place: usize) -> Option<&Slot<E>> {
+        self.slots.get(*self.visible.get(place)?)
+    }
+}
+
+/// Some of the enabled entries, in order.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Where they are among the enabled ones.
+    places: Vec<usize>,
+    /// Whether there are more behind them.
+    pub(crate) more: bool,
+}
+
+impl Part {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
     }
 }
 
@@ -190,15 +262,18 @@ pub(crate) fn append<T: Shape + serde::Serialize>(
 ) {
     item.shape(version);
     match serde_json::to_string(&item) {
-        Ok(item) => {
-            if !text.is_empty() {
-                text.push(',');
-            }
-            text.push_str(&item);
-        }
+        Ok(item) => push(text, &item),
         // A wire type whose keys are all strings does not fail; leaving one out beats losing the list.
         Err(error) => tracing::error!(%error, "a definition cannot be written as JSON"),
     }
+}
+
+/// Adds an item that is JSON already.
+fn push(text: &mut String, item: &str) {
+    if !text.is_empty() && !item.is_empty() {
+        text.push(',');
+    }
+    text.push_str(item);
 }
 
 /// A number that stands for a name in a cursor: the same everywhere.

@@ -8,7 +8,7 @@ use crate::context::{Control, List, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::StateKey;
-use crate::dispatch::{CacheHints, Dispatcher, Settings, Shared};
+use crate::dispatch::{Admission, CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
 use crate::limits::Limits;
@@ -49,10 +49,11 @@ pub struct Server {
     logging: bool,
     argument_errors: bool,
     cache: CacheHints,
+    pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
     state_keys: Vec<StateKey>,
     /// What is wrong with the settings so far.
-    faults: Vec<String>,
+    pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
     #[cfg(feature = "http")]
     pub(super) http: crate::transport::HttpOptions,
@@ -110,6 +111,7 @@ impl Server {
             logging: true,
             argument_errors: false,
             cache: CacheHints::default(),
+            admission: Admission::default(),
             #[cfg(feature = "sealing")]
             state_keys: Vec::new(),
             faults: Vec::new(),
@@ -355,6 +357,7 @@ impl Server {
             logging: self.logging,
             argument_errors: self.argument_errors,
             cache: self.cache,
+            admission: self.admission,
         };
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))

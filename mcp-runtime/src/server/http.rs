@@ -22,13 +22,14 @@ impl Server {
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called.
     ///
     /// All revisions at once: requests of 2026-07-28, sessions of 2025, and streams of 2024-11-05 if
-    /// [`HttpOptions::sse_2024`] is on. No authentication, and TLS only with [`serve_http_with`](Self::serve_http_with): for
+    /// [`HttpOptions::sse_2024`] is on. Without feature `auth` no authentication, and TLS only with [`serve_http_with`](Self::serve_http_with): for
     /// more than this machine, put something that has them in front.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with the definitions and settings; that the address is not one of this machine alone while
-    /// no host was allowed ([`HttpOptions::allow_host`]); that the address cannot be used.
+    /// no host was allowed ([`HttpOptions::allow_host`]); that definitions need scopes while nothing establishes who calls
+    /// ([`trust_anonymous`](Self::trust_anonymous)); that the address cannot be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
         self.serve_http_listener(listen(address).await?).await
     }
@@ -67,7 +68,7 @@ impl Server {
         H: Future<Output = io::Result<S>> + Send + 'static,
     {
         self.check_address(&listener)?;
-        http::serve(listener, handshake, self.into_http_service()?).await
+        http::serve(listener, handshake, self.into_listening_service()?).await
     }
 
     /// Makes a `tower` service of the server, to be mounted into a program that serves HTTP already. With feature `axum` it
@@ -81,6 +82,13 @@ impl Server {
     /// Everything that is wrong with the definitions and settings.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
         let options = self.http.clone();
+        #[cfg(feature = "auth")]
+        {
+            let faults = options.faults();
+            if !faults.is_empty() {
+                return Err(Error::new(ErrorKind::Configuration, faults.join("; ")));
+            }
+        }
         #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_state_keys() {
             tracing::warn!(
@@ -102,7 +110,7 @@ impl Server {
             let listener = listen(address).await?;
             self.check_address(&listener)?;
             let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
-            Ok::<_, Error>((listener, url, self.into_http_service()?))
+            Ok::<_, Error>((listener, url, self.into_listening_service()?))
         };
         let (listener, url, service) = match listen().await {
             Ok(started) => started,
@@ -113,13 +121,26 @@ impl Server {
         http::serve_process(listener, service).await
     }
 
+    /// Makes the service for an address of our own, where nothing in front can have established who calls.
+    fn into_listening_service(self) -> Result<HttpService, Error> {
+        let service = self.into_http_service()?;
+        let Some(name) = service.closed_to_strangers() else {
+            return Ok(service);
+        };
+        let message = format!(
+            "`{name}` needs scopes, but nothing establishes who calls over HTTP, so that nobody could use it: check callers \
+             with an authenticator, or say `Server::trust_anonymous` if only those reach the server who may do everything"
+        );
+        Err(Error::new(ErrorKind::Configuration, message))
+    }
+
     /// Other machines can reach an address that is not a loopback one, and web pages any name that leads to it.
     fn check_address(&self, listener: &impl HttpListener) -> Result<(), Error> {
         let reachable = listener.network_address()?;
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
             return Ok(());
         };
-        if self.http.allows_hosts() {
+        if self.http.is_for_others() {
             #[cfg(feature = "sealing")]
             if !self.has_state_keys() {
                 tracing::warn!(

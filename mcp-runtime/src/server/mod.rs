@@ -1,5 +1,6 @@
 //! The server: built from definitions and settings, then run.
 
+mod access;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;

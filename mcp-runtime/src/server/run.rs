@@ -1,5 +1,7 @@
 //! Runs a server: over stdio, or over any transport.
 
+#[cfg(any(feature = "cli", feature = "testing"))]
+use crate::context::Caller;
 use crate::error::Error;
 use crate::server::Server;
 #[cfg(feature = "cli")]
@@ -136,14 +138,15 @@ impl Server {
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 
-    /// Starts the server for that many clients in this process, and gives their sides. It ends when all have gone.
+    /// Starts the server for that many clients in this process, all of them the same caller, and gives their sides. It ends when all have gone.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn serve_in_process(
         self,
         clients: usize,
+        caller: Caller,
     ) -> Result<Vec<tokio::io::DuplexStream>, Error> {
         let (dispatcher, shared) = self.start()?;
-        let (transport, clients) = transport::memories(clients);
+        let (transport, clients) = transport::memories(clients, caller);
         let shutdown = shared.shutdown().clone();
         tokio::spawn(transport::serve(transport, dispatcher, shutdown));
         Ok(clients)

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Server;
 use crate::client::{Client, Host};
+use crate::context::{Caller, Principal};
 use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
 use crate::testing::script::{Script, Side};
@@ -20,6 +21,7 @@ pub struct Connect {
     servers: Vec<Server>,
     revisions: Vec<&'static str>,
     capabilities: Value,
+    caller: Caller,
 }
 
 impl Connect {
@@ -32,7 +34,30 @@ impl Connect {
                 "sampling": {"tools": {}, "context": {}},
                 "roots": {},
             }),
+            caller: Caller::trusted(),
         }
+    }
+
+    /// The clients act for this principal: they see and may do what a caller with these credentials may. Default: trusted
+    /// clients, for whom scopes do not apply.
+    ///
+    /// ```
+    /// # use mcp_runtime::{Principal, prelude::*, testing::TestClient};
+    /// # #[tool] fn add() {}
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let alice = Principal::new("alice").scopes(["notes:read"]);
+    /// let client = TestClient::both(new_server!()).as_principal(alice).await;
+    /// # });
+    /// ```
+    pub fn as_principal(mut self, principal: Principal) -> Self {
+        self.caller = principal.into();
+        self
+    }
+
+    /// The clients are nobody in particular, like those without credentials over HTTP.
+    pub fn as_anonymous(mut self) -> Self {
+        self.caller = Caller::anonymous();
+        self
     }
 
     /// What the clients say they can be asked for, as `ClientCapabilities` of the schema. Default: everything.
@@ -46,7 +71,7 @@ impl Connect {
         let mut streams = Vec::new();
         for mut server in self.servers {
             server.report_all_progress();
-            match server.serve_in_process(clients) {
+            match server.serve_in_process(clients, self.caller.clone()) {
                 Ok(connected) => streams.extend(connected),
                 Err(error) => panic!("the server does not start:\n{error}"),
             }

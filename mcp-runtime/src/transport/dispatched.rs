@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::context::Caller;
 use crate::dispatch::{
     Decision, Dispatcher, Finished, Prepared, RunningCall, Session, Sink, Started,
 };
@@ -28,8 +29,10 @@ impl Peer for Dispatcher {
         Dispatcher::is_blocking(self)
     }
 
-    fn open(self: &Arc<Self>, wake: Wake) -> Session {
-        Session::new(self, wake)
+    fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> Session {
+        let mut session = Session::new(self, wake);
+        session.set_caller(caller);
+        session
     }
 
     fn parse<'m>(&self, text: &'m [u8]) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
@@ -56,6 +59,10 @@ impl Peer for Dispatcher {
         match Dispatcher::decide(self, message, session, out) {
             Decision::Silent => Verdict::Silent,
             Decision::Answered => Verdict::Answered,
+            Decision::Forbidden(id, error) => {
+                encode::error(out, Some(&id), &error);
+                Verdict::Answered
+            }
             Decision::Call(call) => Verdict::Call(call),
             Decision::Cancel(id) => Verdict::Cancel(id),
         }

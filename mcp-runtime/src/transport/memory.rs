@@ -5,6 +5,7 @@ use std::io;
 
 use tokio::io::DuplexStream;
 
+use crate::context::{Caller, Principal};
 use crate::transport::{Connection, Transport};
 
 /// How much is kept between the two sides.
@@ -12,29 +13,48 @@ const BUFFER: usize = 64 << 10;
 
 /// The server's side of [`memory`].
 #[derive(Debug)]
-pub struct Memory(VecDeque<DuplexStream>);
+pub struct Memory {
+    streams: VecDeque<DuplexStream>,
+    caller: Caller,
+}
 
 /// A transport of one client that is in the same process, and the client's side of it: a stream of lines.
 ///
-/// Dropping the client's side ends the server.
+/// The client is trusted ([`Caller`]), unless [`Memory::principal`] says who it acts for. Dropping the client's side ends the
+/// server.
 #[must_use]
 pub fn memory() -> (Memory, DuplexStream) {
     let (server, client) = tokio::io::duplex(BUFFER);
-    (Memory(VecDeque::from([server])), client)
+    let memory = Memory {
+        streams: VecDeque::from([server]),
+        caller: Caller::trusted(),
+    };
+    (memory, client)
 }
 
 /// Several clients of one server that are all in the same process.
 #[cfg(any(feature = "cli", feature = "testing"))]
-pub(crate) fn memories(clients: usize) -> (Memory, Vec<DuplexStream>) {
+pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
     let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));
-    let (servers, clients) = pairs.unzip();
-    (Memory(servers), clients)
+    let (streams, clients) = pairs.unzip();
+    (Memory { streams, caller }, clients)
+}
+
+impl Memory {
+    /// The client acts for this principal, and may do no more than they may.
+    #[must_use]
+    pub fn principal(self, principal: Principal) -> Self {
+        Self {
+            caller: principal.into(),
+            ..self
+        }
+    }
 }
 
 impl Transport for Memory {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
-        self.0
-            .pop_front()
-            .map(|stream| Ok(Connection::from_stream(stream).forgiving()))
+        let mut connection = Connection::from_stream(self.streams.pop_front()?).local();
+        connection.caller = self.caller.clone();
+        Some(Ok(connection))
     }
 }

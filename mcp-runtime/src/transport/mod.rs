@@ -35,6 +35,8 @@ pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
 pub use stdio::Stdio;
 
+use crate::context::{Caller, Principal};
+
 /// Where clients come from.
 ///
 /// **Open**: implement it for whatever carries bytes both ways, reliably and in order. Messages are lines: one JSON-RPC
@@ -82,6 +84,7 @@ pub struct Connection {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     /// Goes on after lines that are not JSON.
     forgiving: bool,
+    caller: Caller,
 }
 
 impl Connection {
@@ -94,6 +97,7 @@ impl Connection {
             reader: Box::new(reader),
             writer: Box::new(writer),
             forgiving: false,
+            caller: Caller::anonymous(),
         }
     }
 
@@ -103,11 +107,32 @@ impl Connection {
         Self::new(reader, writer)
     }
 
-    /// For clients that no web page can pretend to be: lines that are not JSON are answered.
-    fn forgiving(self) -> Self {
+    /// Whoever sends over it is this principal, as something that the client cannot make up says: the certificate of a TLS
+    /// client, or the user at the other end of a local socket.
+    ///
+    /// Default: nobody in particular, who may do nothing that needs a scope.
+    #[must_use]
+    pub fn principal(self, principal: Principal) -> Self {
+        Self {
+            caller: principal.into(),
+            ..self
+        }
+    }
+
+    /// Whoever sends over it may do everything: scopes do not apply, as on standard input and output.
+    #[must_use]
+    pub fn trusted(self) -> Self {
+        Self {
+            caller: Caller::trusted(),
+            ..self
+        }
+    }
+
+    /// For clients that nobody else can pretend to be, also no web page: trusted, and lines that are not JSON are answered.
+    fn local(self) -> Self {
         Self {
             forgiving: true,
-            ..self
+            ..self.trusted()
         }
     }
 }

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::context::Caller;
 use crate::dispatch::Sink;
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
@@ -48,7 +49,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn limits(&self) -> &Limits;
     /// Whether user code still blocks threads of its own.
     fn is_blocking(&self) -> bool;
-    fn open(self: &Arc<Self>, wake: Wake) -> Self::Session;
+    fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> Self::Session;
 
     /// Reads a line. An error is what to answer, with the id if it could be read.
     fn parse<'m>(

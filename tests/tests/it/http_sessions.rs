@@ -248,6 +248,25 @@ async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
     }
 }
 
+// Limits: session_client
+#[tokio::test]
+async fn what_is_kept_of_a_client_may_be_as_long_as_the_limit() {
+    let client = json!({
+        "capabilities": {"experimental": {"x": {"y": "z".repeat(40)}}},
+        "info": {"name": "n".repeat(40), "version": "1"},
+    });
+    let length = client.to_string().len();
+    for (session_client, fits) in [(length - 1, false), (length, true), (length + 1, true)] {
+        let limits = Limits {
+            session_client,
+            ..Limits::default()
+        };
+        let server = serve_with(HttpOptions::new(), limits).await;
+        let answer = server.message(&initialize_at_length(40, 40)).await.1;
+        assert_eq!(answer.get("result").is_some(), fits, "{session_client}");
+    }
+}
+
 // Covers: LHTTP-19, SEC-05
 #[tokio::test]
 async fn a_session_keeps_only_so_much_of_what_a_client_says_of_itself() {

@@ -158,16 +158,18 @@ async fn a_sealed_session_that_was_changed_or_belongs_to_another_server_is_unkno
 }
 
 // Covers: LHTTP-12, LHTTP-19
+// Limits: sealed_session_time
 #[tokio::test]
 async fn a_sealed_session_expires() {
     let limits = Limits {
-        sealed_session_time: Duration::ZERO,
+        sealed_session_time: Duration::from_secs(1),
         ..Limits::default()
     };
     let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
     let shaken = server.send(&initialize(Revision::D)).await;
     let session = shaken.header("mcp-session-id").unwrap();
-    // Times are whole seconds.
+    assert_eq!(server.message(&ping(session)).await.0, 200);
+    // Times are whole seconds, so it is good for up to one more.
     tokio::time::sleep(Duration::from_millis(2_100)).await;
     server.refused(&ping(session), 404, -32600).await;
 }
@@ -189,6 +191,24 @@ async fn a_client_that_says_too_much_for_a_sealed_session_is_told_what_is_too_la
             error["message"].as_str().unwrap().contains(named),
             "{error}"
         );
+    }
+}
+
+// Limits: sealed_session
+#[tokio::test]
+async fn the_length_of_a_sealed_session() {
+    let length_at = async |sealed_session: usize| {
+        let limits = Limits {
+            sealed_session,
+            ..Limits::default()
+        };
+        let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
+        let shaken = server.send(&initialize(Revision::D)).await;
+        shaken.header("mcp-session-id").map(str::len)
+    };
+    let length = length_at(4 << 10).await.expect("it fits");
+    for (most, fits) in [(length - 1, false), (length, true), (length + 1, true)] {
+        assert_eq!(length_at(most).await, fits.then_some(length), "{most}");
     }
 }
 

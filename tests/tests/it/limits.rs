@@ -8,6 +8,7 @@ use mcp_runtime::transport::memory;
 use mcp_runtime::{Context, Limits, State, tool};
 use serde_json::{Value, json};
 use tests::{Client, Revision};
+use tokio::io::AsyncWriteExt as _;
 
 use crate::fixture;
 use crate::support::{connect, limited};
@@ -28,6 +29,7 @@ async fn served(client: &mut Client, line: &str) -> bool {
 }
 
 // Covers: SEC-05, STDIO-06
+// Limits: line
 #[tokio::test]
 async fn the_length_of_a_line() {
     let mut client = limited(
@@ -48,6 +50,7 @@ async fn the_length_of_a_line() {
 }
 
 // Covers: SEC-05
+// Limits: depth
 #[tokio::test]
 async fn the_depth_of_a_message() {
     let mut client = limited(
@@ -68,6 +71,7 @@ async fn the_depth_of_a_message() {
 }
 
 // Covers: SEC-05
+// Limits: nodes
 #[tokio::test]
 async fn the_values_in_a_message() {
     let mut client = limited(
@@ -87,6 +91,7 @@ async fn the_values_in_a_message() {
 }
 
 // Covers: SEC-05, BASE-02
+// Limits: id
 #[tokio::test]
 async fn the_length_of_an_id() {
     let mut client = limited(
@@ -108,6 +113,7 @@ async fn the_length_of_an_id() {
 }
 
 // Covers: SEC-05, BASE-07, TOOL-09
+// Limits: name
 #[tokio::test]
 async fn the_length_of_a_name() {
     let mut client = limited(
@@ -136,6 +142,7 @@ async fn the_length_of_a_name() {
 }
 
 // Covers: SEC-05, RES-04
+// Limits: uri, cursor
 #[tokio::test]
 async fn the_length_of_an_address_and_of_a_cursor() {
     for revision in Revision::ERAS {
@@ -170,6 +177,7 @@ async fn the_length_of_an_address_and_of_a_cursor() {
 }
 
 // Covers: SEC-05, BATCH-06
+// Limits: batch
 #[tokio::test]
 async fn the_length_of_a_batch() {
     let mut client = limited(
@@ -195,6 +203,7 @@ async fn the_length_of_a_batch() {
 }
 
 // Covers: SEC-05
+// Limits: running, queued
 #[tokio::test]
 async fn the_calls_under_way() {
     for revision in Revision::ERAS {
@@ -221,6 +230,7 @@ async fn the_calls_under_way() {
 }
 
 // Covers: SEC-05, TOOL-11
+// Limits: result
 #[tokio::test]
 async fn the_size_of_a_result() {
     for revision in Revision::ERAS {
@@ -232,30 +242,47 @@ async fn the_size_of_a_result() {
             },
         )
         .await;
-        client.text("fill", json!({"bytes": 9_000})).await;
         let text = client.refused("fill", json!({"bytes": 11_000})).await;
-        assert!(
-            text.contains("10000") || text.contains("10,000") || text.contains("11"),
-            "{text}"
-        );
+        assert!(text.contains("10000"), "{text}");
+        // What is around the text counts too, so the last length that fits is looked for.
+        let (mut fits, mut exceeds) = (9_000, 10_000);
+        while exceeds - fits > 1 {
+            let bytes = usize::midpoint(fits, exceeds);
+            let params = json!({"name": "fill", "arguments": {"bytes": bytes}});
+            let result = client.request("tools/call", params).await.unwrap();
+            let around = json!({"jsonrpc": "2.0", "id": 1, "result": result});
+            if result["isError"] == true {
+                exceeds = bytes;
+            } else {
+                fits = bytes;
+                let length = around.to_string().len();
+                // An id has one digit, or two.
+                assert!(length <= 10_000, "{length}");
+            }
+        }
+        assert!(fits > 9_500, "{fits}");
     }
 }
 
 // Covers: SEC-05, TOOL-11
-#[tokio::test]
+// Limits: tool_time
+#[tokio::test(start_paused = true)]
 async fn the_time_of_a_tool() {
     let limits = Limits {
-        tool_time: std::time::Duration::from_millis(50),
+        tool_time: Duration::from_millis(50),
         ..Limits::default()
     };
     for revision in Revision::ERAS {
         let mut client = limited(revision, limits.clone()).await;
+        client.text("pause", json!({"ms": 49})).await;
+        client.refused("pause", json!({"ms": 52})).await;
         client.refused("wait", json!({})).await;
         client.text("add", json!({"a": 1, "b": 2})).await;
     }
 }
 
 // Covers: SEC-05, SUBS-11
+// Limits: subscriptions, listens
 #[tokio::test]
 async fn the_addresses_followed_and_the_listeners() {
     let limits = Limits {
@@ -296,6 +323,7 @@ async fn the_addresses_followed_and_the_listeners() {
 }
 
 // Covers: SEC-05, SEC-06, COMP-05
+// Limits: completions, completion_input
 #[tokio::test]
 async fn completions_their_input_and_their_rate() {
     for revision in Revision::ERAS {
@@ -350,6 +378,43 @@ async fn the_time_output_may_stay_unread() {
     let ended = tokio::time::timeout(tests::client::PATIENCE, server).await;
     let error = ended.expect("it is closed in time").unwrap().unwrap_err();
     assert!(error.to_string().contains("does not read"), "{error}");
+}
+
+/// How many pings are taken from a client that reads none of the answers.
+async fn taken_unread(outgoing: usize) -> usize {
+    let (transport, mut stream) = memory();
+    let limits = Limits {
+        outgoing,
+        ..Limits::default()
+    };
+    let server = tokio::spawn(fixture::server().limits(limits).serve(transport));
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}
+"#;
+    let mut taken = 0;
+    // The clock moves on only when nothing else does.
+    while tokio::time::timeout(Duration::from_millis(10), stream.write_all(ping))
+        .await
+        .is_ok()
+    {
+        taken += 1;
+    }
+    server.abort();
+    taken
+}
+
+// Covers: STDIO-03
+// Limits: outgoing
+#[tokio::test(start_paused = true)]
+async fn the_bytes_that_wait_to_be_written() {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.len() + 1;
+    // What both sides hold besides is the same each time.
+    let less = taken_unread(10_000).await;
+    let more = taken_unread(100_000).await;
+    let expected = 90_000 / answer;
+    assert!(
+        (expected - 250..=expected + 250).contains(&(more - less)),
+        "{less}, {more}"
+    );
 }
 
 // Covers: SEC-05, STDIO-07
@@ -423,6 +488,7 @@ async fn tight(revision: Revision, limits: Limits) -> (Client, State<Held>) {
 }
 
 // Covers: SEC-05
+// Limits: blocking
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_threads_that_may_be_blocked() {
     for (calls, most) in [(1, 1), (2, 2), (3, 2), (6, 2)] {
@@ -443,6 +509,7 @@ async fn the_threads_that_may_be_blocked() {
 }
 
 // Covers: SEC-05, SEC-06, LOG-06
+// Limits: logs
 #[tokio::test]
 async fn the_log_messages_of_a_session() {
     for (messages, arrive) in [(9, 9), (10, 10), (11, 10), (500, 10)] {
@@ -459,6 +526,7 @@ async fn the_log_messages_of_a_session() {
 }
 
 // Covers: SEC-05, SEC-06, PROG-03
+// Limits: progress
 #[tokio::test]
 async fn the_progress_of_a_call() {
     for (steps, least, most) in [(4, 4, 4), (5, 5, 5), (6, 6, 6), (500, 6, 7)] {
@@ -520,6 +588,7 @@ async fn a_limit_of_zero_is_refused_at_the_start() {
 }
 
 // Covers: SEC-05
+// Limits: blocking_queued
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
     let limits = Limits {

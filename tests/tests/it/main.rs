@@ -11,6 +11,7 @@
 )]
 
 mod asking;
+mod auth;
 mod bad_input;
 mod batches;
 mod cancellation;
@@ -40,8 +41,11 @@ mod http_sse_2024;
 mod http_stateless;
 mod http_stores;
 mod http_support;
+mod identity;
 mod lifecycle;
 mod limits;
+mod limits_in_time;
+mod limits_table;
 mod listen;
 mod lists;
 mod logging;

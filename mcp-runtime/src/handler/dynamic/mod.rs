@@ -102,6 +102,29 @@ macro_rules! builder {
                 self.timeout = Some(timeout);
                 self
             }
+
+            /// Needs all of these scopes, besides those before. Default: none. One that no credentials can hold is refused when
+            /// it is inserted.
+            ///
+            /// Callers without them do not see it in lists, and are told which they need when they use it. Scopes do not apply
+            /// to trusted [`Caller`]s, as on standard input and output.
+            #[must_use]
+            pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+                self.access.require(scopes);
+                self
+            }
+
+            /// There only for callers of whom this holds; the others are answered as if it did not exist. Default: for all.
+            ///
+            /// Asked with every list and call, before anything else: it must not block.
+            #[must_use]
+            pub fn visible_if(
+                mut self,
+                visible_if: impl Fn(&Caller) -> bool + Send + Sync + 'static,
+            ) -> Self {
+                self.access.show_if(visible_if);
+                self
+            }
         }
     };
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
-use crate::context::Context;
+use crate::context::{Caller, Context};
+use crate::handler::access::Access;
 use crate::handler::call::{prompt, running};
 use crate::handler::prompt::IntoPrompt;
 use crate::types::{Icon, Meta, Prompt, PromptArgument};
@@ -20,6 +21,7 @@ pub struct DynamicPrompt {
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Option<Meta>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) access: Access,
     pub(crate) arguments: Vec<PromptArgument>,
     pub(crate) candidates: Vec<(String, Vec<String>)>,
     pub(crate) run: DynamicRun,
@@ -44,6 +46,7 @@ impl DynamicPrompt {
             icons: Vec::new(),
             meta: None,
             timeout: None,
+            access: Access::default(),
             arguments: Vec::new(),
             candidates: Vec::new(),
             run: Arc::new(move |arguments, context| {

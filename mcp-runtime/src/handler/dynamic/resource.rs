@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
-use crate::context::Context;
+use crate::context::{Caller, Context};
+use crate::handler::access::Access;
 use crate::handler::call::{resource, running};
 use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResource;
@@ -28,6 +29,7 @@ pub struct DynamicResource {
     pub(crate) size: Option<u64>,
     pub(crate) annotations: Option<Annotations>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) access: Access,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     pub(crate) run: DynamicRun,
@@ -57,6 +59,7 @@ impl DynamicResource {
             size: None,
             annotations: None,
             timeout: None,
+            access: Access::default(),
             ttl: None,
             cache: None,
             run: Arc::new(move |_, context| {
@@ -101,6 +104,7 @@ pub struct DynamicTemplate {
     pub(crate) mime_type: Option<String>,
     pub(crate) annotations: Option<Annotations>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) access: Access,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     pub(crate) candidates: Vec<(String, Vec<String>)>,
@@ -131,6 +135,7 @@ impl DynamicTemplate {
             mime_type: None,
             annotations: None,
             timeout: None,
+            access: Access::default(),
             ttl: None,
             cache: None,
             candidates: Vec::new(),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Arguments, DynamicRun, builder};
-use crate::context::Context;
+use crate::context::{Caller, Context};
+use crate::handler::access::Access;
 use crate::handler::call::{running, tool};
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Meta, ToolAnnotations};
@@ -39,6 +40,7 @@ pub struct DynamicTool {
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) access: Access,
     pub(crate) run: DynamicRun,
 }
 
@@ -68,6 +70,7 @@ impl DynamicTool {
             input_schema,
             output_schema: None,
             timeout: None,
+            access: Access::default(),
             run: Arc::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { tool::reply(future.await) })

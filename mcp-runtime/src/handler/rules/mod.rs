@@ -14,7 +14,7 @@ mod tests;
 mod verdict;
 
 pub use address::{template_has_variable, template_syntax, uri};
-pub use names::{header, media_type, timestamp, tool_name};
+pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use parameters::{
     completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,
 };

@@ -1,6 +1,6 @@
 //! Names, media types and times.
 //!
-//! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 9110 (tokens), ISO 8601.
+//! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 9110 (tokens), RFC 6749 (scopes), ISO 8601.
 
 use super::Verdict;
 
@@ -50,6 +50,31 @@ pub const fn header(name: &str) -> Verdict {
             let verdict = Verdict::wrong(&["header name `", name, "` contains "]);
             return match bytes[index] {
                 b' ' => verdict.with("a space"),
+                0..=0x1F | 0x7F => verdict.with("a control character"),
+                0x80.. => verdict.with("a letter that is not ASCII"),
+                other => verdict.with("`").with_byte(other).with("`"),
+            }
+            .with(ALLOWED);
+        }
+        index += 1;
+    }
+    Verdict::HOLDS
+}
+
+/// A scope is one or more visible characters of ASCII, without `"` and `\`: RFC 6749, section 3.3.
+#[must_use]
+pub const fn scope(scope: &str) -> Verdict {
+    const ALLOWED: &str = "; use visible ASCII without quotes and backslashes, as in `notes:write`";
+    let bytes = scope.as_bytes();
+    if bytes.is_empty() {
+        return Verdict::wrong(&["scope is empty", ALLOWED]);
+    }
+    let mut index = 0;
+    while index < bytes.len() {
+        if !matches!(bytes[index], 0x21 | 0x23..=0x5B | 0x5D..=0x7E) {
+            let verdict = Verdict::wrong(&["scope `", scope, "` contains "]);
+            return match bytes[index] {
+                b' ' => verdict.with("a space, which separates scopes"),
                 0..=0x1F | 0x7F => verdict.with("a control character"),
                 0x80.. => verdict.with("a letter that is not ASCII"),
                 other => verdict.with("`").with_byte(other).with("`"),

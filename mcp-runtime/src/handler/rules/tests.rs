@@ -1,7 +1,8 @@
 //! Tables of what each rule lets through.
 
 use super::{
-    Verdict, header, media_type, template_has_variable, template_syntax, timestamp, tool_name, uri,
+    Verdict, header, media_type, scope, template_has_variable, template_syntax, timestamp,
+    tool_name, uri,
 };
 
 /// Each case is a text and a part of what is wrong with it; empty if nothing is.
@@ -51,6 +52,24 @@ fn headers_are_tokens() {
             ("", "is empty"),
             ("my region", "a space"),
             ("a:b", "`:`"),
+            ("é", "not ASCII"),
+        ],
+    );
+}
+
+#[test]
+fn scopes_are_visible_characters() {
+    check(
+        scope,
+        &[
+            ("notes:write", ""),
+            ("https://example.com/auth/notes.read", ""),
+            ("!", ""),
+            ("", "is empty"),
+            ("notes:read notes:write", "a space, which separates"),
+            ("a\"b", "`\"`"),
+            ("a\\b", "`\\`"),
+            ("a\u{7f}", "a control character"),
             ("é", "not ASCII"),
         ],
     );

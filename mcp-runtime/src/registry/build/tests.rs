@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::context::{Edit, List, State, Step};
+use crate::context::{Caller, Edit, List, State, Step};
 use crate::handler::call::{Run, Success};
 use crate::handler::completion::Candidates;
 use crate::handler::definition::{Completes, Options, Owner};
@@ -381,6 +381,7 @@ fn complete(
     let name = "review".to_owned();
     let completer = registry
         .snapshot()
+        .seen_by(&Caller::trusted())
         .completer(&CompletionReference::Prompt { name }, argument)?;
     match completer.start(partial, earlier, &context).unwrap() {
         Started::Done(Ok(Success::Completion(candidates))) => Ok(candidates.values),
@@ -498,7 +499,7 @@ fn changes_before_the_start_are_made_in_their_order() {
     let registry = with(sources, vec![review::<1>(vec![])]).unwrap();
     let snapshot = registry.snapshot();
     assert_eq!(snapshot.names(List::Prompts), ["review"]);
-    let title = &snapshot.prompt("review").unwrap().prompt.title;
+    let title = &snapshot.prompts.get("review").unwrap().prompt.title;
     assert_eq!(title.as_deref(), Some("new"));
     let twice = Sources {
         early: vec![change(Step::Insert(new())), change(Step::Insert(new()))],
@@ -544,7 +545,11 @@ fn the_other_variables_of_an_address_are_earlier_arguments() {
     let registry = all(vec![template, ids]).unwrap();
     let offered = |uri: &str, earlier| {
         let reference = CompletionReference::Resource { uri: uri.into() };
-        let completer = registry.snapshot().completer(&reference, "id").unwrap();
+        let completer = registry
+            .snapshot()
+            .seen_by(&Caller::trusted())
+            .completer(&reference, "id")
+            .unwrap();
         match completer.start("x", earlier, &context).unwrap() {
             Started::Done(Ok(Success::Completion(candidates))) => candidates.values,
             _ => panic!("not done"),

@@ -8,6 +8,7 @@ use crate::handler::call::Refusal;
 use crate::protocol::encode::CacheHint;
 use crate::registry::entry::{CacheOptions, Pace, ResourceEntry, TemplateEntry};
 use crate::registry::handler::{Handler, Started};
+use crate::types::CacheScope;
 
 /// Something at an address, with the variables of the address if a template has it.
 #[derive(Clone, Debug)]
@@ -63,13 +64,17 @@ impl Readable {
         }
     }
 
-    /// How long and by whom it may be reused, given what the server says.
+    /// How long and by whom it may be reused, given what the server says: only by whoever read it, if not everybody may.
     pub(crate) fn cache(&self, default: CacheHint) -> CacheHint {
-        let options: CacheOptions = match &self.source {
-            Source::Resource(entry) => entry.cache,
-            Source::Template(entry) => entry.cache,
+        let (options, access): (CacheOptions, _) = match &self.source {
+            Source::Resource(entry) => (entry.cache, &entry.access),
+            Source::Template(entry) => (entry.cache, &entry.access),
         };
-        options.or(default)
+        let mut hint = options.or(default);
+        if access.is_restricted() {
+            hint.scope = CacheScope::Private;
+        }
+        hint
     }
 
     /// Longest it may run, as far as the definition says.

@@ -5,11 +5,14 @@ use crate::context::Step;
 use crate::handler::call::Refusal;
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool, ItemKind as _};
 use crate::handler::tool_error::ToolError;
+use crate::protocol::ProtocolVersion;
 use crate::registry::complete::Completer;
 use crate::registry::fixture::{
     Closed, MODERN, change, context, early, page, prompt, prompts, resource,
 };
+use crate::registry::page::Page;
 use crate::registry::{Registry, Sources, Started};
+use crate::types::CompletionReference;
 
 /// Walks a list to its end.
 fn walk(snapshot: &Snapshot, list: List) -> Vec<Vec<String>> {
@@ -72,7 +75,10 @@ fn an_invalid_cursor_is_refused_in_every_list() {
     for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
         for cursor in ["", "nonsense"] {
             assert!(
-                snapshot.page(list, MODERN, Some(cursor)).is_err(),
+                snapshot
+                    .seen_by(&Caller::trusted())
+                    .page(list, MODERN, Some(cursor))
+                    .is_err(),
                 "{list:?}"
             );
         }
@@ -83,10 +89,14 @@ fn an_invalid_cursor_is_refused_in_every_list() {
 fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
     let registry = prompts(&["a", "b"], 1);
     let snapshot = registry.snapshot();
-    let ready = |version| match snapshot.page(List::Prompts, version, None) {
-        Ok(Page::Ready(text)) => text,
-        _ => panic!("prompts have no listers"),
-    };
+    let ready =
+        |version| match snapshot
+            .seen_by(&Caller::trusted())
+            .page(List::Prompts, version, None)
+        {
+            Ok(Page::Ready(text)) => text,
+            _ => panic!("prompts have no listers"),
+        };
     let first = ready(MODERN);
     for version in ProtocolVersion::ALL {
         assert_eq!(first.as_ptr(), ready(version).as_ptr(), "{version:?}");
@@ -98,10 +108,14 @@ fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
         vec![Step::Insert(prompt("a").title("A").into_item())],
     );
     let snapshot = registry.snapshot();
-    let text = |version| match snapshot.page(List::Prompts, version, None) {
-        Ok(Page::Ready(text)) => String::from_utf8(text.into()).unwrap(),
-        _ => panic!("prompts have no listers"),
-    };
+    let text =
+        |version| match snapshot
+            .seen_by(&Caller::trusted())
+            .page(List::Prompts, version, None)
+        {
+            Ok(Page::Ready(text)) => String::from_utf8(text.into()).unwrap(),
+            _ => panic!("prompts have no listers"),
+        };
     assert_eq!(text(MODERN), r#""prompts":[{"name":"a","title":"A"}]"#);
     assert_eq!(
         text(ProtocolVersion::V2025_03_26),
@@ -136,10 +150,18 @@ fn a_resource_is_found_by_its_address() {
     );
     let snapshot = registry.snapshot();
     assert!(snapshot.has_resources());
-    let readable = snapshot.read("notes:///a").unwrap();
+    let readable = snapshot
+        .seen_by(&Caller::trusted())
+        .read("notes:///a", MODERN)
+        .unwrap();
     assert_eq!(readable.mime_type(), Some("text/plain"));
     assert_eq!(readable.arguments(), "{}");
-    assert!(snapshot.read("notes:///b").is_none());
+    assert!(
+        snapshot
+            .seen_by(&Caller::trusted())
+            .read("notes:///b", MODERN)
+            .is_err()
+    );
 }
 
 #[test]
@@ -160,7 +182,9 @@ fn completion_names_what_is_unknown() {
     assert!(snapshot.has_completers());
     let ask = |name: &str, argument| {
         let name = name.to_owned();
-        snapshot.completer(&CompletionReference::Prompt { name }, argument)
+        snapshot
+            .seen_by(&Caller::trusted())
+            .completer(&CompletionReference::Prompt { name }, argument)
     };
     assert!(matches!(
         ask("review", "code").unwrap().completer,
@@ -207,13 +231,26 @@ fn the_most_specific_template_reads_an_address() {
         ("notes:///a%20b", "notes:///{x}", r#"{"x":"a b"}"#),
         ("notes:///a/b", "notes:///{+x}", r#"{"x":"a/b"}"#),
     ] {
-        let readable = registry.snapshot().read(uri).unwrap();
+        let readable = registry
+            .snapshot()
+            .seen_by(&Caller::trusted())
+            .read(uri, MODERN)
+            .unwrap();
         assert_eq!((readable.name(), readable.arguments()), (name, arguments));
     }
-    assert!(registry.snapshot().read("files:///x").is_none());
+    assert!(
+        registry
+            .snapshot()
+            .seen_by(&Caller::trusted())
+            .read("files:///x", MODERN)
+            .is_err()
+    );
     for uri in ["notes:///{x}", "notes:///anything"] {
         let reference = CompletionReference::Resource { uri: uri.into() };
-        let completer = registry.snapshot().completer(&reference, "x");
+        let completer = registry
+            .snapshot()
+            .seen_by(&Caller::trusted())
+            .completer(&reference, "x");
         assert!(matches!(completer.unwrap().completer, Completer::Fixed(_)));
     }
 }
@@ -238,7 +275,7 @@ fn a_dynamic_tool_checks_its_arguments_first() {
     );
     let snapshot = registry.snapshot();
     assert!(snapshot.has_tools());
-    let entry = snapshot.tool("weather").unwrap();
+    let entry = snapshot.tools.get("weather").unwrap();
     for wrong in ["{}", r#"{"city":1}"#, "[]"] {
         let started = entry.handler.start(wrong, &context);
         assert!(matches!(started, Err(Refusal::Arguments(_))), "{wrong}");
@@ -280,7 +317,7 @@ fn a_dynamic_prompt_needs_its_required_arguments() {
     let item = prompt("p").required("code", "").into_item();
     change(&registry, List::Prompts, vec![Step::Insert(item)]);
     let snapshot = registry.snapshot();
-    let entry = snapshot.prompt("p").unwrap();
+    let entry = snapshot.prompts.get("p").unwrap();
     for (arguments, fine) in [
         ("{}", false),
         (r#"{"code":1}"#, false),

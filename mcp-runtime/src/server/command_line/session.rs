@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Failure, Host, Listed};
+use crate::context::{Caller, Principal};
 use crate::handler::suggest::closest;
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
@@ -38,6 +39,17 @@ pub(super) fn common(command: Command) -> Command {
                 .long("json")
                 .action(ArgAction::SetTrue)
                 .help("Print JSON, for programs"),
+        )
+        .arg(Arg::new("as").long("as").value_name("SUBJECT").help(
+            "Act as somebody of this name, rather than somebody for whom scopes do not apply",
+        ))
+        .arg(
+            Arg::new("scope")
+                .long("scope")
+                .value_name("SCOPE")
+                .action(ArgAction::Append)
+                .requires("as")
+                .help("A scope they have"),
         )
 }
 
@@ -88,7 +100,11 @@ impl Session {
         let version = version.unwrap_or(ProtocolVersion::LATEST);
         let capabilities =
             json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
-        let mut streams = server.serve_in_process(1).map_err(Fault::Start)?;
+        let subject = matches.get_one::<String>("as");
+        let caller = subject.map_or_else(Caller::trusted, |subject| {
+            Principal::new(subject).scopes(texts("scope")).into()
+        });
+        let mut streams = server.serve_in_process(1, caller).map_err(Fault::Start)?;
         let Some(stream) = streams.pop() else {
             return Err(Failure::Broken("the server has no client").into());
         };

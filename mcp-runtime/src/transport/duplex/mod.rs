@@ -167,16 +167,18 @@ impl<P: Peer> Channel<P> {
             reader,
             writer,
             forgiving,
+            caller,
         } = connection;
         let notices = Arc::new(AtomicBool::new(false));
         let leader = Arc::new(AtomicWaker::new());
-        let session = peer.open({
+        let wake = {
             let (notices, leader) = (Arc::clone(&notices), Arc::clone(&leader));
-            Arc::new(move || {
+            move || {
                 notices.store(true, std::sync::atomic::Ordering::SeqCst);
                 leader.wake();
-            })
-        });
+            }
+        };
+        let session = peer.open(caller, Arc::new(wake));
         let state = State {
             phase: Phase::Open,
             leader: 0,

@@ -7,7 +7,8 @@ use hyper::http::Extensions;
 use super::service::HttpService;
 
 /// A router with one route, at [`HttpOptions::path`](super::HttpOptions::path), for
-/// [`merge`](Router::merge) and [`nest`](Router::nest):
+/// [`merge`](Router::merge) and [`nest`](Router::nest), and with feature `auth` those of the metadata of a protected server,
+/// which clients look for at the origin:
 ///
 /// ```
 /// # fn app(server: mcp_runtime::Server) -> Result<axum::Router, mcp_runtime::Error> {
@@ -26,7 +27,15 @@ use super::service::HttpService;
 impl<S: Clone + Send + Sync + 'static> From<HttpService> for Router<S> {
     fn from(service: HttpService) -> Self {
         let path = service.0.options.path.clone();
-        Self::new().route_service(&path, service)
+        #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "there is more"))]
+        let mut router = Self::new();
+        #[cfg(feature = "auth")]
+        if let Some(protection) = &service.0.protection {
+            for document in protection.paths(&path) {
+                router = router.route_service(&document, service.clone());
+            }
+        }
+        router.route_service(&path, service)
     }
 }
 

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use hyper::header::HeaderMap;
 
 use super::answer::{self, Refusal};
+use super::head::Head;
 use super::headers::Accepts;
 use super::keeping::Keeping;
 use super::legacy::{
@@ -19,17 +19,12 @@ use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
 use crate::protocol::ProtocolVersion;
 
 /// Serves an array of messages, which only 2025-03-26 has.
-pub(super) fn post(
-    inner: &Inner,
-    headers: &HeaderMap,
-    found: Finding<'_>,
-    elements: &[&str],
-) -> Posted {
+pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: &[&str]) -> Posted {
     let refuse = || {
         let refusal = Refusal::bad_request("arrays of messages are for sessions of 2025-03-26");
         Posted::from(refusal)
     };
-    let version = match check_version(headers) {
+    let version = match check_version(head.headers) {
         Ok(version) => version,
         Err(refusal) => return refusal.into(),
     };
@@ -69,19 +64,21 @@ pub(super) fn post(
     };
     if requests == 0 {
         for message in &messages {
-            take_notification(inner, &session, message);
+            take_notification(inner, &session, head.caller, message);
         }
         return Posted {
             save: save(&session),
             answer: Answer::Over(answer::empty(StatusCode::ACCEPTED)),
         };
     }
-    let accepts = Accepts::read(headers);
+    let accepts = Accepts::read(head.headers);
     let stream = session.open_stream(accepts.events, requests, inner.limits());
     for message in &messages {
         if !is_request(&message) {
-            take_notification(inner, &session, message);
-        } else if let Some(answer) = one(inner, &session, message, &|| Arc::clone(&stream)) {
+            take_notification(inner, &session, head.caller, message);
+        } else if let Some(answer) = one(inner, &session, head.caller, message, &|| {
+            Arc::clone(&stream)
+        }) {
             stream.answer(&answer);
         }
     }

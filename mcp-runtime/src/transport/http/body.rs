@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
 use super::events::KEEP_ALIVE;
 use super::io::Busy;
+use super::places::Place;
 
 /// Where the events of a response come from. Dropped when the client goes away.
 pub(super) trait Events: Send {
@@ -27,7 +27,7 @@ pub struct HttpBody {
     /// Says that the connection is busy as long as the body is there.
     busy: Option<Busy>,
     /// Its place among the streams that may be open at once.
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<Place>,
 }
 
 enum Inner {
@@ -90,7 +90,7 @@ impl HttpBody {
     }
 
     /// Occupies a place among the streams that may be open at once, until the body is gone.
-    pub(super) fn occupy(&mut self, place: OwnedSemaphorePermit) {
+    pub(super) fn occupy(&mut self, place: Place) {
         self.place = Some(place);
     }
 

@@ -1,15 +1,19 @@
 //! How sessions begin and end.
 
-use hyper::header::{HeaderMap, HeaderValue};
+use std::time::Duration;
+
+use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
 
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
+use super::head::Head;
 use super::headers::{Accepts, SESSION, text};
 use super::keeping::{Keeping, is_id, random_id};
 use super::legacy::{Answer, Posted, check_version, is_modern, session_required, whole};
 use super::record::SessionRecord;
 use super::service::Inner;
+use crate::context::Principal;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::{InitializeParams, encode, errors};
 use crate::types::ClientCapabilities;
@@ -24,12 +28,13 @@ pub(super) struct Opening {
 /// Shakes hands.
 pub(super) fn initialize(
     inner: &Inner,
+    caller: Option<&Principal>,
     id: RequestId,
     message: &Message<'_>,
     accepts: Accepts,
 ) -> Posted {
     let mut out = Vec::new();
-    let begun = shake_hands(inner, &id, message, &mut out).unwrap_or_else(|error| {
+    let begun = shake_hands(inner, caller, &id, message, &mut out).unwrap_or_else(|error| {
         out.clear();
         encode::error(&mut out, Some(&id), &error);
         Begun::Told(None)
@@ -61,6 +66,7 @@ enum Begun {
 
 fn shake_hands(
     inner: &Inner,
+    caller: Option<&Principal>,
     id: &RequestId,
     message: &Message<'_>,
     out: &mut Vec<u8>,
@@ -87,7 +93,7 @@ fn shake_hands(
             ..ClientCapabilities::default()
         };
     }
-    let record = SessionRecord::new(&params, &lists);
+    let record = SessionRecord::new(&params, &lists, caller);
     match keeping {
         Keeping::Store(_) => {
             let most = inner.limits().session_client;
@@ -147,22 +153,26 @@ impl Opening {
 }
 
 /// Ends a session.
-pub(super) async fn delete(inner: &Inner, headers: &HeaderMap) -> Response<HttpBody> {
-    let ended = end(inner, headers).await;
+pub(super) async fn delete(inner: &Inner, head: Head<'_>) -> Response<HttpBody> {
+    let ended = end(inner, head).await;
     ended.unwrap_or_else(Refusal::into_response)
 }
 
-async fn end(inner: &Inner, headers: &HeaderMap) -> Result<Response<HttpBody>, Refusal> {
+async fn end(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refusal> {
     let Keeping::Store(store) = &inner.sessions.keeping else {
         return Ok(Refusal::method("POST"));
     };
-    if is_modern(check_version(headers)?) {
+    if is_modern(check_version(head.headers)?) {
         return Ok(Refusal::method("POST"));
     }
-    let id = text(headers, &SESSION).ok_or_else(session_required)?;
+    let id = text(head.headers, &SESSION).ok_or_else(session_required)?;
     let id = id.ok().filter(|id| is_id(id));
     let id = id.ok_or_else(Refusal::unknown_session)?;
     let time = inner.limits().store_time;
+    let record = store.load(id, Duration::ZERO).within(time).await?;
+    if record.is_some_and(|record| !record.is_of(head.caller)) {
+        return Err(Refusal::unknown_session());
+    }
     let removed = store.remove(id).within(time).await?;
     inner.sessions.end(id);
     if !removed {

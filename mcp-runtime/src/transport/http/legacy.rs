@@ -18,8 +18,8 @@ use serde_json::json;
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
 use super::calls::Begun;
-use super::events;
 use super::handshake::{Opening, initialize};
+use super::head::Head;
 use super::headers::{Accepts, VERSION, text};
 use super::keeping::Keeping;
 use super::reading::following;
@@ -28,6 +28,8 @@ use super::service::Inner;
 use super::session::HttpSession;
 use super::sessions::{Found, Save};
 use super::stream::{Opening as Begins, Stream};
+use super::{access, events};
+use crate::context::Principal;
 use crate::dispatch::Decision;
 use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Era, Method, ProtocolVersion, encode, errors};
@@ -102,24 +104,24 @@ pub(super) type Finding<'h> = Result<Option<Found<'h>>, Refusal>;
 /// Serves one message without a claim.
 pub(super) fn post(
     inner: &Inner,
-    headers: &HeaderMap,
+    head: Head<'_>,
     found: Finding<'_>,
     message: &Message<'_>,
 ) -> Posted {
     let id = message.id.to_request_id();
     let with_id = |refusal: Refusal| refusal.with_id(id.clone()).into();
-    let version = match check_version(headers) {
+    let version = match check_version(head.headers) {
         Ok(version) => version,
         Err(refusal) => return with_id(refusal),
     };
     let Some(method) = message.method.clone() else {
-        return respond(inner, found, message).unwrap_or_else(Posted::from);
+        return respond(inner, head.caller, found, message).unwrap_or_else(Posted::from);
     };
     let Some(id) = id.clone() else {
         if is_modern(version) {
             return answer::empty(StatusCode::ACCEPTED).into();
         }
-        return notify(inner, found, message).unwrap_or_else(Posted::from);
+        return notify(inner, head.caller, found, message).unwrap_or_else(Posted::from);
     };
     if is_modern(version) || Method::named(&method).is_some_and(|method| !method.is_in(Era::Legacy))
     {
@@ -127,7 +129,7 @@ pub(super) fn post(
         let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
         return with_id(refusal);
     }
-    let accepts = Accepts::read(headers);
+    let accepts = Accepts::read(head.headers);
     if !accepts.json && !accepts.events {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
@@ -139,14 +141,21 @@ pub(super) fn post(
         Err(refusal) => return with_id(refusal),
     };
     match found {
-        None if method == "initialize" => initialize(inner, id, message, accepts),
+        None if method == "initialize" => initialize(inner, head.caller, id, message, accepts),
         Some(_) if method == "initialize" => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
             with_id(refusal)
         }
         found => {
-            let answered = session_of(inner, found.as_ref(), version)
-                .map(|session| request(inner, found.as_ref(), &session, message, accepts));
+            let answered = session_of(inner, found.as_ref(), version).map(|session| {
+                request(
+                    inner,
+                    found.as_ref(),
+                    (&session, head.caller),
+                    message,
+                    accepts,
+                )
+            });
             answered.unwrap_or_else(with_id)
         }
     }
@@ -169,18 +178,28 @@ pub(super) fn session_of(
 }
 
 /// Takes the answer to a question.
-fn respond(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
+fn respond(
+    inner: &Inner,
+    caller: Option<&Principal>,
+    found: Finding<'_>,
+    message: &Message<'_>,
+) -> Result<Posted, Refusal> {
     let required = || Refusal::bad_request("a response needs a session");
     let found = found?.ok_or_else(required)?;
     // Whoever asked is there.
     if let Some(session) = inner.sessions.get(found.id) {
-        session.decide(&inner.dispatcher, message, &mut Vec::new());
+        session.decide(&inner.dispatcher, caller, message, &mut Vec::new());
     }
     Ok(answer::empty(StatusCode::ACCEPTED).into())
 }
 
 /// Serves a notification.
-fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Posted, Refusal> {
+fn notify(
+    inner: &Inner,
+    caller: Option<&Principal>,
+    found: Finding<'_>,
+    message: &Message<'_>,
+) -> Result<Posted, Refusal> {
     let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
     match found? {
         None if matches!(inner.sessions.keeping, Keeping::None) => {}
@@ -195,7 +214,7 @@ fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Po
         }
         Some(found) => {
             if let Some(session) = inner.sessions.get(found.id) {
-                take_notification(inner, &session, message);
+                take_notification(inner, &session, caller, message);
             }
         }
     }
@@ -203,8 +222,13 @@ fn notify(inner: &Inner, found: Finding<'_>, message: &Message<'_>) -> Result<Po
 }
 
 /// Takes a notification.
-pub(super) fn take_notification(inner: &Inner, session: &HttpSession, message: &Message<'_>) {
-    let decision = session.decide(&inner.dispatcher, message, &mut Vec::new());
+pub(super) fn take_notification(
+    inner: &Inner,
+    session: &HttpSession,
+    caller: Option<&Principal>,
+    message: &Message<'_>,
+) {
+    let decision = session.decide(&inner.dispatcher, caller, message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
     }
@@ -214,7 +238,7 @@ pub(super) fn take_notification(inner: &Inner, session: &HttpSession, message: &
 fn request(
     inner: &Inner,
     found: Option<&Found<'_>>,
-    session: &Arc<HttpSession>,
+    (session, caller): (&Arc<HttpSession>, Option<&Principal>),
     message: &Message<'_>,
     accepts: Accepts,
 ) -> Posted {
@@ -229,7 +253,13 @@ fn request(
         Some("logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
     );
     let id = message.id.to_request_id();
-    let answer = one(inner, session, message, &open);
+    let answer = try_one(inner, session, caller, message, &open);
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            return access::refuse(inner, caller, &error, id).into();
+        }
+    };
     let is_open = stream.get().is_some();
     match answer {
         Some(answer) if is_open => open().answer(&answer),
@@ -256,31 +286,49 @@ fn request(
     Answer::Waiting(exchange).into()
 }
 
-/// Serves one request; the answer, if it is there already. Otherwise it comes on the stream, or never.
+/// Serves one request, as one that has no status of its own; the answer, if it is there already. Otherwise it comes on the
+/// stream, or never.
 pub(super) fn one(
     inner: &Inner,
     session: &Arc<HttpSession>,
+    caller: Option<&Principal>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
 ) -> Option<Vec<u8>> {
+    try_one(inner, session, caller, message, stream).unwrap_or_else(|error| {
+        let mut out = Vec::new();
+        encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
+        Some(out)
+    })
+}
+
+/// The same. An error says which scopes the caller lacks.
+fn try_one(
+    inner: &Inner,
+    session: &Arc<HttpSession>,
+    caller: Option<&Principal>,
+    message: &Message<'_>,
+    stream: &dyn Fn() -> Arc<Stream>,
+) -> Result<Option<Vec<u8>>, Box<ErrorObject>> {
     let id = message.id.to_request_id();
     let mut out = Vec::new();
-    let prepared = match session.decide(&inner.dispatcher, message, &mut out) {
+    let prepared = match session.decide(&inner.dispatcher, caller, message, &mut out) {
         Decision::Call(prepared) => prepared,
-        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Some(out),
+        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Ok(Some(out)),
+        Decision::Forbidden(_, error) => return Err(error),
     };
     let error = match session.run(prepared, (inner.limits(), &inner.pulse), stream) {
-        Begun::Done(answer) => return Some(answer),
-        Begun::Running => return None,
+        Begun::Done(answer) => return Ok(Some(answer)),
+        Begun::Running => return Ok(None),
         Begun::Cancelled => {
             stream().give_up();
-            return None;
+            return Ok(None);
         }
         Begun::Repeated => ErrorObject::invalid_request("a request of this id is still open"),
         Begun::TooMany => errors::too_many("calls", Duration::from_secs(1)),
     };
     encode::error(&mut out, id.as_ref(), &error);
-    Some(out)
+    Ok(Some(out))
 }
 
 /// Does what has to be waited for. Dropping this leaves calls running.

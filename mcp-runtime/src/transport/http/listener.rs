@@ -198,7 +198,12 @@ fn route(
     let options = &service.0.options;
     let path = request.uri().path();
     let is_stream = options.sse_2024 && path == SSE_PATH && *request.method() == Method::GET;
-    let is_there = is_stream || path == options.path;
+    #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "there is more"))]
+    let mut is_there = is_stream || path == options.path;
+    #[cfg(feature = "auth")]
+    if let Some(protection) = &service.0.protection {
+        is_there |= protection.publishes(path, &options.path);
+    }
     if is_stream {
         // Whatever the client says about sessions, there are none here.
         request.headers_mut().remove(&super::headers::SESSION);

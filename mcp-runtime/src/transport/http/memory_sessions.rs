@@ -16,11 +16,13 @@ const SWEEP: u64 = 5_000_000;
 
 /// Keeps sessions in the memory of this process: what servers do by themselves, and servers in one process can share.
 ///
-/// Holds at most [`Limits::sessions`]. Beyond, the one that was idle longest ends for a new one, but none of which calls run.
+/// Holds at most [`Limits::sessions`], and of each principal at most [`Limits::principal_sessions`]. Beyond, the one that was
+/// idle longest, of that principal, ends for a new one, but none of which calls run.
 pub struct MemorySessions {
     table: Mutex<Table>,
     began: Instant,
     most: usize,
+    most_each: usize,
 }
 
 #[derive(Default)]
@@ -44,6 +46,7 @@ impl MemorySessions {
             table: Mutex::default(),
             began: Instant::now(),
             most: limits.sessions.max(1),
+            most_each: limits.principal_sessions.max(1),
         }
     }
 
@@ -68,9 +71,19 @@ impl Table {
         self.entries.get_mut(id).filter(|entry| now <= entry.until)
     }
 
-    /// Ends the session that was idle longest; `false` if none is idle.
-    fn make_room(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
-        let idle = self.entries.iter().filter(|(id, _)| !in_use(id));
+    /// How many sessions a principal has.
+    fn owned(&self, owner: &str) -> usize {
+        let entries = self.entries.values();
+        entries
+            .filter(|entry| entry.record.owner() == Some(owner))
+            .count()
+    }
+
+    /// Ends the session that was idle longest, of this principal if one is named; `false` if none is idle.
+    fn make_room(&mut self, owner: Option<&str>, in_use: &dyn Fn(&str) -> bool) -> bool {
+        let idle = self.entries.iter().filter(|(id, entry)| {
+            (owner.is_none() || entry.record.owner() == owner) && !in_use(id)
+        });
         let oldest = idle.min_by_key(|(_, entry)| entry.used);
         let oldest = oldest.map(|(id, _)| id.clone());
         oldest.is_some_and(|id| self.entries.remove(&id).is_some())
@@ -86,7 +99,11 @@ impl SessionStore for MemorySessions {
         in_use: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> MaybeReady<'a, bool> {
         let (mut table, now) = self.table();
-        if table.entries.len() >= self.most && !table.make_room(in_use) {
+        let owner = record.owner();
+        let is_full = owner.is_some_and(|owner| table.owned(owner) >= self.most_each);
+        if is_full && !table.make_room(owner, in_use)
+            || table.entries.len() >= self.most && !table.make_room(None, in_use)
+        {
             return MaybeReady::ready(false);
         }
         let entry = Entry {

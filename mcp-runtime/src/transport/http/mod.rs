@@ -8,6 +8,7 @@
 //! Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 
 mod accept;
+mod access;
 mod answer;
 #[cfg(feature = "axum")]
 mod axum;
@@ -20,6 +21,7 @@ mod events;
 pub(crate) mod fuzzing;
 mod guards;
 mod handshake;
+mod head;
 mod headers;
 mod incoming;
 mod io;
@@ -31,6 +33,9 @@ mod modern;
 mod movers;
 mod options;
 mod params;
+mod places;
+#[cfg(feature = "auth")]
+mod protection;
 mod pulse;
 mod reading;
 mod record;

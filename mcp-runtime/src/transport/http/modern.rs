@@ -20,10 +20,11 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal, modern_status};
 use super::body::{Events, HttpBody};
+use super::head::Head;
 use super::headers::{Accepts, VERSION, text};
 use super::pulse::Pulse;
 use super::service::Inner;
-use super::{events, params};
+use super::{access, events, params};
 use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
@@ -96,24 +97,29 @@ pub(super) fn notification(headers: &HeaderMap, params: &Params<'_>) -> Response
 /// Decides a request, and starts its call if it is one.
 pub(super) fn begin(
     inner: &Inner,
-    headers: &HeaderMap,
+    head: Head<'_>,
     id: RequestId,
     method: &str,
     message: &Message<'_>,
 ) -> Begun {
+    let headers = head.headers;
     let refuse =
         |error: ErrorObject| Refusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()));
     let modern = match read_claim(headers, &message.params) {
         Ok(modern) => modern,
         Err(error) => return refuse(error).into(),
     };
+    let dispatcher = &inner.dispatcher;
+    let is_listen = method == "subscriptions/listen";
+    let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
+    let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
+    session.set_caller(head.caller.cloned());
     let checked = params::check_names(headers, method, &message.params)
-        .and_then(|()| check_arguments(inner, headers, method, &message.params));
+        .and_then(|()| check_arguments(&session, headers, method, &message.params));
     if let Err(error) = checked {
         return refuse(error).into();
     }
     let accepts = Accepts::read(headers);
-    let is_listen = method == "subscriptions/listen";
     if !accepts.events && (is_listen || !accepts.json) {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
@@ -121,16 +127,14 @@ pub(super) fn begin(
         let refusal = Refusal::new(StatusCode::NOT_ACCEPTABLE, error).with_id(Some(id));
         return refusal.into();
     }
-    let dispatcher = &inner.dispatcher;
-    let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
-    let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
     let mut out = Vec::new();
     let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
         Ok(Answer::Call(prepared)) => prepared,
         Ok(Answer::Written) if let Some(bell) = bell => {
-            let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
-                return Begun::Over(Refusal::too_many("event streams", Some(id)));
+            let place = match inner.streams.take(head.caller, Some(&id)) {
+                Ok(place) => place,
+                Err(response) => return Begun::Over(response),
             };
             let listening = Listening {
                 session,
@@ -148,6 +152,10 @@ pub(super) fn begin(
             let after = gap.split(&mut out);
             let body = HttpBody::parts([out.into(), page, after.into()]);
             return Begun::Over(answer::json_body(StatusCode::OK, body));
+        }
+        Err(error) if errors::scopes_needed(&error).is_some() => {
+            let response = access::refuse(inner, head.caller, &error, Some(id));
+            return Begun::Over(response);
         }
         Err(error) => {
             let status = match error.code {
@@ -183,7 +191,7 @@ fn rings(bell: Option<&Arc<AtomicWaker>>) -> Wake {
 
 /// The fields that mirror arguments are compared once it is known that there is such a tool.
 fn check_arguments(
-    inner: &Inner,
+    session: &Session,
     headers: &HeaderMap,
     method: &str,
     params: &Params<'_>,
@@ -194,7 +202,7 @@ fn check_arguments(
     let Ok(Some(name)) = params.string(Member::Name) else {
         return Ok(());
     };
-    let Some(entry) = inner.dispatcher.tool(&name) else {
+    let Some(entry) = session.usable_tool(&name) else {
         return Ok(());
     };
     let arguments = params.get(Member::Arguments).unwrap_or("{}");

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::event_store::EventStore;
 use super::session_store::SessionStore;
+#[cfg(feature = "auth")]
+use crate::auth::Protected;
 
 /// How a server is reached over HTTP: where, by which names, from which web pages.
 ///
@@ -19,6 +21,8 @@ pub struct HttpOptions {
     pub(super) sse_2024: bool,
     pub(super) sessions: HttpSessions,
     pub(super) events: Option<Arc<dyn EventStore>>,
+    #[cfg(feature = "auth")]
+    pub(super) protected: Option<Protected>,
 }
 
 /// How there are legacy sessions. Requests of 2026-07-28 have none in any case.
@@ -82,6 +86,8 @@ impl Default for HttpOptions {
             sse_2024: false,
             sessions: HttpSessions::Memory,
             events: None,
+            #[cfg(feature = "auth")]
+            protected: None,
         }
     }
 }
@@ -92,9 +98,21 @@ impl HttpOptions {
         Self::default()
     }
 
-    /// Whether hosts besides the loopback names are let in.
-    pub(crate) fn allows_hosts(&self) -> bool {
+    /// Whether somebody thought of requests from other machines: of the hosts they name, or of who sends them.
+    pub(crate) fn is_for_others(&self) -> bool {
+        #[cfg(feature = "auth")]
+        if self.protected.is_some() {
+            return true;
+        }
         !self.hosts.is_empty()
+    }
+
+    /// What is wrong with it, in a sentence each.
+    #[cfg(feature = "auth")]
+    pub(crate) fn faults(&self) -> Vec<String> {
+        self.protected
+            .as_ref()
+            .map_or_else(Vec::new, Protected::faults)
     }
 
     /// The path of the endpoint.
@@ -155,6 +173,16 @@ impl HttpOptions {
     /// Of use with [`HttpSessions::Store`] only.
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);
+        self
+    }
+
+    /// Lets in only requests with an access token. Default: everybody whom hosts and origins let in.
+    ///
+    /// A server that is mounted into a program with authentication of its own needs none of this: a request that has a
+    /// [`Principal`](crate::Principal) among its extensions is sent by that one, here as there.
+    #[cfg(feature = "auth")]
+    pub fn authenticate(mut self, protected: Protected) -> Self {
+        self.protected = Some(protected);
         self
     }
 

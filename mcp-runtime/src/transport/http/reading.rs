@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
+use super::head::Head;
 use super::headers::{Accepts, last_event};
 use super::legacy::{check_version, is_modern, session_required};
 use super::service::Inner;
@@ -24,16 +24,17 @@ use crate::jsonrpc::ErrorObject;
 const ROOM: usize = 64 << 10;
 
 /// Opens the stream of a session that no request opened, or goes on with one that broke.
-pub(super) async fn get(inner: &Inner, headers: &HeaderMap) -> Response<HttpBody> {
-    let opened = open(inner, headers).await;
+pub(super) async fn get(inner: &Inner, head: Head<'_>) -> Response<HttpBody> {
+    let opened = open(inner, head).await;
     opened.unwrap_or_else(Refusal::into_response)
 }
 
-async fn open(inner: &Inner, headers: &HeaderMap) -> Result<Response<HttpBody>, Refusal> {
+async fn open(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refusal> {
+    let headers = head.headers;
     if is_modern(check_version(headers)?) || !inner.sessions.keeping.is_lasting() {
         return Ok(Refusal::method("POST"));
     }
-    let found = inner.sessions.find(headers).await?;
+    let found = inner.sessions.find(head).await?;
     let found = found.ok_or_else(session_required)?;
     if !Accepts::read(headers).events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");

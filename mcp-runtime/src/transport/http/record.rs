@@ -5,12 +5,13 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::context::Principal;
 use crate::dispatch::{Agreed, Memory};
 use crate::protocol::encode::Filter;
 use crate::protocol::{InitializeParams, ProtocolVersion};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// What a legacy session is: the revision agreed on, what the client said of itself, its log level and subscriptions.
+/// What a legacy session is: the revision agreed on, what the client said of itself, its log level and subscriptions, and whose it is.
 ///
 /// Wire: none; this is for a [`SessionStore`](super::SessionStore). As JSON it is an object of a few hundred bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub struct SessionRecord {
     /// The JSON of [`Client`], which is smaller than what it is read into.
     client: Box<str>,
     uris: Box<[Box<str>]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<Box<str>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,9 +46,21 @@ impl SessionRecord {
         self.changes
     }
 
-    /// A session that just began; which lists it hears of.
-    pub(super) fn new(params: &InitializeParams, lists: &Filter) -> Self {
+    /// Whose it is: the [`key`](crate::Principal::key) of the principal that began it, if there was one. Requests of others
+    /// are answered as if there were no such session.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// A session that just began, of this caller; which lists it hears of.
+    pub(super) fn new(
+        params: &InitializeParams,
+        lists: &Filter,
+        caller: Option<&Principal>,
+    ) -> Self {
         let mut record = Self::unknown(params.version);
+        record.owner = caller.map(|principal| principal.key().into());
         record.lists = [lists.tools, lists.prompts, lists.resources];
         record.client = to_json(&params.capabilities, Some(&params.client_info));
         record
@@ -63,7 +78,13 @@ impl SessionRecord {
             since: u64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(u64::MAX),
             client: "".into(),
             uris: Box::default(),
+            owner: None,
         }
+    }
+
+    /// Whether it belongs to whoever sends a request.
+    pub(super) fn is_of(&self, caller: Option<&Principal>) -> bool {
+        self.owner() == caller.map(Principal::key)
     }
 
     /// The revision that was agreed on.
@@ -127,6 +148,7 @@ impl SessionRecord {
             ready: self.ready || change.ready,
             uris: uris.into(),
             client: self.client.clone(),
+            owner: self.owner.clone(),
             ..*self
         }
     }
@@ -258,6 +280,6 @@ mod tests {
 
     #[test]
     fn a_record_is_small() {
-        assert!(size_of::<SessionRecord>() <= 56);
+        assert!(size_of::<SessionRecord>() <= 72);
     }
 }

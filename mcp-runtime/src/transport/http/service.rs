@@ -14,18 +14,21 @@ use hyper::body::Body;
 use hyper::header::{self, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
+use super::head::Head;
 use super::headers::{SESSION, VERSION, check_content, check_repeated};
 use super::legacy::{self, Finding, Posted};
 use super::options::HttpOptions;
+use super::places::Places;
+#[cfg(feature = "auth")]
+use super::protection::Protection;
 use super::pulse::Pulse;
 use super::sessions::Sessions;
-use super::{batch, guards, handshake, incoming, modern, reading, sse_2024};
+use super::{access, batch, guards, handshake, incoming, modern, reading, sse_2024};
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
@@ -34,7 +37,7 @@ use crate::limits::Limits;
 ///
 /// It answers at whatever path it is given; the `axum::Router` made of it with feature `axum`, at that of its
 /// [`HttpOptions`]. Made by [`Server::into_http_service`](crate::Server::into_http_service). What
-/// is then the program's own duty: limits on connections and on how slowly a head may come, TLS, authentication,
+/// is then the program's own duty: limits on connections and on how slowly a head may come, TLS,
 /// compression switched off for event streams.
 #[derive(Clone)]
 pub struct HttpService(pub(super) Arc<Inner>);
@@ -47,7 +50,9 @@ pub(super) struct Inner {
     pub(super) shutdown: CancellationToken,
     pub(super) pulse: Arc<Pulse>,
     /// Places for the streams of events that wait for what may happen.
-    pub(super) streams: Arc<Semaphore>,
+    pub(super) streams: Arc<Places>,
+    #[cfg(feature = "auth")]
+    pub(super) protection: Option<Protection>,
 }
 
 impl Inner {
@@ -65,18 +70,34 @@ impl Inner {
 impl HttpService {
     pub(crate) fn new(
         dispatcher: Arc<Dispatcher>,
-        options: HttpOptions,
+        #[cfg_attr(
+            not(feature = "auth"),
+            expect(unused_mut, reason = "a host may be added")
+        )]
+        mut options: HttpOptions,
         shutdown: CancellationToken,
     ) -> Self {
-        let streams = dispatcher.limits().streams.min(Semaphore::MAX_PERMITS);
+        #[cfg(feature = "auth")]
+        let protection = options.protected.as_ref().and_then(Protection::new);
+        #[cfg(feature = "auth")]
+        if let Some(protection) = &protection {
+            options.hosts.push(protection.host().to_owned());
+        }
         Self(Arc::new(Inner {
             sessions: Sessions::new(&dispatcher, &options),
+            streams: Places::new(dispatcher.limits()),
             dispatcher,
             options,
+            #[cfg(feature = "auth")]
+            protection,
             shutdown,
             pulse: Arc::default(),
-            streams: Arc::new(Semaphore::new(streams)),
         }))
+    }
+
+    /// Something that nobody could use if nobody establishes who calls.
+    pub(crate) fn closed_to_strangers(&self) -> Option<String> {
+        self.0.dispatcher.closed_to_strangers()
     }
 }
 
@@ -141,30 +162,69 @@ fn guard(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
 
 async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<HttpBody> {
     let (options, headers) = (&inner.options, &parts.headers);
-    match parts.method {
-        Method::POST => post(inner, &parts.uri, headers, body).await,
-        Method::GET => {
-            let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
-                return Refusal::too_many("event streams", None);
-            };
-            let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
-            let mut response = if options.sse_2024 && says_nothing {
-                sse_2024::open(inner, headers, path(options, parts))
-            } else {
-                reading::get(inner, headers).await
-            };
-            response.body_mut().occupy(place);
-            response
-        }
-        Method::DELETE => handshake::delete(inner, headers).await,
-        Method::OPTIONS if !options.origins.is_empty() && headers.contains_key(header::ORIGIN) => {
-            let mut response = answer::empty(StatusCode::NO_CONTENT);
-            guards::preflight(headers, &mut response);
-            response
-        }
-        _ if inner.sessions.keeping.is_lasting() => Refusal::method("GET, POST, DELETE"),
-        _ => Refusal::method("POST"),
+    if parts.method == Method::OPTIONS
+        && !options.origins.is_empty()
+        && headers.contains_key(header::ORIGIN)
+    {
+        let mut response = answer::empty(StatusCode::NO_CONTENT);
+        guards::preflight(headers, &mut response);
+        return response;
     }
+    #[cfg(feature = "auth")]
+    if let Some(protection) = &inner.protection {
+        let path = asked_path(parts);
+        if protection.publishes(path, &options.path) {
+            return protection.publish(&parts.method, path, &inner.dispatcher);
+        }
+    }
+    if !matches!(parts.method, Method::POST | Method::GET | Method::DELETE) {
+        let is_lasting = inner.sessions.keeping.is_lasting();
+        return Refusal::method(if is_lasting {
+            "GET, POST, DELETE"
+        } else {
+            "POST"
+        });
+    }
+    let caller = match access::caller(inner, parts).await {
+        Ok(caller) => caller,
+        Err(refused) => return refused,
+    };
+    let head = Head {
+        uri: &parts.uri,
+        headers,
+        caller: caller.as_ref(),
+    };
+    match parts.method {
+        Method::GET => get(inner, head, parts).await,
+        Method::DELETE => handshake::delete(inner, head).await,
+        _ => post(inner, head, body).await,
+    }
+}
+
+async fn get(inner: &Arc<Inner>, head: Head<'_>, parts: &Parts) -> Response<HttpBody> {
+    let (options, headers) = (&inner.options, head.headers);
+    let place = match inner.streams.take(head.caller, None) {
+        Ok(place) => place,
+        Err(response) => return response,
+    };
+    let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
+    let mut response = if options.sse_2024 && says_nothing {
+        sse_2024::open(inner, head, path(options, parts))
+    } else {
+        reading::get(inner, head).await
+    };
+    response.body_mut().occupy(place);
+    response
+}
+
+/// The path a request is for, also where routers are nested.
+#[cfg(feature = "auth")]
+fn asked_path(parts: &Parts) -> &str {
+    #[cfg(feature = "axum")]
+    if let Some(path) = super::axum::original_path(&parts.extensions) {
+        return path;
+    }
+    parts.uri.path()
 }
 
 /// The path of the endpoint, as the client sees it.
@@ -180,12 +240,8 @@ fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
     &options.path
 }
 
-async fn post<B: Body>(
-    inner: &Inner,
-    uri: &Uri,
-    headers: &HeaderMap,
-    body: B,
-) -> Response<HttpBody> {
+async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpBody> {
+    let headers = head.headers;
     let body = match check_content(headers) {
         Ok(()) => incoming::read(body, headers, inner.limits()).await,
         Err(refusal) => Err(refusal),
@@ -194,9 +250,9 @@ async fn post<B: Body>(
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
-    let found = inner.sessions.find(headers).await;
+    let found = inner.sessions.find(head).await;
     // What is borrowed from the body is gone before anything is awaited.
-    let begun = inner.pulse.run(|| begin(inner, uri, headers, found, &body));
+    let begun = inner.pulse.run(|| begin(inner, head, found, &body));
     drop(body);
     match begun {
         Begun::Over(response) => response,
@@ -227,15 +283,15 @@ impl From<modern::Begun> for Begun {
 }
 
 /// Decides by the body which era a message belongs to.
-fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, found: Finding<'_>, body: &[u8]) -> Begun {
+fn begin(inner: &Inner, head: Head<'_>, found: Finding<'_>, body: &[u8]) -> Begun {
     if inner.options.sse_2024
-        && let Some(connection) = sse_2024::connection(uri)
+        && let Some(connection) = sse_2024::connection(head.uri)
     {
-        return Begun::Over(sse_2024::post(inner, connection, body));
+        return Begun::Over(sse_2024::post(inner, head.caller, connection, body));
     }
     match jsonrpc::parse(body, inner.limits()) {
-        Ok(Incoming::Message(message)) => one(inner, headers, found, &message),
-        Ok(Incoming::Batch(elements)) => batch::post(inner, headers, found, &elements).into(),
+        Ok(Incoming::Message(message)) => one(inner, head, found, &message),
+        Ok(Incoming::Batch(elements)) => batch::post(inner, head, found, &elements).into(),
         Err((id, error)) => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, error).with_id(id);
             Begun::Over(refusal.into_response())
@@ -243,13 +299,13 @@ fn begin(inner: &Inner, uri: &Uri, headers: &HeaderMap, found: Finding<'_>, body
     }
 }
 
-fn one(inner: &Inner, headers: &HeaderMap, found: Finding<'_>, message: &Message<'_>) -> Begun {
+fn one(inner: &Inner, head: Head<'_>, found: Finding<'_>, message: &Message<'_>) -> Begun {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
     let Some(method) = message.method.clone().filter(|_| is_modern) else {
-        return legacy::post(inner, headers, found, message).into();
+        return legacy::post(inner, head, found, message).into();
     };
     match message.id.to_request_id() {
-        Some(id) => modern::begin(inner, headers, id, &method, message).into(),
-        None => Begun::Over(modern::notification(headers, &message.params)),
+        Some(id) => modern::begin(inner, head, id, &method, message).into(),
+        None => Begun::Over(modern::notification(head.headers, &message.params)),
     }
 }

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::calls::Call;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
+use crate::context::Principal;
 use crate::dispatch::{Decision, Dispatcher, Session, Sink as _};
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
@@ -24,6 +25,8 @@ use crate::protocol::ProtocolVersion;
 pub(super) struct HttpSession {
     pub(super) id: Arc<str>,
     kind: Kind,
+    /// The key of the principal it belongs to, if it belongs to one.
+    owner: Option<Box<str>>,
     /// Rung when the session has change notices.
     pub(super) bell: Arc<AtomicWaker>,
     state: Mutex<State>,
@@ -71,14 +74,20 @@ impl HttpSession {
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
         let memory = (kind != Kind::Alone).then(|| record.memory());
-        Self::new(id, kind, record.changes(), |wake| {
+        let owner = record.owner().map(Into::into);
+        Self::new(id, kind, owner, record.changes(), |wake| {
             Session::resume(dispatcher, wake, record.agreed(), memory.as_ref())
         })
     }
 
     /// A connection of 2024-11-05, on which nothing was said.
-    pub(super) fn connection(id: Arc<str>, dispatcher: &Arc<Dispatcher>) -> Self {
-        Self::new(id, Kind::Connection, 0, |wake| {
+    pub(super) fn connection(
+        id: Arc<str>,
+        caller: Option<&Principal>,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Self {
+        let owner = caller.map(|principal| principal.key().into());
+        Self::new(id, Kind::Connection, owner, 0, |wake| {
             Session::new(dispatcher, wake)
         })
     }
@@ -86,6 +95,7 @@ impl HttpSession {
     fn new(
         id: Arc<str>,
         kind: Kind,
+        owner: Option<Box<str>>,
         known: u32,
         session: impl FnOnce(Arc<dyn Fn() + Send + Sync>) -> Session,
     ) -> Self {
@@ -101,6 +111,7 @@ impl HttpSession {
         Self {
             id,
             kind,
+            owner,
             bell,
             state: Mutex::new(State {
                 session: session(wake),
@@ -127,14 +138,22 @@ impl HttpSession {
         self.kind == Kind::Connection
     }
 
-    /// Decides a message.
+    /// Whether it belongs to whoever sends a request.
+    pub(super) fn is_of(&self, caller: Option<&Principal>) -> bool {
+        self.owner.as_deref() == caller.map(Principal::key)
+    }
+
+    /// Decides a message of this caller.
     pub(super) fn decide<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
+        caller: Option<&Principal>,
         message: &'m Message<'m>,
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let mut state = self.state();
+        // Two requests under way at the same time may come with credentials for different scopes.
+        state.session.set_caller(caller.cloned());
         dispatcher.decide(message, &mut state.session, out)
     }
 

@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use hyper::header::HeaderMap;
 use tokio::task::JoinHandle;
 
 use super::answer::Refusal;
 use super::event_store::EventStore;
+use super::head::Head;
 use super::headers::{SESSION, VERSION, text};
 use super::keeping::{Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::{Change, SessionRecord};
 use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
+use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
@@ -110,10 +111,10 @@ impl Sessions {
     }
 
     /// The session that a request says it belongs to, whose client is there again. None if it says none, or is modern.
-    pub(super) async fn find<'h>(
-        &self,
-        headers: &'h HeaderMap,
-    ) -> Result<Option<Found<'h>>, Refusal> {
+    ///
+    /// That of somebody else is unknown, as one that never was.
+    pub(super) async fn find<'h>(&self, head: Head<'h>) -> Result<Option<Found<'h>>, Refusal> {
+        let headers = head.headers;
         let version = text(headers, &VERSION).and_then(Result::ok);
         let version = version.and_then(ProtocolVersion::from_wire);
         if version.is_some_and(|version| version.era() == Era::Modern) {
@@ -128,6 +129,9 @@ impl Sessions {
             self.end(id);
             return Err(Refusal::unknown_session());
         };
+        if !record.is_of(head.caller) {
+            return Err(Refusal::unknown_session());
+        }
         Ok(Some(Found { id, record }))
     }
 
@@ -186,20 +190,27 @@ impl Sessions {
     }
 
     /// A new connection of 2024-11-05; none if there are too many.
-    pub(super) fn connect(self: &Arc<Self>) -> Result<Arc<HttpSession>, Refusal> {
+    pub(super) fn connect(
+        self: &Arc<Self>,
+        caller: Option<&Principal>,
+    ) -> Result<Arc<HttpSession>, Refusal> {
         let mut live = self.live();
         self.make_room(&mut live)?;
-        let session = HttpSession::connection(random_id().into(), &self.dispatcher);
+        let session = HttpSession::connection(random_id().into(), caller, &self.dispatcher);
         let session = Arc::new(session);
         self.add(&mut live, &session);
         Ok(session)
     }
 
-    /// The connection of 2024-11-05 of this id.
-    pub(super) fn connection(&self, id: &str) -> Option<Arc<HttpSession>> {
+    /// The connection of 2024-11-05 of this id, if it is one of this caller.
+    pub(super) fn connection(
+        &self,
+        id: &str,
+        caller: Option<&Principal>,
+    ) -> Option<Arc<HttpSession>> {
         let live = self.live();
         let session = live.sessions.get(id);
-        let session = session.filter(|session| session.is_connection())?;
+        let session = session.filter(|session| session.is_connection() && session.is_of(caller))?;
         session.touch();
         Some(Arc::clone(session))
     }

@@ -8,18 +8,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
+use super::head::Head;
 use super::headers::Accepts;
 use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, Stream};
 use super::{events, legacy};
+use crate::context::Principal;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
 
@@ -30,12 +31,12 @@ const ROOM: usize = 64 << 10;
 const CONNECTION: &str = "connection=";
 
 /// Opens a stream. Its first event says that messages go to `path`.
-pub(super) fn open(inner: &Arc<Inner>, headers: &HeaderMap, path: &str) -> Response<HttpBody> {
-    if !Accepts::read(headers).events {
+pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<HttpBody> {
+    if !Accepts::read(head.headers).events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
         return Refusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
     }
-    let session = match inner.sessions.connect() {
+    let session = match inner.sessions.connect(head.caller) {
         Ok(session) => session,
         Err(refusal) => return refusal.into_response(),
     };
@@ -61,8 +62,13 @@ pub(super) fn connection(uri: &Uri) -> Option<&str> {
 }
 
 /// Takes a message; what it comes to is said on the stream.
-pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<HttpBody> {
-    let Some(session) = inner.sessions.connection(connection) else {
+pub(super) fn post(
+    inner: &Inner,
+    caller: Option<&Principal>,
+    connection: &str,
+    body: &[u8],
+) -> Response<HttpBody> {
+    let Some(session) = inner.sessions.connection(connection, caller) else {
         return Refusal::unknown_session().into_response();
     };
     let stream = session.standalone(inner.limits());
@@ -70,12 +76,13 @@ pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<Htt
         let error = ErrorObject::invalid_request("the stream is not read");
         return Refusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
+    let take = |message: &Message<'_>| take(inner, caller, (&session, &stream), message);
     match jsonrpc::parse(body, inner.limits()) {
-        Ok(Incoming::Message(message)) => take(inner, &session, &stream, &message),
+        Ok(Incoming::Message(message)) => take(&message),
         Ok(Incoming::Batch(elements)) if session.allows_batch() => {
             for element in elements {
                 match jsonrpc::parse(element.as_bytes(), inner.limits()) {
-                    Ok(Incoming::Message(message)) => take(inner, &session, &stream, &message),
+                    Ok(Incoming::Message(message)) => take(&message),
                     Ok(Incoming::Batch(_)) | Err(_) => {
                         let error = ErrorObject::invalid_request("an element is no message");
                         let mut out = Vec::new();
@@ -98,10 +105,15 @@ pub(super) fn post(inner: &Inner, connection: &str, body: &[u8]) -> Response<Htt
     answer::empty(StatusCode::ACCEPTED)
 }
 
-fn take(inner: &Inner, session: &Arc<HttpSession>, stream: &Arc<Stream>, message: &Message<'_>) {
+fn take(
+    inner: &Inner,
+    caller: Option<&Principal>,
+    (session, stream): (&Arc<HttpSession>, &Arc<Stream>),
+    message: &Message<'_>,
+) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
-        legacy::take_notification(inner, session, message);
+        legacy::take_notification(inner, session, caller, message);
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
@@ -117,7 +129,7 @@ fn take(inner: &Inner, session: &Arc<HttpSession>, stream: &Arc<Stream>, message
         stream.answer(&out);
         return;
     }
-    if let Some(answer) = legacy::one(inner, session, message, &|| Arc::clone(stream)) {
+    if let Some(answer) = legacy::one(inner, session, caller, message, &|| Arc::clone(stream)) {
         stream.answer(&answer);
     }
 }

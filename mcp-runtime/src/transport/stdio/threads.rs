@@ -189,8 +189,5 @@ pub(super) fn connection(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> io::Result<crate::transport::Connection> {
-    Ok(
-        crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?)
-            .forgiving(),
-    )
+    Ok(crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?).local())
 }

@@ -18,6 +18,7 @@ use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 
+use crate::context::Caller;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
 
@@ -49,6 +50,7 @@ pub(super) fn connection((input, output): (OwnedFd, OwnedFd)) -> io::Result<Conn
         reader: reader(input, stderr())?,
         writer: writer(output, stderr())?,
         forgiving: true,
+        caller: Caller::trusted(),
     })
 }
 

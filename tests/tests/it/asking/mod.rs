@@ -8,6 +8,7 @@ mod early;
 mod forms;
 mod gone;
 mod legacy;
+mod limits;
 mod matrix;
 mod misuse;
 mod once;

@@ -237,6 +237,6 @@ pub(super) async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let watchdog = Watchdog::start(tokio::runtime::Handle::current(), None)?;
-    let connection = Connection::new(reader, writer).forgiving();
+    let connection = Connection::new(reader, writer).local();
     duplex::serve(fake, connection, Arc::clone(watchdog.waking()), shutdown).await
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 
-use crate::context::{Outbound, Progress, current};
+use crate::context::{Caller, Outbound, Progress, current};
 use crate::dispatch::Sink;
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
@@ -76,7 +76,7 @@ impl Peer for Fake {
         false
     }
 
-    fn open(self: &Arc<Self>, wake: Wake) -> Session {
+    fn open(self: &Arc<Self>, _: Caller, wake: Wake) -> Session {
         *self.wake.lock().unwrap() = Some(wake);
         Session {
             batch: false,

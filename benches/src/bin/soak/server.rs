@@ -1,0 +1,84 @@
+//! The server: tools that behave, and tools that do not.
+
+use std::io::{Error, Write as _};
+use std::time::Duration;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::transport::Stdio;
+use mcp_runtime::{Limits, bail};
+use tokio::net::TcpListener;
+
+/// What is told of changes.
+pub(crate) const WATCHED: &str = "soak://watched";
+
+/// Adds two integers.
+#[tool]
+async fn add(a: i64, b: i64) -> i64 {
+    a.wrapping_add(b)
+}
+
+/// Says what it was told.
+#[tool]
+fn echo(text: String) -> String {
+    text
+}
+
+/// Takes its time.
+#[tool]
+async fn slow(milliseconds: u64) -> &'static str {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+    "slept"
+}
+
+/// Panics.
+#[tool]
+fn panics() -> String {
+    panic!("as it was told to")
+}
+
+/// Fails.
+#[tool]
+fn fails() -> Result<String> {
+    bail!("as it was told to")
+}
+
+/// Reports, and pauses between the reports.
+#[tool]
+async fn reports(ctx: Context, steps: u32) -> u32 {
+    for step in 1..=steps {
+        ctx.progress((step, steps));
+        ctx.info("a step");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    steps
+}
+
+/// Says that something changed.
+#[tool]
+fn touch(ctx: &Context) {
+    ctx.server().notify().resource_updated(WATCHED);
+}
+
+/// Something that changes.
+#[resource("soak://watched")]
+fn watched() -> &'static str {
+    "changed"
+}
+
+#[tokio::main(worker_threads = 2)]
+pub(crate) async fn serve() -> Result<(), Error> {
+    // Sessions that are left behind end while this runs, so that their number settles within the first minute.
+    let limits = Limits {
+        session_idle: Duration::from_secs(20),
+        ..Limits::default()
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    writeln!(std::io::stderr(), "{}", listener.local_addr()?)?;
+    let over_http = new_server!()
+        .limits(limits.clone())
+        .serve_http_listener(listener);
+    let over_stdio = new_server!().limits(limits).serve(Stdio::open()?);
+    // Whoever started it stops it.
+    let served = tokio::try_join!(over_http, over_stdio);
+    served.map(|_| ()).map_err(Error::other)
+}

@@ -1,0 +1,29 @@
+//! Who may use a definition, and the checks of its scopes.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::expand::tokens::{assert_verdict, outside};
+use crate::expand::value::Fields;
+use crate::model::Handler;
+
+/// The first fields of `Options`.
+pub(crate) fn fields(handler: &Handler) -> Fields {
+    let mut fields = Fields::default();
+    let scopes = &handler.access.scopes;
+    if !scopes.is_empty() {
+        fields.set("scopes", &quote!(&[#(#scopes),*]));
+    }
+    let visible_if = handler.access.visible_if.as_ref();
+    let visible_if = visible_if.map(|path| outside(path, handler.self_type.as_ref(), "_"));
+    fields.set_some("visible_if", visible_if);
+    fields
+}
+
+/// What can be said at compile time.
+pub(crate) fn checks(handler: &Handler) -> TokenStream {
+    let scopes = handler.access.scopes.iter();
+    scopes
+        .map(|scope| assert_verdict(scope.span(), &quote!(__mcp::rules::scope(#scope))))
+        .collect()
+}

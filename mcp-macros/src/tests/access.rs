@@ -1,0 +1,144 @@
+//! `scopes(…)` and `visible_if = …`
+
+use expect_test::expect;
+
+use crate::expand;
+use crate::model::Kind;
+use crate::tests::{check, check_server, tokens};
+
+#[test]
+fn scopes_are_checked_and_handed_in() {
+    check(
+        Kind::Prompt,
+        r#"scopes("notes:read", "notes:write"), visible_if = staff::only"#,
+        "fn review() -> String { String::new() }",
+        &expect![[r#"
+            fn review() -> String {
+                String::new()
+            }
+            #[doc(hidden)]
+            const fn __mcp_prompt_review() -> ::mcp_runtime::__private::Reference {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
+                __mcp::Reference {
+                    function: __mcp::type_id_of(&review),
+                    parameters: &__MCP_PARAMETERS,
+                }
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::scope("notes:read");
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::scope("notes:write");
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Prompt,
+                    name: "review",
+                    description: "",
+                    function: __mcp::type_id_of(&review),
+                    receiver: ::core::option::Option::None,
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: __mcp_prompt_review().parameters,
+                    options: __mcp::Options {
+                        scopes: &["notes:read", "notes:write"],
+                        visible_if: ::core::option::Option::Some(staff::only),
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        __mcp_call.decode(&mut [])?;
+                        ::core::result::Result::Ok(__mcp::prompt::reply::<String>(review()))
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn a_method_names_a_function_of_its_type() {
+    check_server(
+        r#"impl Notes { #[resource("notes:///all", visible_if = Self::open)] fn all(&self) -> String { String::new() } }"#,
+        &expect![[r#"
+            impl Notes {
+                fn all(&self) -> String {
+                    String::new()
+                }
+            }
+            const _: () = {
+                use ::mcp_runtime::__private as __mcp;
+                static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::uri("notes:///all");
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                    kind: __mcp::Kind::Resource,
+                    name: "all",
+                    description: "",
+                    function: __mcp::type_id_of(&<Notes>::all),
+                    receiver: ::core::option::Option::Some(__mcp::Owner {
+                        id: ::core::any::TypeId::of::<Notes>(),
+                        name: "Notes",
+                    }),
+                    location: __mcp::Location {
+                        file: ::core::file!(),
+                        line: ::core::line!(),
+                        column: ::core::column!(),
+                    },
+                    parameters: &__MCP_PARAMETERS,
+                    options: __mcp::Options {
+                        visible_if: ::core::option::Option::Some(Notes::open),
+                        uri: "notes:///all",
+                        ..__mcp::Options::NONE
+                    },
+                    run: __mcp::Run::Sync(|__mcp_call| {
+                        __mcp_call.decode(&mut [])?;
+                        let __mcp_receiver = __mcp_call.receiver::<Notes>()?;
+                        ::core::result::Result::Ok(
+                            __mcp::resource::reply::<String>(<Notes>::all(&__mcp_receiver)),
+                        )
+                    }),
+                };
+                __mcp::inventory::submit! {
+                    __mcp::Submitted(& __MCP_DEFINITION)
+                }
+            };
+        "#]],
+    );
+}
+
+#[test]
+fn scopes_are_texts_in_parentheses_each_once() {
+    const FORM: &str = "write the scopes in parentheses, each in quotes";
+    for (options, message) in [
+        ("scopes", FORM),
+        ("scopes()", FORM),
+        (r#"scopes = "a""#, FORM),
+        (r#"scopes("a", b)"#, FORM),
+        (r#"scopes("a", 1)"#, FORM),
+        (r#"scopes("a", "b", "a")"#, "scope `a` is there twice"),
+        (
+            r#"scopes("a"), scopes("b")"#,
+            "option `scopes` is given twice",
+        ),
+        ("visible_if", "`visible_if` needs a value"),
+        (r#"visible_if = "staff""#, "expected a path, without quotes"),
+        ("visible_if = |_| true", "expected a path, without quotes"),
+    ] {
+        let emitted = expand::function(Kind::Tool, tokens(options), tokens("fn add() {}"));
+        let emitted = emitted.to_string();
+        assert_eq!(emitted.matches("compile_error").count(), 1, "{emitted}");
+        assert!(emitted.contains(message), "{options}: {emitted}");
+    }
+}

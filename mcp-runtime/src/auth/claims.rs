@@ -1,0 +1,188 @@
+//! What a token says, and whether that is enough to be let in.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Map, Value};
+
+use super::Url;
+use crate::context::Principal;
+
+/// What a token has to say.
+pub(super) struct Expected<'e> {
+    /// Who issued it. None: whoever was asked about it vouches for it.
+    pub(super) issuer: Option<&'e str>,
+    /// One of those it was issued for. None: whoever was asked about it has checked that.
+    pub(super) audiences: Option<&'e [&'e str]>,
+    /// Whether it has to say until when it is valid.
+    pub(super) expires: bool,
+    /// How far clocks may differ.
+    pub(super) skew: Duration,
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> f64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64()
+}
+
+impl Expected<'_> {
+    /// Whose the token with these claims is, if they are as they should be. `Err` says what is wrong.
+    pub(super) fn check(
+        &self,
+        claims: Map<String, Value>,
+        now: f64,
+    ) -> Result<Principal, &'static str> {
+        let text = |name| claims.get(name).and_then(Value::as_str);
+        let issuer = match (text("iss"), self.issuer) {
+            (said, Some(issuer)) if said != Some(issuer) => return Err("it is of another issuer"),
+            (_, Some(issuer)) => issuer,
+            (said, None) => said.unwrap_or_default(),
+        };
+        if let Some(audiences) = self.audiences
+            && !is_for(claims.get("aud"), audiences)
+        {
+            return Err("it was issued for another server");
+        }
+        let skew = self.skew.as_secs_f64();
+        match claims.get("exp").map(Value::as_f64) {
+            None if !self.expires => {}
+            Some(Some(expiry)) if now < expiry + skew => {}
+            Some(Some(_)) => return Err("it has expired"),
+            None | Some(None) => return Err("it does not say when it expires"),
+        }
+        match claims.get("nbf").map(Value::as_f64) {
+            None => {}
+            Some(Some(begin)) if begin <= now + skew => {}
+            Some(_) => return Err("it is not valid yet"),
+        }
+        let client = text("client_id").or(text("azp")).unwrap_or_default();
+        // What acts for itself has no subject, or is its own.
+        let subject = text("sub").unwrap_or(client);
+        if subject.is_empty() {
+            return Err("it does not say whose it is");
+        }
+        let principal = Principal::new(subject)
+            .issuer(issuer)
+            .client_id(client)
+            .scopes(scopes(&claims));
+        Ok(principal.with_claims(claims))
+    }
+}
+
+/// Whether one of these audiences is meant. Hosts are compared in small letters, and nothing else is made alike.
+fn is_for(said: Option<&Value>, audiences: &[&str]) -> bool {
+    let is_meant = |said: &Value| {
+        let Some(said) = said.as_str() else {
+            return false;
+        };
+        let canonical = Url::parse(said).ok();
+        let said = canonical.as_ref().map_or(said, Url::as_str);
+        audiences.contains(&said)
+    };
+    match said {
+        Some(Value::Array(all)) => all.iter().any(is_meant),
+        Some(one) => is_meant(one),
+        None => false,
+    }
+}
+
+/// What the token is good for: `scope`, a text, and `scp`, a text or a list.
+fn scopes(claims: &Map<String, Value>) -> Vec<String> {
+    let mut scopes = Vec::new();
+    for said in ["scope", "scp"].iter().filter_map(|name| claims.get(*name)) {
+        let texts = match said {
+            Value::Array(all) => all.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let texts = texts.iter().filter_map(Value::as_str);
+        scopes.extend(
+            texts
+                .flat_map(str::split_ascii_whitespace)
+                .map(str::to_owned),
+        );
+    }
+    scopes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: f64 = 1_000_000.0;
+
+    fn check(claims: &Value) -> Result<Principal, &'static str> {
+        let expected = Expected {
+            issuer: Some("https://i.example.com"),
+            audiences: Some(&["https://mcp.example.com/mcp"]),
+            expires: true,
+            skew: Duration::from_mins(1),
+        };
+        expected.check(claims.as_object().unwrap().clone(), NOW)
+    }
+
+    fn with(changes: &Value) -> Value {
+        let mut claims = json!({
+            "iss": "https://i.example.com", "aud": "https://mcp.example.com/mcp", "sub": "alice", "exp": NOW + 1.0,
+        });
+        for (name, value) in changes.as_object().unwrap() {
+            claims[name] = value.clone();
+        }
+        claims
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
+        claims
+    }
+
+    #[test]
+    fn a_token_for_this_server_is_let_in_and_no_other() {
+        for (changes, good) in [
+            (json!({}), true),
+            (json!({"aud": ["x", "https://mcp.example.com/mcp"]}), true),
+            (json!({"aud": "HTTPS://MCP.example.com/mcp"}), true),
+            (json!({"exp": NOW - 59.0}), true),
+            (json!({"nbf": NOW + 59.0}), true),
+            (json!({"sub": null, "client_id": "robot"}), true),
+            (json!({"aud": "https://mcp.example.com/mcp/"}), false),
+            (json!({"aud": "https://mcp.example.com/MCP"}), false),
+            (json!({"aud": "https://mcp.example.com"}), false),
+            (json!({"aud": []}), false),
+            (json!({"aud": null}), false),
+            (json!({"aud": 1}), false),
+            (json!({"iss": null}), false),
+            (json!({"iss": "https://i.example.com/"}), false),
+            (json!({"exp": null}), false),
+            (json!({"exp": "never"}), false),
+            (json!({"exp": NOW - 61.0}), false),
+            (json!({"nbf": NOW + 61.0}), false),
+            (json!({"nbf": "soon"}), false),
+            (json!({"sub": null}), false),
+            (json!({"sub": ""}), false),
+            (json!({"sub": 1}), false),
+        ] {
+            let checked = check(&with(&changes));
+            assert_eq!(checked.is_ok(), good, "{changes}: {checked:?}");
+        }
+    }
+
+    #[test]
+    fn scopes_and_clients_are_found_wherever_they_are_said() {
+        for (changes, client, scopes) in [
+            (json!({"scope": "a b  c"}), "", "a b c"),
+            (json!({"scp": ["b", "a"], "azp": "app"}), "app", "a b"),
+            (
+                json!({"scp": "a b", "client_id": "c", "azp": "d"}),
+                "c",
+                "a b",
+            ),
+            (json!({"scope": "a", "scp": ["b", 1]}), "", "a b"),
+            (json!({"scope": 1}), "", ""),
+        ] {
+            let principal = check(&with(&changes)).unwrap();
+            let granted: Vec<_> = principal.granted().collect();
+            assert_eq!((principal.client(), &*granted.join(" ")), (client, scopes));
+        }
+    }
+}

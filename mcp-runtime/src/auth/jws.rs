@@ -1,0 +1,203 @@
+//! Signed tokens: which algorithms are good enough, which keys fit them, and whether a signature is right.
+//!
+//! The cryptography is that of `ring`. An algorithm is one of this list, and has to fit the key's type: what a token or a key
+//! says of itself can only rule out more. Secrets that are shared (HS256) and no signature at all are not on the list, so a
+//! public key is never taken for a secret.
+//!
+//! Source: RFC 7515, RFC 7517, RFC 7518, RFC 8037, RFC 8725.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, VerificationAlgorithm};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A way to sign.
+pub(super) struct Algorithm {
+    name: &'static str,
+    scheme: Scheme,
+}
+
+enum Scheme {
+    Rsa(&'static RsaParameters),
+    /// On the curve of this name.
+    Curve(&'static str, &'static dyn VerificationAlgorithm),
+}
+
+static ALGORITHMS: [Algorithm; 10] = [
+    Algorithm::rsa("RS256", &signature::RSA_PKCS1_2048_8192_SHA256),
+    Algorithm::rsa("RS384", &signature::RSA_PKCS1_2048_8192_SHA384),
+    Algorithm::rsa("RS512", &signature::RSA_PKCS1_2048_8192_SHA512),
+    Algorithm::rsa("PS256", &signature::RSA_PSS_2048_8192_SHA256),
+    Algorithm::rsa("PS384", &signature::RSA_PSS_2048_8192_SHA384),
+    Algorithm::rsa("PS512", &signature::RSA_PSS_2048_8192_SHA512),
+    Algorithm::curve("ES256", "P-256", &signature::ECDSA_P256_SHA256_FIXED),
+    Algorithm::curve("ES384", "P-384", &signature::ECDSA_P384_SHA384_FIXED),
+    Algorithm::curve("EdDSA", "Ed25519", &signature::ED25519),
+    Algorithm::curve("Ed25519", "Ed25519", &signature::ED25519),
+];
+
+impl Algorithm {
+    const fn rsa(name: &'static str, parameters: &'static RsaParameters) -> Self {
+        let scheme = Scheme::Rsa(parameters);
+        Self { name, scheme }
+    }
+
+    const fn curve(
+        name: &'static str,
+        curve: &'static str,
+        algorithm: &'static dyn VerificationAlgorithm,
+    ) -> Self {
+        let scheme = Scheme::Curve(curve, algorithm);
+        Self { name, scheme }
+    }
+}
+
+/// A key that signatures are checked with.
+pub(super) struct Key {
+    pub(super) id: Option<String>,
+    /// The only algorithm it is for, if it is for one only.
+    algorithm: Option<String>,
+    material: Material,
+}
+
+enum Material {
+    Rsa { n: Vec<u8>, e: Vec<u8> },
+    Curve { name: String, point: Vec<u8> },
+}
+
+impl Key {
+    /// Reads a key of a set; `None` if it is of no use here.
+    pub(super) fn read(json: &Value) -> Option<Self> {
+        let text = |name| json.get(name).and_then(Value::as_str);
+        let bytes = |name| URL_SAFE_NO_PAD.decode(text(name)?).ok();
+        if text("use").is_some_and(|usage| usage != "sig") {
+            return None;
+        }
+        let number = |name| {
+            let bytes: Vec<u8> = bytes(name)?;
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            bytes.get(zeros..).map(<[u8]>::to_vec)
+        };
+        let material = match text("kty")? {
+            "RSA" => Material::Rsa {
+                n: number("n")?,
+                e: number("e")?,
+            },
+            "EC" => Material::Curve {
+                name: text("crv")?.to_owned(),
+                point: [&[4][..], &bytes("x")?, &bytes("y")?].concat(),
+            },
+            "OKP" => Material::Curve {
+                name: text("crv")?.to_owned(),
+                point: bytes("x")?,
+            },
+            _ => return None,
+        };
+        Some(Self {
+            id: text("kid").map(str::to_owned),
+            algorithm: text("alg").map(str::to_owned),
+            material,
+        })
+    }
+
+    fn verify(&self, algorithm: &Algorithm, message: &[u8], signature: &[u8]) -> bool {
+        match (&self.material, &algorithm.scheme) {
+            (Material::Rsa { n, e }, Scheme::Rsa(parameters)) => RsaPublicKeyComponents { n, e }
+                .verify(parameters, message, signature)
+                .is_ok(),
+            (Material::Curve { name, point }, Scheme::Curve(curve, algorithm)) => {
+                let key = signature::UnparsedPublicKey::new(*algorithm, point);
+                name == curve && key.verify(message, signature).is_ok()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it can have signed with this algorithm.
+    fn fits(&self, algorithm: &Algorithm) -> bool {
+        let is_for = match &self.algorithm {
+            Some(only) => only == algorithm.name,
+            None => true,
+        };
+        is_for
+            && match (&self.material, &algorithm.scheme) {
+                (Material::Rsa { .. }, Scheme::Rsa(_)) => true,
+                (Material::Curve { name, .. }, Scheme::Curve(curve, _)) => name == curve,
+                _ => false,
+            }
+    }
+}
+
+/// A signed token, of which nothing is believed yet.
+pub(super) struct Token<'t> {
+    algorithm: &'static Algorithm,
+    /// The name of the key it is said to be signed with.
+    pub(super) key: Option<String>,
+    message: &'t str,
+    claims: &'t str,
+    signature: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    typ: Option<String>,
+    kid: Option<String>,
+    crit: Option<Value>,
+}
+
+impl<'t> Token<'t> {
+    /// Reads a token. `Err` says what is wrong with it.
+    pub(super) fn read(text: &'t str) -> Result<Self, &'static str> {
+        let (message, signature) = text.rsplit_once('.').ok_or("it is no signed token")?;
+        let (header, claims) = message.split_once('.').ok_or("it is no signed token")?;
+        let header = URL_SAFE_NO_PAD.decode(header).ok();
+        let header = header.and_then(|json| serde_json::from_slice::<Header>(&json).ok());
+        let header = header.ok_or("its header is malformed")?;
+        if header.crit.is_some() {
+            return Err("its header asks for what is not known here");
+        }
+        let is_access_token = |typ: &String| {
+            let typ = typ.to_ascii_lowercase();
+            matches!(typ.trim_start_matches("application/"), "jwt" | "at+jwt")
+        };
+        if !header.typ.as_ref().is_none_or(is_access_token) {
+            return Err("it is no access token");
+        }
+        let algorithm = ALGORITHMS.iter().find(|known| known.name == header.alg);
+        Ok(Self {
+            algorithm: algorithm.ok_or("it is signed in a way that is not good enough")?,
+            key: header.kid,
+            message,
+            claims,
+            signature: URL_SAFE_NO_PAD
+                .decode(signature)
+                .map_err(|_| "its signature is malformed")?,
+        })
+    }
+
+    /// Whether it may be signed with this key.
+    pub(super) fn names(&self, key: &Key) -> bool {
+        let is_named = self.key.is_none() || self.key == key.id;
+        is_named && key.fits(self.algorithm)
+    }
+
+    /// What it says, if it was signed with one of these keys.
+    pub(super) fn verify<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k Key>,
+    ) -> Result<Map<String, Value>, &'static str> {
+        let mut keys = keys.into_iter().filter(|key| self.names(key));
+        let message = self.message.as_bytes();
+        if !keys.any(|key| key.verify(self.algorithm, message, &self.signature)) {
+            return Err("its signature is wrong");
+        }
+        let claims = URL_SAFE_NO_PAD.decode(self.claims).ok();
+        let claims = claims.and_then(|json| serde_json::from_slice(&json).ok());
+        claims.ok_or("its claims are malformed")
+    }
+}
+
+#[cfg(test)]
+mod tests;

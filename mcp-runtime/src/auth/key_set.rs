@@ -1,0 +1,197 @@
+//! The keys an authorization server signs with: found, kept for a while, and asked for again when one is not among them.
+//!
+//! Only the configured issuer's host, or an address configured beside it, is ever asked. One question is under way at a time,
+//! and goes on where it was when whoever asked goes away. While the server does not answer, the last good keys serve for a
+//! while; after that, nobody is let in.
+//!
+//! Source: RFC 8414, OpenID Connect Discovery 1.0, RFC 7517.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::fetch::Fetcher;
+use super::jws::{Key, Token};
+use super::{Refused, Url};
+
+/// Where keys come from.
+#[derive(Clone)]
+pub(super) enum Source {
+    /// The metadata of the issuer says.
+    Issuer { name: String, address: Url },
+    /// This address.
+    At(Url),
+    /// They were given.
+    Given(Arc<[Key]>),
+}
+
+/// How long keys are kept, and how often they are asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    /// Keys this old are asked for again.
+    pub(super) fresh: Duration,
+    /// Keys this old are good for nothing.
+    pub(super) good: Duration,
+    /// What passes at least between two questions.
+    pub(super) pause: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            fresh: Duration::from_mins(10),
+            good: Duration::from_hours(1),
+            pause: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The keys of an issuer.
+#[derive(Default)]
+pub(super) struct KeySet(Mutex<State>);
+
+type Flight = Shared<BoxFuture<'static, Option<Arc<[Key]>>>>;
+
+#[derive(Default)]
+struct State {
+    kept: Option<(Arc<[Key]>, Instant)>,
+    /// When they were asked for last.
+    asked: Option<Instant>,
+    flight: Option<Flight>,
+}
+
+impl KeySet {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The keys that a token may be signed with.
+    pub(super) async fn keys_for(
+        &self,
+        token: &Token<'_>,
+        (source, fetcher, times): (&Source, &Fetcher, Times),
+    ) -> Result<Arc<[Key]>, Refused> {
+        if let Source::Given(keys) = source {
+            return Ok(Arc::clone(keys));
+        }
+        let has_one = |keys: &[Key]| keys.iter().any(|key| token.names(key));
+        if let Some(keys) = self.kept(times.fresh)
+            && has_one(&keys)
+        {
+            return Ok(keys);
+        }
+        self.refresh(source, fetcher, times.pause).await;
+        let fresh = self.kept(times.fresh);
+        let is_fresh = fresh.is_some();
+        match fresh.or_else(|| self.kept(times.good)) {
+            Some(keys) if has_one(&keys) => Ok(keys),
+            Some(_) if is_fresh => Err(Refused::invalid("its key is unknown")),
+            _ => Err(Refused::unavailable("the keys of the issuer are unknown")),
+        }
+    }
+
+    /// What is kept, unless it is older than this.
+    fn kept(&self, age: Duration) -> Option<Arc<[Key]>> {
+        let state = self.state();
+        let kept = state.kept.as_ref();
+        let kept = kept.filter(|(_, since)| since.elapsed() < age);
+        kept.map(|(keys, _)| Arc::clone(keys))
+    }
+
+    /// Asks for the keys, or waits for who does; not if they were asked for just now.
+    async fn refresh(&self, source: &Source, fetcher: &Fetcher, pause: Duration) {
+        let flight = {
+            let mut state = self.state();
+            match &state.flight {
+                Some(flight) => flight.clone(),
+                None if state.asked.is_some_and(|asked| asked.elapsed() < pause) => return,
+                None => {
+                    let flight = ask(source.clone(), fetcher.clone()).boxed().shared();
+                    state.asked = Some(Instant::now());
+                    state.flight.insert(flight).clone()
+                }
+            }
+        };
+        let answered = flight.clone().await;
+        let mut state = self.state();
+        // Of all who waited, the first one keeps them.
+        if state
+            .flight
+            .as_ref()
+            .is_some_and(|other| other.ptr_eq(&flight))
+        {
+            state.flight = None;
+            if let Some(keys) = answered {
+                state.kept = Some((keys, Instant::now()));
+            }
+        }
+    }
+}
+
+/// Asks for the keys. What goes wrong is in the log.
+async fn ask(source: Source, fetcher: Fetcher) -> Option<Arc<[Key]>> {
+    let asked = match &source {
+        Source::Given(keys) => return Some(Arc::clone(keys)),
+        Source::At(address) => fetcher.get(address.as_str()).await,
+        Source::Issuer { name, address } => match find(name, address, &fetcher).await {
+            Ok(address) => fetcher.get(address.as_str()).await,
+            Err(problem) => Err(problem),
+        },
+    };
+    match asked.and_then(|set| read(&set)) {
+        Ok(keys) => Some(keys),
+        Err(problem) => {
+            tracing::warn!(problem, "the keys of the issuer of tokens cannot be had");
+            None
+        }
+    }
+}
+
+/// The keys of a set, without those that are of no use here.
+pub(super) fn read(set: &Value) -> Result<Arc<[Key]>, String> {
+    let keys = set.get("keys").and_then(Value::as_array);
+    let keys: Vec<Key> = keys.into_iter().flatten().filter_map(Key::read).collect();
+    if keys.is_empty() {
+        return Err("there is no key of use in the set".to_owned());
+    }
+    Ok(keys.into())
+}
+
+/// Where the metadata of an issuer says that its keys are.
+async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String> {
+    let openid = "/.well-known/openid-configuration";
+    let mut places = vec![
+        issuer.well_known("oauth-authorization-server"),
+        issuer.well_known("openid-configuration"),
+    ];
+    if !issuer.path().is_empty() {
+        places.push(format!("{}{}{openid}", issuer.origin(), issuer.path()));
+    }
+    let mut problem = String::new();
+    for place in places {
+        let metadata = match fetcher.get(&place).await {
+            Ok(metadata) => metadata,
+            Err(said) => {
+                problem = format!("{place}: {said}");
+                continue;
+            }
+        };
+        let text = |name| metadata.get(name).and_then(Value::as_str);
+        if text("issuer") != Some(name) {
+            return Err(format!("{place} is the metadata of another issuer"));
+        }
+        let keys = text("jwks_uri").ok_or_else(|| format!("{place} names no `jwks_uri`"))?;
+        let keys = Url::parse(keys).map_err(|fault| format!("`jwks_uri` in {place} {fault}"))?;
+        if keys.origin() != issuer.origin() {
+            return Err(format!(
+                "{place} says that keys are at {keys}, another host; if they are, `key_set_url` has to say so too"
+            ));
+        }
+        return Ok(keys);
+    }
+    Err(problem)
+}

@@ -1,0 +1,108 @@
+//! A few tokens that never change.
+
+use std::fmt;
+
+use ring::digest::{SHA256, digest};
+use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::{Authenticating, Authenticator, Credentials, Refused};
+use crate::context::Principal;
+
+/// Shortest token, in characters.
+const LEAST: usize = 32;
+
+/// Lets in whoever has one of a few tokens: for a server with a handful of callers who know each other.
+///
+/// They do not expire, and are not issued for one server only, so give each server tokens of its own, at least 32 random
+/// characters each, from a file or the environment. There is no authorization server, so clients are told of none: people
+/// enter their token into their client.
+///
+/// Only digests are kept, and all of them are compared, in a time that says nothing of the tokens.
+#[derive(Default)]
+pub struct StaticTokens {
+    tokens: Vec<([u8; 32], Principal)>,
+    too_short: bool,
+}
+
+impl StaticTokens {
+    /// Without any yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whoever has this token is this principal. May be repeated.
+    #[must_use]
+    pub fn token(mut self, token: &str, principal: Principal) -> Self {
+        self.too_short |= token.len() < LEAST;
+        self.tokens.push((hashed(token), principal));
+        self
+    }
+
+    fn find(&self, token: &str) -> Option<&Principal> {
+        let token = hashed(token);
+        let mut found = u64::MAX;
+        for (place, (other, _)) in (0..).zip(&self.tokens) {
+            found.conditional_assign(&place, token.ct_eq(other));
+        }
+        let (_, principal) = self.tokens.get(usize::try_from(found).ok()?)?;
+        Some(principal)
+    }
+}
+
+/// A digest of a token, by which it is known without being kept.
+pub(super) fn hashed(token: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    // Both are as long as the algorithm says.
+    bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+    bytes
+}
+
+impl Authenticator for StaticTokens {
+    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a> {
+        let principal = self.find(credentials.token).cloned();
+        let principal = principal.ok_or_else(|| Refused::invalid("it is unknown"));
+        Box::pin(std::future::ready(principal))
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.tokens.is_empty() {
+            faults.push("there are no tokens, so nobody would be let in".to_owned());
+        }
+        if self.too_short {
+            faults.push(format!("a token is shorter than {LEAST} characters"));
+        }
+        faults
+    }
+}
+
+impl fmt::Debug for StaticTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticTokens").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_found_and_a_short_one_is_a_fault() {
+        let [a, b] = ["a", "b"].map(|letter| letter.repeat(LEAST));
+        let tokens = StaticTokens::new()
+            .token(&a, Principal::new("alice"))
+            .token(&b, Principal::new("bob"));
+        let subject = |token: &str| tokens.find(token).map(Principal::subject);
+        assert_eq!(subject(&a), Some("alice"));
+        assert_eq!(subject(&b), Some("bob"));
+        for other in ["", "a", &a[1..], &format!("{a}a")] {
+            assert_eq!(subject(other), None);
+        }
+        assert!(tokens.faults().is_empty());
+        assert_eq!(StaticTokens::new().faults().len(), 1);
+        let short = StaticTokens::new().token(&a[1..], Principal::new("alice"));
+        assert_eq!(short.faults().len(), 1);
+        assert!(!format!("{tokens:?}").contains(&a));
+    }
+}

@@ -1,0 +1,143 @@
+//! Addresses that are compared, and addresses that may be fetched.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use hyper::Uri;
+
+/// An absolute address over HTTPS, or over HTTP to this machine. Its scheme and host are in small letters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Url {
+    text: String,
+    /// Where the path begins.
+    path: usize,
+}
+
+impl Url {
+    /// Reads an address. `Err` says what is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.contains('#') {
+            return Err("has a fragment");
+        }
+        // It is said in header fields, between quotation marks.
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
+        if !text.bytes().all(is_plain) {
+            return Err("holds characters that addresses have not");
+        }
+        let uri: Uri = text.parse().map_err(|_| "is no address")?;
+        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err("is no absolute address");
+        };
+        if authority.as_str().contains('@') {
+            return Err("holds a user");
+        }
+        match scheme {
+            "https" => {}
+            "http" if is_loopback(authority.host()) => {}
+            _ => return Err("is neither `https` nor of this machine"),
+        }
+        let origin = format!("{scheme}://{authority}").to_ascii_lowercase();
+        let path = origin.len();
+        // What follows is as it was written; a path that `Uri` made up is not.
+        let rest = text.get(path..).unwrap_or_default();
+        Ok(Self {
+            text: origin + rest,
+            path,
+        })
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Scheme, host and port.
+    pub(crate) fn origin(&self) -> &str {
+        self.text.get(..self.path).unwrap_or_default()
+    }
+
+    /// The host, with the port if there is one.
+    pub(crate) fn authority(&self) -> &str {
+        let origin = self.origin();
+        origin.split_once("://").map_or(origin, |(_, rest)| rest)
+    }
+
+    /// The path, without a slash at its end: empty for an address that has none.
+    pub(crate) fn path(&self) -> &str {
+        let rest = self.text.get(self.path..).unwrap_or_default();
+        rest.split('?')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('/')
+    }
+
+    /// The address of a document about this one: `/.well-known/NAME` between host and path.
+    pub(crate) fn well_known(&self, name: &str) -> String {
+        format!("{}/.well-known/{name}{}", self.origin(), self.path())
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    host == "localhost"
+        || host == "[::1]"
+        || host
+            .parse::<Ipv4Addr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_and_this_machine_are_addresses() {
+        for (text, same) in [
+            ("https://A.example.com/Mcp", "https://a.example.com/Mcp"),
+            ("HTTPS://a.example.com", "https://a.example.com"),
+            (
+                "https://a.example.com:8443/a/b/",
+                "https://a.example.com:8443/a/b/",
+            ),
+            ("http://127.0.0.1:1/mcp", "http://127.0.0.1:1/mcp"),
+            ("http://localhost", "http://localhost"),
+            ("http://[::1]:9/x?y=z", "http://[::1]:9/x?y=z"),
+        ] {
+            assert_eq!(Url::parse(text).unwrap().as_str(), same);
+        }
+        for text in [
+            "http://a.example.com",
+            "http://localhost.evil.com",
+            "http://127.0.0.1.evil.com",
+            "https://u:p@a.example.com",
+            "https://a.example.com/#x",
+            "https://a.example.com/\"",
+            "https://a.example.com/a b",
+            "ftp://a.example.com",
+            "file:///etc/passwd",
+            "/mcp",
+            "a.example.com",
+            "",
+        ] {
+            assert!(Url::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn documents_about_an_address_are_at_its_host() {
+        for (text, place) in [
+            ("https://a.b/mcp", "https://a.b/.well-known/x/mcp"),
+            ("https://a.b/mcp/", "https://a.b/.well-known/x/mcp"),
+            ("https://a.b/", "https://a.b/.well-known/x"),
+            ("https://a.b", "https://a.b/.well-known/x"),
+            ("https://a.b:1/c/d?e=f", "https://a.b:1/.well-known/x/c/d"),
+        ] {
+            assert_eq!(Url::parse(text).unwrap().well_known("x"), place);
+        }
+    }
+}

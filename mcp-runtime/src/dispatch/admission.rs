@@ -1,0 +1,92 @@
+//! As whom a caller is let in: which scopes come with those that were granted, and what becomes of those whom nobody knows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::context::Caller;
+
+/// As whom callers are let in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Admission {
+    /// What comes with a scope, as far as it was said of that scope itself.
+    implied: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
+    /// Callers of whom nothing is known may do everything.
+    pub(crate) trusts_anonymous: bool,
+}
+
+impl Admission {
+    /// Whoever has `broad` has `narrow` as well.
+    pub(crate) fn imply(&mut self, broad: &str, narrow: &str) {
+        let implied = self.implied.entry(broad.into()).or_default();
+        implied.insert(narrow.into());
+    }
+
+    /// The caller as everything behind this sees it.
+    pub(super) fn admit(&self, caller: Caller) -> Caller {
+        match caller.principal() {
+            None if self.trusts_anonymous => Caller::trusted(),
+            None => caller,
+            Some(principal) => {
+                let granted: BTreeSet<&str> = principal.granted().collect();
+                let all = self.with_implied(&granted);
+                if all.len() == granted.len() {
+                    return caller;
+                }
+                principal.clone().scopes(all).into()
+            }
+        }
+    }
+
+    /// These scopes, and all that come with them.
+    fn with_implied<'a>(&'a self, granted: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+        let mut all = granted.clone();
+        let mut open: Vec<&str> = granted.iter().copied().collect();
+        while let Some(scope) = open.pop() {
+            for implied in self.implied.get(scope).into_iter().flatten() {
+                if all.insert(implied) {
+                    open.push(implied);
+                }
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Principal;
+
+    fn granted(caller: &Caller) -> Vec<&str> {
+        caller
+            .principal()
+            .into_iter()
+            .flat_map(Principal::granted)
+            .collect()
+    }
+
+    #[test]
+    fn a_scope_brings_all_below_it_also_in_a_circle() {
+        let mut admission = Admission::default();
+        admission.imply("admin", "notes:write");
+        admission.imply("notes:write", "notes:read");
+        admission.imply("notes:read", "admin2");
+        admission.imply("admin2", "notes:read");
+        let admitted = |scope| admission.admit(Principal::new("alice").scopes([scope]).into());
+        assert_eq!(
+            granted(&admitted("admin")),
+            ["admin", "admin2", "notes:read", "notes:write"]
+        );
+        assert_eq!(granted(&admitted("notes:read")), ["admin2", "notes:read"]);
+        assert_eq!(granted(&admitted("other")), ["other"]);
+    }
+
+    #[test]
+    fn strangers_are_trusted_only_if_the_server_says_so() {
+        let mut admission = Admission::default();
+        assert!(!admission.admit(Caller::anonymous()).is_trusted());
+        assert!(admission.admit(Caller::trusted()).is_trusted());
+        admission.trusts_anonymous = true;
+        assert!(admission.admit(Caller::anonymous()).is_trusted());
+        assert!(!admission.admit(Principal::new("alice").into()).is_trusted());
+    }
+}

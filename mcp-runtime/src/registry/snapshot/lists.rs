@@ -1,0 +1,141 @@
+//! The pages of lists, as one caller sees them.
+//!
+//! A list that is the same for everybody is rendered once. Where it depends on who asks, its pages are put together for each
+//! request from definitions that are rendered once, and its cursors are good for the same caller only.
+
+use std::sync::Arc;
+
+use super::view::View;
+use crate::context::List;
+use crate::protocol::ProtocolVersion;
+use crate::registry::cursor::{Cursor, InvalidCursor, Mark, Place};
+use crate::registry::entry::Entry;
+use crate::registry::page::{Listing, Page};
+use crate::registry::table::{Part, Slot, Table};
+
+impl View<'_> {
+    /// A page of a list, from its start or from where `cursor` says.
+    ///
+    /// # Errors
+    ///
+    /// If `cursor` is none this list gave out, or not to this caller.
+    pub(crate) fn page(
+        &self,
+        list: List,
+        version: ProtocolVersion,
+        cursor: Option<&str>,
+    ) -> Result<Page, InvalidCursor> {
+        let snapshot = self.snapshot;
+        let place = cursor
+            .map(|cursor| Cursor::decode(list, self.owner(list), cursor))
+            .transpose()?
+            .map(|cursor| cursor.place);
+        match list {
+            List::Tools => self.plain(&snapshot.tools, list, version, place.as_ref()),
+            List::Prompts => self.plain(&snapshot.prompts, list, version, place.as_ref()),
+            List::Templates => self.plain(&snapshot.templates, list, version, place.as_ref()),
+            List::Resources => self.resources(version, place),
+        }
+    }
+
+    fn plain<E: Entry>(
+        &self,
+        table: &Table<E>,
+        list: List,
+        version: ProtocolVersion,
+        place: Option<&Place>,
+    ) -> Result<Page, InvalidCursor> {
+        let start = match place {
+            None => 0,
+            Some(Place::After(mark)) => table.after(mark),
+            Some(Place::Within(..)) => return Err(InvalidCursor),
+        };
+        let cursor = |last: &Slot<E>| {
+            let place = Place::After(Mark::new(&last.key, last.entry.found_by()));
+            Cursor { list, place }.encode(self.owner(list))
+        };
+        let size = self.snapshot.page_size;
+        Ok(Page::Ready(if self.snapshot.is_filtered(list) {
+            let part = self.part(table, start);
+            table.members(&part, version, cursor).into()
+        } else {
+            table.page(start, size, version, cursor)
+        }))
+    }
+
+    fn resources(
+        &self,
+        version: ProtocolVersion,
+        place: Option<Place>,
+    ) -> Result<Page, InvalidCursor> {
+        let table = &self.snapshot.resources;
+        let mut listers: Vec<_> = self
+            .snapshot
+            .templates
+            .visible()
+            .filter_map(|slot| {
+                let lister = slot.entry.lister.clone()?;
+                Some((&slot.key, slot.entry.as_ref(), lister))
+            })
+            .filter(|(_, entry, _)| entry.access.is_open_to(self.caller))
+            .map(|(key, entry, lister)| (key, Mark::new(key, entry.found_by()), lister))
+            .collect();
+        let start = match &place {
+            None => 0,
+            Some(Place::After(mark)) => table.after(mark),
+            Some(Place::Within(..)) => table.len(),
+        };
+        let part = (!listers.is_empty()).then(|| self.part(table, start));
+        let Some(part) = part.filter(|part| !part.more) else {
+            let place = place.filter(|place| matches!(place, Place::After(_)));
+            return match place {
+                None if start > 0 => Ok(Page::Ready("\"resources\":[]".into())),
+                place => self.plain(table, List::Resources, version, place.as_ref()),
+            };
+        };
+        let mut cursor = None;
+        if let Some(Place::Within(mark, inner)) = place {
+            // If the template is gone, the next one starts from its beginning.
+            let held = listers
+                .iter()
+                .position(|(_, held, _)| held.fingerprint == mark.fingerprint);
+            let skip = match held {
+                Some(index) => {
+                    cursor = inner;
+                    index
+                }
+                None => listers.partition_point(|(key, ..)| **key <= mark.key),
+            };
+            listers.drain(..skip.min(listers.len()));
+        }
+        Ok(Page::Listing(Listing {
+            text: table.items(&part, version),
+            count: part.len(),
+            listers: listers
+                .into_iter()
+                .map(|(_, mark, lister)| (mark, lister))
+                .collect(),
+            cursor,
+            owner: self.owner(List::Resources).to_owned(),
+            listed: Arc::clone(table),
+            size: self.snapshot.page_size,
+            version,
+        }))
+    }
+
+    /// One page of what the caller may use.
+    fn part<E: Entry>(&self, table: &Table<E>, start: usize) -> Part {
+        table.part(start, self.snapshot.page_size, |entry| {
+            entry.access().is_open_to(self.caller)
+        })
+    }
+
+    /// For whom the cursors of a list are good: empty where everybody sees the same.
+    fn owner(&self, list: List) -> &str {
+        if self.snapshot.is_filtered(list) {
+            self.caller.key()
+        } else {
+            ""
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What one caller sees of a snapshot: what is hidden from them does not exist here, nor in suggestions.
+//!
+//! Something visible that needs scopes the caller lacks is left out of lists, and refused with the scopes it needs when it
+//! is asked for. Its pages are in `lists`.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use super::Snapshot;
+use super::readable::{Readable, Source};
+use crate::context::Caller;
+use crate::handler::suggest::closest;
+use crate::jsonrpc::ErrorObject;
+use crate::protocol::{ProtocolVersion, errors};
+use crate::registry::complete::Completing;
+use crate::registry::entry::{Entry, PromptEntry, TemplateEntry, ToolEntry};
+use crate::registry::table::Table;
+use crate::types::CompletionReference;
+
+/// What one caller sees of a snapshot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) caller: &'a Caller,
+}
+
+impl<'a> View<'a> {
+    /// The tool of this name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none for the caller, or they lack scopes.
+    pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<ToolEntry>, ErrorObject> {
+        let tools = &self.snapshot.tools;
+        self.find(tools, name)
+            .ok_or_else(|| errors::unknown_tool(name, self.like(tools, name)))
+            .and_then(|entry| self.checked(entry))
+    }
+
+    /// The prompt of this name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`tool`](Self::tool).
+    pub(crate) fn prompt(&self, name: &str) -> Result<&'a Arc<PromptEntry>, ErrorObject> {
+        let prompts = &self.snapshot.prompts;
+        self.find(prompts, name)
+            .ok_or_else(|| errors::unknown_prompt(name, self.like(prompts, name)))
+            .and_then(|entry| self.checked(entry))
+    }
+
+    /// The tool of this name, if the caller may use it.
+    #[cfg(feature = "http")]
+    pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<ToolEntry>> {
+        self.find(&self.snapshot.tools, name)
+            .filter(|entry| entry.access.is_open_to(self.caller))
+    }
+
+    /// What reads this address: the resource that has it, or else the most specific template that matches.
+    ///
+    /// # Errors
+    ///
+    /// If there is none for the caller, in the words of `version`, or they lack scopes.
+    pub(crate) fn read(
+        &self,
+        uri: &str,
+        version: ProtocolVersion,
+    ) -> Result<Readable, ErrorObject> {
+        if let Some(entry) = self.find(&self.snapshot.resources, uri) {
+            self.checked(entry)?;
+            return Ok(Readable {
+                source: Source::Resource(Arc::clone(entry)),
+                arguments: "{}".into(),
+            });
+        }
+        let (entry, variables) = self
+            .matching(uri)
+            .ok_or_else(|| errors::resource_not_found(version, uri))?;
+        self.checked(entry)?;
+        let pairs = variables
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()));
+        let arguments = match entry.handler.decoder() {
+            Some(decoder) => decoder.from_pairs(pairs),
+            None => serde_json::Value::Object(
+                pairs
+                    .map(|(name, value)| (name.to_owned(), value.into()))
+                    .collect(),
+            )
+            .to_string(),
+        };
+        Ok(Readable {
+            source: Source::Template(Arc::clone(entry)),
+            arguments,
+        })
+    }
+
+    /// How an argument completes.
+    ///
+    /// # Errors
+    ///
+    /// -32602 if there is no such prompt or template for the caller, or it has no such argument; or they lack scopes.
+    pub(crate) fn completer(
+        &self,
+        reference: &CompletionReference,
+        argument: &str,
+    ) -> Result<Completing, ErrorObject> {
+        let mut known = Vec::new();
+        let (what, name, completions) = match reference {
+            CompletionReference::Prompt { name } => {
+                let entry = self.find(&self.snapshot.prompts, name);
+                let entry = entry.map(|entry| self.checked(entry)).transpose()?;
+                ("prompt", name, entry.map(|entry| &entry.completions))
+            }
+            CompletionReference::Resource { uri } => {
+                let entry = self.find(&self.snapshot.templates, uri).or_else(|| {
+                    let (entry, variables) = self.matching(uri)?;
+                    // The other variables of the address are as good as arguments filled in earlier.
+                    known = variables
+                        .into_iter()
+                        .filter(|(name, _)| *name != argument)
+                        .map(|(name, value)| (name.to_owned(), value))
+                        .collect();
+                    Some(entry)
+                });
+                let entry = entry.map(|entry| self.checked(entry)).transpose()?;
+                let completions = entry.map(|entry| &entry.completions);
+                ("resource template", uri, completions)
+            }
+        };
+        // A resource with an address of its own has nothing to complete.
+        let Some(completions) = completions else {
+            return Err(ErrorObject::invalid_params(format!(
+                "unknown {what} `{name}`"
+            )));
+        };
+        let completer = completions.find(argument).cloned().ok_or_else(|| {
+            let names: Vec<_> = completions
+                .names()
+                .map(|name| format!("`{name}`"))
+                .collect();
+            ErrorObject::invalid_params(if names.is_empty() {
+                format!("{what} `{name}` has no argument `{argument}`; it has none")
+            } else {
+                format!(
+                    "{what} `{name}` has no argument `{argument}`; it has {}",
+                    names.join(", ")
+                )
+            })
+        })?;
+        Ok(Completing { completer, known })
+    }
+
+    /// The enabled entry of this name, if it is there for the caller.
+    fn find<E: Entry>(&self, table: &'a Table<E>, name: &str) -> Option<&'a Arc<E>> {
+        table
+            .get(name)
+            .filter(|entry| entry.access().is_visible_to(self.caller))
+    }
+
+    /// The entry, unless the caller lacks scopes for it.
+    fn checked<'e, E: Entry>(&self, entry: &'e Arc<E>) -> Result<&'e Arc<E>, ErrorObject> {
+        entry.access().check_scopes(self.caller)?;
+        Ok(entry)
+    }
+
+    /// The most specific enabled template that matches and is there for the caller, and its variables.
+    fn matching(&self, uri: &str) -> Option<Matching<'a>> {
+        self.snapshot
+            .templates
+            .visible()
+            .filter_map(|slot| Some((&slot.entry, slot.entry.pattern.matches(uri)?)))
+            .filter(|(entry, _)| entry.access.is_visible_to(self.caller))
+            // Of equals, the first in order.
+            .min_by_key(|(entry, _)| Reverse(entry.pattern.specificity()))
+    }
+
+    /// A name that may have been meant, among the first that the caller may use.
+    fn like<E: Entry>(&self, table: &'a Table<E>, name: &str) -> Option<&'a str> {
+        const MOST: usize = 1_000;
+        let entries = table.visible().take(MOST).map(|slot| &slot.entry);
+        let usable = entries.filter(|entry| entry.access().is_open_to(self.caller));
+        closest(name, usable.map(|entry| entry.found_by()))
+    }
+}
+
+/// A template and the variables with which it gives an address.
+type Matching<'a> = (&'a Arc<TemplateEntry>, Vec<(&'a str, String)>);

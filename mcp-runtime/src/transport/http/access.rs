@@ -1,0 +1,161 @@
+//! Who sends a request, and what is answered to those who may not: challenges.
+//!
+//! A program the server is mounted into may have found out itself: then a `Principal` is among the extensions of the request,
+//! and that is who sends it. Otherwise, on a protected server, a token says so. A refusal says how to get a token, and
+//! nothing of what is wrong with the one that came.
+//!
+//! Specification: basic/authorization of every revision since 2025-03-26; RFC 6750, section 3; RFC 9728, section 5.
+
+use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Response, StatusCode};
+
+use super::answer::Refusal;
+use super::body::HttpBody;
+use super::service::Inner;
+use crate::context::Principal;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::errors;
+
+/// Who sends a request, if that can be known; or the answer to those who may not.
+pub(super) async fn caller(
+    inner: &Inner,
+    parts: &Parts,
+) -> Result<Option<Principal>, Response<HttpBody>> {
+    if let Some(principal) = parts.extensions.get::<Principal>() {
+        return Ok(Some(principal.clone()));
+    }
+    #[cfg(feature = "auth")]
+    if let Some(protection) = &inner.protection {
+        return match protection.admit(parts, &inner.dispatcher).await {
+            Ok(principal) => Ok(Some(principal)),
+            Err(refused) => Err(refused),
+        };
+    }
+    #[cfg(not(feature = "auth"))]
+    let _ = inner;
+    Ok(None)
+}
+
+/// Refuses a request that needs scopes, as the error says: 403 to a caller who lacks some of them, 401 to one who has yet to say who they
+/// are.
+pub(super) fn refuse(
+    inner: &Inner,
+    caller: Option<&Principal>,
+    error: &ErrorObject,
+    id: Option<RequestId>,
+) -> Response<HttpBody> {
+    let (status, said) = match caller {
+        Some(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
+        None => (StatusCode::UNAUTHORIZED, None),
+    };
+    let mut response = Refusal::new(status, error.clone())
+        .with_id(id)
+        .into_response();
+    let challenge = Challenge {
+        error: said,
+        scopes: &errors::scopes_needed(error).unwrap_or_default(),
+        metadata: metadata(inner),
+    };
+    challenge.add_to(&mut response);
+    response
+}
+
+/// Where the metadata of the server is, if it has any.
+#[cfg_attr(
+    not(feature = "auth"),
+    expect(
+        clippy::missing_const_for_fn,
+        unused_variables,
+        reason = "there is none"
+    )
+)]
+fn metadata(inner: &Inner) -> Option<&str> {
+    #[cfg(feature = "auth")]
+    if let Some(protection) = &inner.protection {
+        return protection.metadata();
+    }
+    None
+}
+
+/// What a challenge says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Challenge<'c> {
+    pub(super) error: Option<&'static str>,
+    /// All that would be needed.
+    pub(super) scopes: &'c [&'c str],
+    /// Where the metadata of the server is.
+    pub(super) metadata: Option<&'c str>,
+}
+
+impl Challenge<'_> {
+    /// The value of `WWW-Authenticate`. What it is made of was checked at start-up.
+    fn value(&self) -> HeaderValue {
+        let mut said = Vec::new();
+        if let Some(error) = self.error {
+            said.push(format!("error=\"{error}\""));
+        }
+        // A token that never expires is nothing that one operation needs.
+        let scopes = self.scopes.iter().copied();
+        let scopes: Vec<&str> = scopes.filter(|scope| *scope != "offline_access").collect();
+        if !scopes.is_empty() {
+            said.push(format!("scope=\"{}\"", scopes.join(" ")));
+        }
+        if let Some(metadata) = self.metadata {
+            said.push(format!("resource_metadata=\"{metadata}\""));
+        }
+        let value = format!("Bearer {}", said.join(", "));
+        HeaderValue::from_str(value.trim_end())
+            .unwrap_or_else(|_| HeaderValue::from_static("Bearer"))
+    }
+
+    /// Adds it to a response.
+    pub(super) fn add_to(&self, response: &mut Response<HttpBody>) {
+        let headers = response.headers_mut();
+        headers.insert(header::WWW_AUTHENTICATE, self.value());
+    }
+
+    /// Refuses a request with this challenge. The body is the same for all that have this status.
+    #[cfg(feature = "auth")]
+    pub(super) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
+        let message = match status {
+            StatusCode::UNAUTHORIZED => "unauthorized",
+            StatusCode::FORBIDDEN => "forbidden",
+            _ => "the request is malformed",
+        };
+        let error = ErrorObject::invalid_request(message);
+        let mut response = Refusal::new(status, error).into_response();
+        self.add_to(&mut response);
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_says_what_is_needed() {
+        let scopes = ["a:read", "offline_access", "a:write"];
+        for (challenge, value) in [
+            (Challenge::default(), "Bearer"),
+            (
+                Challenge {
+                    error: Some("insufficient_scope"),
+                    scopes: &scopes,
+                    metadata: Some("https://a.b/.well-known/oauth-protected-resource"),
+                },
+                r#"Bearer error="insufficient_scope", scope="a:read a:write", resource_metadata="https://a.b/.well-known/oauth-protected-resource""#,
+            ),
+            (
+                Challenge {
+                    scopes: &["line\nbreak"],
+                    ..Challenge::default()
+                },
+                "Bearer",
+            ),
+        ] {
+            assert_eq!(challenge.value(), value);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Places for event streams that wait for what may happen: so many in all, and so many for each caller that is known.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hyper::{Response, StatusCode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::answer::Refusal;
+use super::body::HttpBody;
+use crate::context::Principal;
+use crate::jsonrpc::RequestId;
+use crate::limits::Limits;
+use crate::protocol::errors;
+
+/// Places for event streams.
+pub(super) struct Places {
+    all: Arc<Semaphore>,
+    /// How many each caller has, by the key of its principal.
+    taken: Mutex<HashMap<Box<str>, usize>>,
+    most_each: usize,
+}
+
+/// A place, given back when dropped.
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    /// Whose it is, if that is known.
+    owned: Option<(Arc<Places>, Box<str>)>,
+}
+
+impl Places {
+    pub(super) fn new(limits: &Limits) -> Arc<Self> {
+        Arc::new(Self {
+            all: Arc::new(Semaphore::new(limits.streams.min(Semaphore::MAX_PERMITS))),
+            taken: Mutex::default(),
+            most_each: limits.principal_streams.max(1),
+        })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<Box<str>, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for a stream of this caller, or the answer to its request that there is none.
+    pub(super) fn take(
+        self: &Arc<Self>,
+        caller: Option<&Principal>,
+        id: Option<&RequestId>,
+    ) -> Result<Place, Response<HttpBody>> {
+        let permit = Arc::clone(&self.all).try_acquire_owned();
+        let permit = permit.map_err(|_| Refusal::too_many("event streams", id.cloned()))?;
+        let mut place = Place {
+            _permit: permit,
+            owned: None,
+        };
+        if let Some(principal) = caller {
+            let mut taken = self.taken();
+            let count = taken.entry(principal.key().into()).or_default();
+            if *count >= self.most_each {
+                drop(taken);
+                let error = errors::too_many("event streams of yours", Duration::from_secs(10));
+                let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, error);
+                return Err(refusal.with_id(id.cloned()).into_response());
+            }
+            *count = count.saturating_add(1);
+            place.owned = Some((Arc::clone(self), principal.key().into()));
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some((places, key)) = &self.owned else {
+            return;
+        };
+        let mut taken = places.taken();
+        if let Some(count) = taken.get_mut(key) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                taken.remove(key);
+            }
+        }
+    }
+}

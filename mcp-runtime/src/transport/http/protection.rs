@@ -1,0 +1,269 @@
+//! A protected server: which requests get in, and where clients learn how to.
+//!
+//! Specification: basic/authorization of every revision since 2025-03-26; RFC 6750, sections 2.1 and 3; RFC 9728.
+
+use std::sync::Arc;
+
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, Response, StatusCode, Uri};
+use serde_json::json;
+
+use super::access::Challenge;
+use super::answer::{self, Refusal};
+use super::body::HttpBody;
+use crate::auth::{Authenticator, Credentials, Protected, Refusing, Url};
+use crate::context::Principal;
+use crate::dispatch::Dispatcher;
+
+/// The document about this server.
+const METADATA: &str = "oauth-protected-resource";
+/// The document about its authorization server, which clients of 2025-03-26 look for here.
+const ORIGIN_METADATA: &str = "/.well-known/oauth-authorization-server";
+
+/// How a server is protected, checked and put together once.
+pub(super) struct Protection {
+    authenticator: Arc<dyn Authenticator>,
+    resource: Url,
+    required: Vec<String>,
+    supported: Option<Vec<String>>,
+    /// The issuers of its authorization servers. Without any there is no metadata.
+    servers: Vec<String>,
+    /// Where the metadata is, for clients.
+    metadata: Option<String>,
+    origin_metadata: Option<HeaderValue>,
+}
+
+impl Protection {
+    /// None if the settings were not checked for faults.
+    pub(super) fn new(protected: &Protected) -> Option<Self> {
+        let resource = Url::parse(&protected.resource).ok()?;
+        let servers: Vec<String> = protected.issuers().into_iter().map(Into::into).collect();
+        let has_servers = !servers.is_empty();
+        let moved = protected.origin_metadata.as_deref();
+        Some(Self {
+            authenticator: Arc::clone(&protected.authenticator),
+            required: protected.required.clone(),
+            supported: protected.supported.clone(),
+            servers,
+            metadata: has_servers.then(|| resource.well_known(METADATA)),
+            origin_metadata: moved.and_then(|address| HeaderValue::from_str(address).ok()),
+            resource,
+        })
+    }
+
+    /// The host that clients know the server by.
+    pub(super) fn host(&self) -> &str {
+        self.resource.authority()
+    }
+
+    /// Where the metadata is, if there is any.
+    pub(super) fn metadata(&self) -> Option<&str> {
+        self.metadata.as_deref()
+    }
+
+    /// Refuses a request, with a challenge for these scopes.
+    fn refuse(
+        &self,
+        status: StatusCode,
+        error: Option<&'static str>,
+        scopes: &[String],
+    ) -> Response<HttpBody> {
+        let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let challenge = Challenge {
+            error,
+            scopes: &scopes,
+            metadata: self.metadata(),
+        };
+        challenge.refuse(status)
+    }
+
+    /// Finds out who sends a request; or answers those who may not.
+    pub(super) async fn admit(
+        &self,
+        head: &Parts,
+        dispatcher: &Dispatcher,
+    ) -> Result<Principal, Response<HttpBody>> {
+        let limits = dispatcher.limits();
+        let refuse = |status, error| Err(self.refuse(status, error, &self.required));
+        if has_token(&head.uri) {
+            return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
+        }
+        let token = match bearer(&head.headers) {
+            Ok(Some(token)) if token.len() <= limits.token => token,
+            Ok(Some(_)) => return refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
+            Ok(None) => return refuse(StatusCode::UNAUTHORIZED, None),
+            Err(Malformed) => return refuse(StatusCode::BAD_REQUEST, Some("invalid_request")),
+        };
+        let credentials = Credentials {
+            token,
+            resource: self.resource.as_str(),
+            head,
+        };
+        let authenticating = self.authenticator.authenticate(&credentials);
+        let found = tokio::time::timeout(limits.authentication_time, authenticating).await;
+        let Ok(found) = found else {
+            tracing::warn!("it took too long to find out who sends a request");
+            return Err(Refusal::unavailable("authentication is unavailable").into_response());
+        };
+        let refused = match found {
+            Ok(principal) => {
+                let caller = dispatcher.admit(principal.clone().into());
+                return if self.required.iter().all(|scope| caller.has_scope(scope)) {
+                    Ok(principal)
+                } else {
+                    refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"))
+                };
+            }
+            Err(refused) => refused,
+        };
+        tracing::debug!(why = refused.why, "a request was refused");
+        match refused.kind {
+            Refusing::Invalid => refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
+            Refusing::Insufficient(scopes) => {
+                Err(self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
+            }
+            Refusing::Unavailable => {
+                Err(Refusal::unavailable("authentication is unavailable").into_response())
+            }
+        }
+    }
+
+    /// Where documents for clients without a token are.
+    #[cfg(feature = "axum")]
+    pub(super) fn paths(&self, endpoint: &str) -> Vec<String> {
+        let root = format!("/.well-known/{METADATA}");
+        let mut paths = vec![
+            format!("{root}{}", self.resource.path()),
+            format!("{root}{}", endpoint.trim_end_matches('/')),
+            root,
+            ORIGIN_METADATA.to_owned(),
+        ];
+        paths.sort_unstable();
+        paths.dedup();
+        paths.retain(|path| self.publishes(path, endpoint));
+        paths
+    }
+
+    /// Whether there is a document for clients without a token at this path, `endpoint` being that of the server.
+    pub(super) fn publishes(&self, path: &str, endpoint: &str) -> bool {
+        let about = path
+            .strip_prefix("/.well-known/")
+            .and_then(|path| path.strip_prefix(METADATA))
+            .map(|path| path.trim_end_matches('/'));
+        let is_metadata = about.is_some_and(|about| {
+            about.is_empty()
+                || about == self.resource.path()
+                || about == endpoint.trim_end_matches('/')
+        });
+        is_metadata && self.metadata.is_some()
+            || path == ORIGIN_METADATA && self.origin_metadata.is_some()
+    }
+
+    /// Answers a request for a document that anybody may read.
+    pub(super) fn publish(
+        &self,
+        method: &Method,
+        path: &str,
+        dispatcher: &Dispatcher,
+    ) -> Response<HttpBody> {
+        if method != Method::GET {
+            return Refusal::method("GET");
+        }
+        if path == ORIGIN_METADATA
+            && let Some(address) = &self.origin_metadata
+        {
+            let mut response = answer::empty(StatusCode::TEMPORARY_REDIRECT);
+            let headers = response.headers_mut();
+            headers.insert(header::LOCATION, address.clone());
+            return response;
+        }
+        let mut metadata = json!({
+            "resource": self.resource.as_str(),
+            "authorization_servers": self.servers,
+            "bearer_methods_supported": ["header"],
+        });
+        let scopes = self.scopes(dispatcher);
+        if !scopes.is_empty() {
+            metadata["scopes_supported"] = json!(scopes);
+        }
+        answer::json(StatusCode::OK, metadata.to_string().into_bytes())
+    }
+
+    /// The scopes that clients are told of.
+    fn scopes(&self, _dispatcher: &Dispatcher) -> Vec<String> {
+        let mut scopes = match &self.supported {
+            Some(scopes) => scopes.clone(),
+            None => self.required.clone(),
+        };
+        scopes.sort_unstable();
+        scopes.dedup();
+        scopes.retain(|scope| scope != "offline_access");
+        scopes
+    }
+}
+
+/// Whether there is a token in the query, where proxies and browsers write it down. It is not looked at.
+fn has_token(uri: &Uri) -> bool {
+    let names = uri.query().unwrap_or_default().split('&');
+    let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
+    names.any(|name| name.eq_ignore_ascii_case("access_token"))
+}
+
+/// A field `Authorization` that is none.
+#[derive(Debug, PartialEq, Eq)]
+struct Malformed;
+
+/// The token of a request; none if it came without, or with credentials of another kind.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Malformed> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let value = value.to_str().map_err(|_| Malformed)?.trim();
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Ok(None);
+    }
+    let token = token.trim_start();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+    let body = token.trim_end_matches('=');
+    if body.is_empty() || !body.bytes().all(is_plain) {
+        return Err(Malformed);
+    }
+    Ok(Some(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_from_its_field_and_from_nowhere_else() {
+        for (value, token) in [
+            ("Bearer abc", Ok(Some("abc"))),
+            ("bearer   a.b-c_d~e+f/g==", Ok(Some("a.b-c_d~e+f/g=="))),
+            ("Basic YWxpY2U6cGFzcw==", Ok(None)),
+            ("Bearerabc", Ok(None)),
+            ("Bearer", Err(Malformed)),
+            ("Bearer ", Err(Malformed)),
+            ("Bearer =", Err(Malformed)),
+            ("Bearer a b", Err(Malformed)),
+            ("Bearer a,b", Err(Malformed)),
+            ("Bearer \"a\"", Err(Malformed)),
+            ("Bearer a=b", Err(Malformed)),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
+            assert_eq!(bearer(&headers), token, "{value}");
+        }
+        assert_eq!(bearer(&HeaderMap::new()), Ok(None));
+        for (uri, there) in [
+            ("/mcp?access_token=x", true),
+            ("/mcp?a=b&access_token", true),
+            ("/mcp?connection=x", false),
+            ("/mcp", false),
+        ] {
+            assert_eq!(has_token(&uri.parse().unwrap()), there, "{uri}");
+        }
+    }
+}

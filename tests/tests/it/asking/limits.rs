@@ -1,0 +1,104 @@
+//! The limits of questions, each below, at and above its value.
+
+use std::time::Duration;
+
+use mcp_runtime::Limits;
+use serde_json::json;
+use tests::{Answer, Revision};
+
+use super::{able, call, client_of, server};
+
+// Limits: questions
+#[tokio::test]
+async fn the_questions_open_at_once() {
+    for revision in Revision::ERAS {
+        for (questions, fits) in [(2, false), (3, true), (4, true)] {
+            let limits = Limits {
+                questions,
+                ..Limits::default()
+            };
+            let mut client = client_of(server().limits(limits), revision, able()).await;
+            let result = call(&mut client, "three_kinds").await;
+            assert_eq!(result["isError"] != true, fits, "{questions}: {result}");
+        }
+    }
+}
+
+// Limits: question_time
+#[tokio::test(start_paused = true)]
+async fn the_time_for_an_answer() {
+    let limits = Limits::default();
+    let most = limits.question_time;
+    let moment = Duration::from_millis(20);
+    let server = || server().limits(limits.clone());
+    for (after, heard) in [(most.saturating_sub(moment), true), (most + moment, false)] {
+        let mut client = client_of(server(), Revision::D, able()).await;
+        client.answer(|_| Answer::Silence);
+        let id = client.start("tools/call", json!({"name": "one"})).await;
+        client.until_asked(1).await;
+        let key = client.asked[0].key.clone();
+        tokio::time::sleep(after).await;
+        let answer = r#"{"action":"accept","content":{"name":"Ada"}}"#;
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{key},"result":{answer}}}"#);
+        client.line(&answer).await;
+        let result = client.response(&id).await.unwrap();
+        assert_eq!(result["isError"] != true, heard, "{after:?}: {result}");
+    }
+}
+
+// Limits: rounds
+#[tokio::test]
+async fn the_rounds_of_a_call() {
+    for (rounds, fits) in [(2, false), (3, true), (4, true)] {
+        let limits = Limits {
+            rounds,
+            ..Limits::default()
+        };
+        let mut client = client_of(server().limits(limits), Revision::E, able()).await;
+        let mut asked = 0;
+        client.answer(move |_| {
+            asked += 1;
+            Answer::accept(json!({"sure": asked == 3}))
+        });
+        let result = call(&mut client, "until_sure").await;
+        assert_eq!(result["isError"] != true, fits, "{rounds}: {result}");
+    }
+}
+
+// Limits: request_state
+#[tokio::test]
+async fn the_length_of_a_state() {
+    let params = json!({"name": "one", "arguments": {}});
+    let state_of = async |limits: Limits| {
+        let mut client = client_of(server().limits(limits), Revision::E, able()).await;
+        let result = client.request("tools/call", params.clone()).await.unwrap();
+        result["requestState"].as_str().map(str::len)
+    };
+    let length = state_of(Limits::default()).await.expect("it asks");
+    // Numbers in it that are random are not all as long.
+    for (request_state, fits) in [(length - 10, false), (length + 10, true)] {
+        let limits = Limits {
+            request_state,
+            ..Limits::default()
+        };
+        let state = state_of(limits).await;
+        assert_eq!(state.is_some(), fits, "{request_state}: {state:?}");
+    }
+}
+
+// Limits: state_time
+#[tokio::test]
+async fn the_time_from_one_round_to_the_next() {
+    let limits = Limits {
+        state_time: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let mut client = client_of(server().limits(limits), Revision::E, able()).await;
+    let params = json!({"name": "one", "arguments": {}});
+    let asked = client.request("tools/call", params.clone()).await.unwrap();
+    let next = client.retry(&params, &asked);
+    client.ok("tools/call", next.clone()).await;
+    // The state holds the time in whole seconds, so it is good for up to one more.
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    client.fails("tools/call", next, -32602).await;
+}

@@ -1,0 +1,213 @@
+//! Other ways to know who calls: tokens that never change, questions to the authorization server, a closure, and programs that
+//! found out themselves.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request as Incoming, State};
+use axum::http::HeaderMap;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use axum::routing::post;
+use mcp_runtime::auth::{Introspection, Protected, Refused, StaticTokens};
+use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::{Limits, Principal};
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::{Request, send};
+use tokio::net::TcpListener;
+
+use super::{RESOURCE, called_by, challenge, serve, status, who, with};
+use crate::fixture::{self, Shared};
+use crate::http_support::{call, initialize, serve_server, text};
+
+// Covers: AUTH-02, AUTH-05
+#[tokio::test]
+async fn a_few_tokens_can_be_known_beforehand() {
+    let [a, b] = ["a", "b"].map(|letter| letter.repeat(40));
+    let tokens = StaticTokens::new()
+        .token(&a, Principal::new("alice").scopes(["x"]))
+        .token(&b, Principal::new("bob").client_id("script"));
+    let server = serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, tokens))).await;
+    assert_eq!(called_by(&server, &a).await, "alice  x");
+    assert_eq!(called_by(&server, &b).await, "bob script ");
+    assert_eq!(status(&server, &"c".repeat(40)).await, 401);
+    // There is nowhere to get one.
+    let response = server.send(&who()).await;
+    assert_eq!((response.status, challenge(&response)), (401, "Bearer"));
+    let metadata = Request::new("GET", Revision::E).to("/.well-known/oauth-protected-resource");
+    assert_eq!(server.send(&metadata).await.status, 404);
+}
+
+// Covers: AUTH-02, AUTH-06
+// Limits: authentication_time, token
+#[tokio::test]
+async fn a_closure_can_find_out_who_calls() {
+    let check = async |token: String| match &*token {
+        "alice" => Ok(Principal::new("alice")),
+        "narrow" => Err(Refused::insufficient(["x", "y"])),
+        "later" => Err(Refused::unavailable("the database is gone")),
+        long if long.len() >= 19 => Ok(Principal::new("long")),
+        "never" => std::future::pending().await,
+        _ => Err(Refused::invalid(format!("no {token}"))),
+    };
+    let protected =
+        Protected::new(RESOURCE, check).authorization_server("https://login.example.com");
+    let limits = Limits {
+        authentication_time: Duration::from_millis(200),
+        token: 20,
+        ..Limits::default()
+    };
+    let options = HttpOptions::new().authenticate(protected);
+    let server = serve_server(fixture::server().group("auth").limits(limits).http(options)).await;
+    assert_eq!(called_by(&server, "alice").await, "alice  ");
+    assert_eq!(status(&server, "mallory").await, 401);
+    let response = server.send(&with(who(), "narrow")).await;
+    assert_eq!(response.status, 403);
+    assert!(challenge(&response).contains(r#"error="insufficient_scope", scope="x y""#));
+    for (length, expected) in [(19, 200), (20, 200), (21, 401)] {
+        assert_eq!(status(&server, &"t".repeat(length)).await, expected);
+    }
+    for token in ["later", "never"] {
+        let response = server.send(&with(who(), token)).await;
+        assert_eq!(
+            (response.status, response.header("retry-after")),
+            (503, Some("10"))
+        );
+        assert_eq!(challenge(&response), "");
+    }
+}
+
+/// What an authorization server was asked, and what it says.
+#[derive(Default)]
+struct Asked {
+    questions: Vec<(String, String)>,
+    answer: Value,
+}
+
+async fn introspect(
+    State(asked): State<Arc<Mutex<Asked>>>,
+    headers: HeaderMap,
+    body: String,
+) -> String {
+    let mut asked = asked.lock().unwrap();
+    let credentials = headers["authorization"].to_str().unwrap().to_owned();
+    asked.questions.push((credentials, body));
+    asked.answer.to_string()
+}
+
+// Covers: AUTH-02
+#[tokio::test]
+async fn the_authorization_server_can_be_asked_about_each_token() {
+    let asked = Arc::new(Mutex::new(Asked::default()));
+    let app = Router::new()
+        .route("/introspect", post(introspect))
+        .with_state(Arc::clone(&asked));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = axum::serve(listener, app);
+    let task = tokio::spawn(async move { serving.await.unwrap() });
+    let introspection = || Introspection::new(&*url, format!("{url}/introspect"), "me", "se:cret");
+    let protect = |tokens| HttpOptions::new().authenticate(Protected::new(RESOURCE, tokens));
+    let server = serve(protect(introspection())).await;
+    let good = json!({"active": true, "aud": RESOURCE, "sub": "alice", "client_id": "app", "scope": "a b"});
+    asked.lock().unwrap().answer = good.clone();
+    // It is asked once, and its answer is kept for a while.
+    for _ in 0..3 {
+        assert_eq!(called_by(&server, "opaque+1").await, "alice app a b");
+    }
+    let questions = std::mem::take(&mut asked.lock().unwrap().questions);
+    let credentials = "Basic bWU6c2UlM0FjcmV0".to_owned();
+    let form = "token=opaque%2B1&token_type_hint=access_token".to_owned();
+    assert_eq!(questions, [(credentials, form)]);
+    for (index, (answer, expected)) in [
+        (json!({"active": false}), 401),
+        (json!({}), 401),
+        (json!({"active": "true"}), 401),
+        (
+            super::issuer::merged(good.clone(), &json!({"aud": null})),
+            401,
+        ),
+        (
+            super::issuer::merged(good.clone(), &json!({"aud": "x"})),
+            401,
+        ),
+        (super::issuer::merged(good.clone(), &json!({"exp": 1})), 401),
+        (
+            super::issuer::merged(good.clone(), &json!({"iss": "x"})),
+            401,
+        ),
+        (
+            super::issuer::merged(good.clone(), &json!({"iss": url})),
+            200,
+        ),
+        (json!([]), 503),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        asked.lock().unwrap().answer = answer.clone();
+        assert_eq!(
+            status(&server, &format!("t{index}")).await,
+            expected,
+            "{answer}"
+        );
+    }
+    asked.lock().unwrap().answer = super::issuer::merged(good, &json!({"aud": null}));
+    let trusting = serve(protect(
+        introspection().trust_audience().keep(Duration::ZERO),
+    ))
+    .await;
+    asked.lock().unwrap().questions.clear();
+    for _ in 0..2 {
+        assert_eq!(status(&trusting, "t").await, 200);
+    }
+    assert_eq!(asked.lock().unwrap().questions.len(), 2);
+    task.abort();
+    let _ = task.await;
+    assert_eq!(
+        status(&server, "opaque+1").await,
+        200,
+        "what it said still counts"
+    );
+    assert_eq!(status(&server, "opaque+2").await, 503);
+}
+
+/// Takes a header for who calls: authentication as a program has it.
+async fn authenticated(mut request: Incoming, next: Next) -> Response {
+    if let Some(name) = request.headers().get("x-user") {
+        let name = name.to_str().unwrap().to_owned();
+        request.extensions_mut().insert(Principal::new(name));
+    }
+    next.run(request).await
+}
+
+// Covers: AUTH-11
+#[tokio::test]
+async fn a_program_may_say_itself_who_calls() {
+    let shared = Shared::default();
+    let server = fixture::server().group("auth").group("http").state(shared);
+    let service = server.into_http_service().unwrap();
+    let app = Router::<()>::from(service).layer(from_fn(authenticated));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = axum::serve(listener, app);
+    let task = tokio::spawn(async move { serving.await.unwrap() });
+    let mut response = send(address, &who()).await;
+    assert_eq!(text(&response.message().await), "nobody");
+    let mut response = send(address, &who().header("X-User", "alice")).await;
+    assert_eq!(text(&response.message().await), "alice  ");
+    let shake = initialize(Revision::D).header("X-User", "alice");
+    let response = send(address, &shake).await;
+    let session = response.header("mcp-session-id").unwrap();
+    let call = || call(session, 1, "whoami", json!({}), Revision::D);
+    for (user, status) in [(Some("alice"), 200), (Some("bob"), 404), (None, 404)] {
+        let request = match user {
+            Some(user) => call().header("X-User", user),
+            None => call(),
+        };
+        assert_eq!(send(address, &request).await.status, status, "{user:?}");
+    }
+    task.abort();
+}

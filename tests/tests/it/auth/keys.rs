@@ -1,0 +1,137 @@
+//! Keys of an issuer: found, renewed, and gone.
+
+use std::time::Duration;
+
+use mcp_runtime::auth::{Jwt, Protected};
+use mcp_runtime::transport::HttpOptions;
+use serde_json::json;
+use tests::http::send;
+
+use super::issuer::{Issuer, Key};
+use super::{RESOURCE, jwt, options, serve, status, who, with};
+use crate::http_support::Served;
+
+async fn serve_with(tokens: Jwt) -> Served {
+    serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, tokens))).await
+}
+
+// Covers: AUTH-02
+#[tokio::test]
+async fn a_new_key_is_looked_for_and_an_old_one_forgotten() {
+    let issuer = Issuer::start().await;
+    let server = serve(options(&issuer)).await;
+    let old = issuer.token(&json!({}));
+    assert_eq!(status(&server, &old).await, 200);
+    assert_eq!(status(&server, &old).await, 200);
+    assert_eq!(issuer.shared().asked, 1);
+    issuer.shared().keys = vec![Key::ed25519()];
+    let new = issuer.token(&json!({}));
+    assert_eq!(status(&server, &new).await, 200);
+    assert_eq!(issuer.shared().asked, 2);
+    assert_eq!(status(&server, &old).await, 401);
+}
+
+// Covers: AUTH-02, AUTH-15
+#[tokio::test]
+async fn unknown_keys_have_the_issuer_asked_rarely() {
+    let issuer = Issuer::start().await;
+    let server = serve_with(Jwt::issuer(issuer.url())).await;
+    assert_eq!(status(&server, &issuer.token(&json!({}))).await, 200);
+    for _ in 0..20 {
+        let token = Key::ecdsa().sign(&issuer.claims(&json!({})), &json!({}));
+        assert_eq!(status(&server, &token).await, 401);
+    }
+    assert_eq!(issuer.shared().asked, 1);
+}
+
+#[tokio::test]
+async fn many_who_come_at_once_have_the_issuer_asked_once() {
+    let issuer = Issuer::start().await;
+    let server = serve(options(&issuer)).await;
+    let token = issuer.token(&json!({}));
+    let all: Vec<_> = (0..20)
+        .map(|_| {
+            let (address, request) = (server.address, with(who(), &token));
+            tokio::spawn(async move { send(address, &request).await.status })
+        })
+        .collect();
+    for status in all {
+        assert_eq!(status.await.unwrap(), 200);
+    }
+    assert_eq!(issuer.shared().asked, 1);
+}
+
+// Covers: AUTH-02
+#[tokio::test]
+async fn while_the_issuer_is_down_the_last_keys_serve_for_a_while() {
+    let issuer = Issuer::start().await;
+    let kept = jwt(&issuer).keep_keys(Duration::ZERO, Duration::from_hours(1));
+    let forgotten = jwt(&issuer).keep_keys(Duration::ZERO, Duration::ZERO);
+    let [kept, forgotten] = [serve_with(kept).await, serve_with(forgotten).await];
+    let token = issuer.token(&json!({}));
+    assert_eq!(status(&kept, &token).await, 200);
+    issuer.shared().is_down = true;
+    assert_eq!(status(&kept, &token).await, 200);
+    let unknown = Key::ecdsa().sign(&issuer.claims(&json!({})), &json!({}));
+    assert_eq!(status(&kept, &unknown).await, 503);
+    assert_eq!(status(&forgotten, &token).await, 503);
+    issuer.shared().is_down = false;
+    assert_eq!(
+        status(&kept, &unknown).await,
+        503,
+        "keys that are never fresh"
+    );
+}
+
+// Covers: AUTH-02
+#[tokio::test]
+async fn without_any_keys_nobody_is_let_in() {
+    let issuer = Issuer::start().await;
+    let server = serve(options(&issuer)).await;
+    let token = issuer.token(&json!({}));
+    for instead in [
+        &b"no json"[..],
+        b"{}",
+        br#"{"keys": []}"#,
+        br#"{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}"#,
+        &[b' '; (1 << 20) + 1],
+    ] {
+        issuer.shared().instead = Some(instead.to_vec());
+        assert_eq!(status(&server, &token).await, 503);
+    }
+    issuer.shared().instead = None;
+    issuer.shared().is_down = true;
+    assert_eq!(status(&server, &token).await, 503);
+    issuer.shared().is_down = false;
+    assert_eq!(status(&server, &token).await, 200);
+}
+
+// Covers: AUTH-15
+#[tokio::test]
+async fn keys_are_fetched_from_the_issuer_and_from_nowhere_else() {
+    let issuer = Issuer::start().await;
+    let other = Issuer::start().await;
+    let token = issuer.token(&json!({}));
+    for (name, value) in [
+        ("jwks_uri", format!("{}/keys", other.url())),
+        ("jwks_uri", "http://169.254.169.254/keys".to_owned()),
+        ("jwks_uri", "file:///etc/passwd".to_owned()),
+        ("jwks_uri", format!("{}/moved", issuer.url())),
+        ("issuer", other.url().to_owned()),
+    ] {
+        let good = issuer.shared().metadata.clone();
+        issuer.shared().metadata[name] = json!(value);
+        let server = serve(options(&issuer)).await;
+        assert_eq!(status(&server, &token).await, 503, "{name}: {value}");
+        assert_eq!((issuer.shared().asked, other.shared().asked), (0, 0));
+        issuer.shared().metadata = good;
+    }
+    // Another host has to be named by whoever set the server up.
+    other.shared().keys = vec![issuer.key()];
+    let named = jwt(&issuer).key_set_url(&format!("{}/keys", other.url()));
+    assert_eq!(status(&serve_with(named).await, &token).await, 200);
+    assert_eq!((issuer.shared().asked, other.shared().asked), (0, 1));
+    let given = jwt(&issuer).key_set(&json!({"keys": [issuer.key().public()]}));
+    assert_eq!(status(&serve_with(given).await, &token).await, 200);
+    assert_eq!((issuer.shared().asked, other.shared().asked), (0, 1));
+}

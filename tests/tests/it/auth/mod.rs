@@ -1,0 +1,88 @@
+//! Servers that are protected by access tokens.
+
+mod callers;
+mod issuer;
+mod keys;
+mod metadata;
+mod sessions;
+mod tokens;
+
+use std::time::Duration;
+
+use mcp_runtime::auth::{Jwt, Protected};
+use mcp_runtime::prelude::*;
+use mcp_runtime::transport::HttpOptions;
+use serde_json::json;
+use tests::Revision;
+use tests::http::{Request, Response};
+
+use self::issuer::Issuer;
+use crate::fixture;
+use crate::http_support::{Served, initialize, serve_server, text};
+
+/// By which address the servers here are known, wherever they really are.
+const RESOURCE: &str = "https://mcp.example.com/mcp";
+const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
+
+/// Says who calls, and what they may do.
+#[tool(group = "auth")]
+fn whoami(ctx: &Context) -> String {
+    match ctx.principal() {
+        None => "nobody".into(),
+        Some(principal) => {
+            let scopes: Vec<_> = principal.granted().collect();
+            let (subject, client) = (principal.subject(), principal.client());
+            format!("{subject} {client} {}", scopes.join(" "))
+        }
+    }
+}
+
+/// Checks tokens of this issuer, and looks for new keys as often as it has to.
+fn jwt(issuer: &Issuer) -> Jwt {
+    Jwt::issuer(issuer.url()).refetch_after(Duration::ZERO)
+}
+
+fn options(issuer: &Issuer) -> HttpOptions {
+    HttpOptions::new().authenticate(Protected::new(RESOURCE, jwt(issuer)))
+}
+
+async fn serve(options: HttpOptions) -> Served {
+    serve_server(fixture::server().group("auth").http(options)).await
+}
+
+/// The request with a token.
+fn with(request: Request, token: &str) -> Request {
+    request.with("Authorization", &format!("Bearer {token}"))
+}
+
+fn who() -> Request {
+    Request::tool("whoami", json!({}))
+}
+
+/// Who the server says that it is called by.
+async fn called_by(server: &Served, token: &str) -> String {
+    let (status, message) = server.message(&with(who(), token)).await;
+    assert_eq!(status, 200, "{message}");
+    text(&message).to_owned()
+}
+
+/// The status of a request with a token.
+async fn status(server: &Served, token: &str) -> u16 {
+    server.send(&with(who(), token)).await.status
+}
+
+/// Shakes hands with a token; gives the id of the session.
+async fn session(server: &Served, token: &str, revision: Revision) -> String {
+    let response = server.send(&with(initialize(revision), token)).await;
+    assert_eq!(response.status, 200);
+    let session = response.header("mcp-session-id").unwrap().to_owned();
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let ready = Request::legacy(&session, &ready, revision);
+    assert_eq!(server.send(&with(ready, token)).await.status, 202);
+    session
+}
+
+/// What a response says about how to get in.
+fn challenge(response: &Response) -> &str {
+    response.header("www-authenticate").unwrap_or_default()
+}

@@ -1,0 +1,283 @@
+//! What belongs to one principal is unknown to any other: sessions, streams, events, and what was sealed.
+
+use std::sync::Arc;
+
+use mcp_runtime::Limits;
+use mcp_runtime::transport::{
+    EventStore, HttpOptions, HttpSessions, MemoryEvents, MemorySessions, SessionStore,
+};
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::{Request, Response};
+
+use super::issuer::Issuer;
+use super::{options, serve, session, status, with};
+use crate::fixture;
+use crate::http_stores::Database;
+use crate::http_support::{Served, call, initialize, serve_server, text};
+
+/// What an unknown session is answered, with the status.
+async fn unknown(mut response: Response) -> bool {
+    let status = response.status;
+    let body = response.text().await;
+    status == 404 && body.contains("the session is unknown or has ended")
+}
+
+/// All that can be asked of a session of 2025.
+fn requests(session: &str, revision: Revision) -> Vec<Request> {
+    let message = |message: Value| Request::legacy(session, &message, revision);
+    let get = || {
+        Request::new("GET", revision)
+            .header("Mcp-Session-Id", session)
+            .header("MCP-Protocol-Version", revision.date())
+    };
+    let mut requests = vec![
+        call(session, 1, "whoami", json!({}), revision),
+        message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
+        message(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})),
+        message(
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
+        ),
+        message(json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        get(),
+        get().header("Last-Event-ID", "1:0"),
+        Request::new("DELETE", revision)
+            .header("Mcp-Session-Id", session)
+            .header("MCP-Protocol-Version", revision.date()),
+    ];
+    if revision == Revision::B {
+        requests.push(message(
+            json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]),
+        ));
+    }
+    requests
+}
+
+/// Others than alice, with the same and with other rights. Who has the same name and another client or issuer is another.
+fn others(issuer: &Issuer) -> [String; 3] {
+    [
+        issuer.token_of("bob"),
+        issuer.token(&json!({"client_id": "other"})),
+        issuer.token(&json!({"client_id": null})),
+    ]
+}
+
+// Covers: AUTH-11, SEC-03
+#[tokio::test]
+async fn a_session_is_unknown_to_everybody_but_its_principal() {
+    let issuer = Issuer::start().await;
+    let store: Arc<dyn SessionStore> = Arc::new(Database::default());
+    for sessions in [
+        HttpSessions::Memory,
+        HttpSessions::Store(store),
+        HttpSessions::Sealed,
+    ] {
+        let lasts = !matches!(sessions, HttpSessions::Sealed);
+        let server = serve(options(&issuer).sessions(sessions)).await;
+        for revision in [Revision::B, Revision::C, Revision::D] {
+            let alice = issuer.token(&json!({}));
+            let id = session(&server, &alice, revision).await;
+            for other in others(&issuer) {
+                for request in requests(&id, revision) {
+                    // Without lasting sessions there is no stream to read, and nothing to delete.
+                    if !lasts && matches!(request.verb, "GET" | "DELETE") {
+                        continue;
+                    }
+                    let response = server.send(&with(request.clone(), &other)).await;
+                    assert!(unknown(response).await, "{request:?}");
+                }
+            }
+            // It is still there, also for a later token of the same principal with other scopes.
+            let later = issuer.token(&json!({"scope": "c"}));
+            for (token, scopes) in [(&alice, "a b"), (&later, "c"), (&alice, "a b")] {
+                let request = call(&id, 1, "whoami", json!({}), revision);
+                let (_, message) = server.message(&with(request, token)).await;
+                assert_eq!(text(&message), format!("alice app {scopes}"));
+            }
+        }
+    }
+}
+
+// Covers: AUTH-11
+#[tokio::test]
+async fn a_session_of_nobody_is_of_nobody_and_a_session_of_somebody_not_of_nobody() {
+    let issuer = Issuer::start().await;
+    let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&Limits::default()));
+    let sessions = || HttpSessions::Store(Arc::clone(&store));
+    let open = serve(HttpOptions::new().sessions(sessions())).await;
+    let protected = serve(options(&issuer).sessions(sessions())).await;
+    let alice = issuer.token(&json!({}));
+    let nobodys = open.session(Revision::D).await;
+    let hers = session(&protected, &alice, Revision::D).await;
+    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::D);
+    assert!(unknown(protected.send(&with(ping(&nobodys), &alice)).await).await);
+    assert!(unknown(open.send(&ping(&hers)).await).await);
+    assert_eq!(open.send(&ping(&nobodys)).await.status, 200);
+    assert_eq!(protected.send(&with(ping(&hers), &alice)).await.status, 200);
+}
+
+/// Two instances that share sessions and events.
+async fn instances(issuer: &Issuer) -> [Served; 2] {
+    let limits = Limits::default();
+    let sessions: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&limits));
+    let events: Arc<dyn EventStore> = Arc::new(MemoryEvents::new(&limits));
+    let options = options(issuer)
+        .sessions(HttpSessions::Store(sessions))
+        .event_store(events);
+    [serve(options.clone()).await, serve(options).await]
+}
+
+// Covers: AUTH-11, LHTTP-08
+#[tokio::test]
+async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
+    let issuer = Issuer::start().await;
+    let [one, two] = instances(&issuer).await;
+    let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
+    let id = session(&one, &alice, Revision::D).await;
+    let bobs = session(&one, &bob, Revision::D).await;
+    let request = call(&id, 1, "report_and_wait", json!({}), Revision::D);
+    let mut broken = one.send(&with(request, &alice)).await;
+    let seen = loop {
+        let event = broken.event().await.unwrap();
+        if !event.data.is_empty() {
+            break event.id.unwrap();
+        }
+    };
+    drop(broken);
+    let get = |session: &str, token: &str| {
+        let request = Request::new("GET", Revision::D).header("Mcp-Session-Id", session);
+        let request = request
+            .header("Last-Event-ID", &seen)
+            .answering("tools/call");
+        with(request, token)
+    };
+    for server in [&one, &two] {
+        assert!(unknown(server.send(&get(&id, &bob)).await).await);
+        // With a session of his own he comes to nothing of hers.
+        assert_eq!(server.send(&get(&bobs, &bob)).await.status, 400);
+    }
+    let mut elsewhere = two.send(&get(&id, &alice)).await;
+    assert_eq!(elsewhere.status, 200);
+    one.shared.0.go_on.notify_waiters();
+    assert_eq!(text(&elsewhere.all().await[0]), "waited");
+}
+
+// Covers: AUTH-02, AUTH-11, SSE-04
+#[tokio::test]
+async fn a_connection_of_2024_takes_messages_of_its_principal_only() {
+    let issuer = Issuer::start().await;
+    let server = serve(options(&issuer).sse_2024(true)).await;
+    let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
+    let mut stream = server
+        .send(&with(Request::new("GET", Revision::A), &alice))
+        .await;
+    let endpoint = stream.event().await.unwrap().data;
+    let post = |message: &Value, token: &str| {
+        with(Request::bare(message, Revision::A).to(&endpoint), token)
+    };
+    let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let shake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    assert!(unknown(server.send(&post(&shake, &bob)).await).await);
+    let response = server.send(&post(&shake, "x")).await;
+    assert_eq!(response.status, 401);
+    assert_eq!(server.send(&post(&shake, &alice)).await.status, 202);
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(server.send(&post(&ready, &alice)).await.status, 202);
+    let message: Value = serde_json::from_str(&stream.event().await.unwrap().data).unwrap();
+    assert_eq!(message["id"], 0);
+    // Who calls is said by the request, not by the stream.
+    let params = json!({"name": "whoami", "arguments": {}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let later = issuer.token(&json!({"scope": "c"}));
+    assert_eq!(server.send(&post(&call, &later)).await.status, 202);
+    let message: Value = serde_json::from_str(&stream.event().await.unwrap().data).unwrap();
+    assert_eq!(text(&message), "alice app c");
+}
+
+// Covers: MRTR-10, AUTH-11
+#[tokio::test]
+async fn a_call_is_gone_on_with_by_the_principal_who_began_it() {
+    let issuer = Issuer::start().await;
+    let server = serve(options(&issuer)).await;
+    let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
+    let capabilities =
+        json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}});
+    let ask = |more: Value| {
+        let mut params = json!({"name": "ask_name", "arguments": {}, "_meta": capabilities});
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        Request::modern(1, "tools/call", params)
+    };
+    let mut response = server.send(&with(ask(json!({})), &alice)).await;
+    let message = response.message().await;
+    let state = &message["result"]["requestState"];
+    let answer = json!({"who": {"action": "accept", "content": {"name": "A"}}});
+    let retry = || ask(json!({"requestState": state, "inputResponses": answer}));
+    let mut response = server.send(&with(retry(), &bob)).await;
+    let refused = response.text().await;
+    assert!(refused.contains("-32602"), "{refused}");
+    let mut response = server.send(&with(retry(), &alice)).await;
+    let answered = response.text().await;
+    assert!(answered.contains("Hello, A!"), "{answered}");
+}
+
+// Covers: SEC-03
+// Limits: principal_sessions, principal_streams
+#[tokio::test]
+async fn a_principal_has_so_many_sessions_and_streams() {
+    let issuer = Issuer::start().await;
+    let limits = Limits {
+        principal_sessions: 2,
+        principal_streams: 2,
+        ..Limits::default()
+    };
+    let server = fixture::server()
+        .group("auth")
+        .limits(limits)
+        .http(options(&issuer));
+    let server = serve_server(server).await;
+    let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
+    let his = session(&server, &bob, Revision::D).await;
+    let first = session(&server, &alice, Revision::D).await;
+    let second = session(&server, &alice, Revision::D).await;
+    let third = session(&server, &alice, Revision::D).await;
+    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::D);
+    assert!(unknown(server.send(&with(ping(&first), &alice)).await).await);
+    for (session, token) in [(&second, &alice), (&third, &alice), (&his, &bob)] {
+        assert_eq!(server.send(&with(ping(session), token)).await.status, 200);
+    }
+    // Sessions of which calls run are not ended for new ones.
+    let mut running = Vec::new();
+    for session in [&second, &third] {
+        let request = call(session, 2, "report_and_wait", json!({}), Revision::D);
+        running.push(server.send(&with(request, &alice)).await);
+    }
+    let response = server.send(&with(initialize(Revision::D), &alice)).await;
+    assert_eq!(
+        (response.status, response.header("retry-after")),
+        (503, Some("10"))
+    );
+    session(&server, &bob, Revision::D).await;
+
+    let get = |session: &str| Request::new("GET", Revision::D).header("Mcp-Session-Id", session);
+    let listen = || {
+        let params = json!({"notifications": {"toolsListChanged": true}});
+        Request::modern(1, "subscriptions/listen", params)
+    };
+    let one = server.send(&with(get(&second), &alice)).await;
+    let two = server.send(&with(listen(), &alice)).await;
+    assert_eq!((one.status, two.status), (200, 200));
+    for request in [get(&third), listen()] {
+        let (status, message) = server.message(&with(request, &alice)).await;
+        assert_eq!((status, &message["error"]["code"]), (429, &json!(429)));
+    }
+    assert_eq!(server.send(&with(listen(), &bob)).await.status, 200);
+    assert_eq!(status(&server, &alice).await, 200);
+    // A place that is given back is there for the next one.
+    drop(two);
+    while server.send(&with(listen(), &alice)).await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    drop(one);
+}

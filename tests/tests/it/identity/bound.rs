@@ -1,0 +1,74 @@
+//! What one caller was given is of no use to another.
+
+use mcp_runtime::{MemoryStore, StateKey};
+use serde_json::{Value, json};
+use tests::link::Hub;
+use tests::{Answer, Revision};
+
+use super::{ADMIN, WRITER, Who, server};
+
+fn params() -> Value {
+    json!({"name": "erase", "arguments": {}})
+}
+
+// Covers: AUTH-11, MRTR-08
+#[tokio::test]
+async fn the_state_of_a_call_is_of_no_use_to_another_caller() {
+    let hub = Hub::serve(server());
+    let mut writer = WRITER.connect(&hub, Revision::E).await;
+    writer.answer(|_| Answer::accept(json!({"sure": true})));
+    let asked = writer.request("tools/call", params()).await.unwrap();
+    let next = writer.retry(&params(), &asked);
+    for who in [
+        ADMIN,
+        Who::Owner,
+        Who::Known("Writer", &["notes:write"]),
+        Who::Known("writer ", &["notes:write"]),
+    ] {
+        let mut other = who.connect(&hub, Revision::E).await;
+        let failure = other.fails("tools/call", next.clone(), -32602).await;
+        assert!(!failure.message.contains("writer"), "{failure:?}");
+    }
+    // The same caller goes on, over another connection and with another token.
+    let again = Who::Known("writer", &["notes:write", "more"]);
+    let mut again = again.connect(&hub, Revision::E).await;
+    let result = again.request("tools/call", next).await.unwrap();
+    assert_eq!(result["content"][0]["text"], "erased: true");
+}
+
+// Covers: AUTH-13
+#[tokio::test]
+async fn scopes_are_looked_at_in_every_round() {
+    let hub = Hub::serve(server());
+    let mut writer = WRITER.connect(&hub, Revision::E).await;
+    writer.answer(|_| Answer::accept(json!({"sure": true})));
+    let asked = writer.request("tools/call", params()).await.unwrap();
+    let next = writer.retry(&params(), &asked);
+    let mut demoted = Who::Known("writer", &["notes:read"])
+        .connect(&hub, Revision::E)
+        .await;
+    let failure = demoted.fails("tools/call", next.clone(), 403).await;
+    assert_eq!(failure.data, json!({"scopes": ["notes:write"]}));
+    writer.ok("tools/call", next).await;
+}
+
+#[tokio::test]
+async fn callers_with_the_same_call_at_once_do_not_meet() {
+    // One store and one key for both: the id of a call is sealed into its state.
+    let keys = [StateKey::from_bytes([7; 32])];
+    let hub = Hub::serve(server().state_keys(keys).once_store(MemoryStore::default()));
+    let mut states = Vec::new();
+    for who in [WRITER, ADMIN] {
+        let mut client = who.connect(&hub, Revision::E).await;
+        client.answer(|_| Answer::accept(json!({"sure": true})));
+        let asked = client.request("tools/call", params()).await.unwrap();
+        states.push((client.retry(&params(), &asked), client));
+    }
+    let (first, second) = (states[0].0.clone(), states[1].0.clone());
+    assert_ne!(first["requestState"], second["requestState"]);
+    for (index, (own, client)) in states.iter_mut().enumerate() {
+        let other = if index == 0 { &second } else { &first };
+        client.fails("tools/call", other.clone(), -32602).await;
+        client.ok("tools/call", own.clone()).await;
+    }
+}

@@ -1,0 +1,183 @@
+//! What is in lists depends on who asks.
+
+use mcp_runtime::types::CacheScope;
+use mcp_runtime::{Cacheable, DynamicTool};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tests::Revision;
+use tests::link::Hub;
+
+use super::{ADMIN, READER, STAFF, WRITER, Who, server};
+
+const LISTS: [(&str, &str, &str); 4] = [
+    ("tools/list", "tools", "name"),
+    ("prompts/list", "prompts", "name"),
+    ("resources/list", "resources", "uri"),
+    (
+        "resources/templates/list",
+        "resourceTemplates",
+        "uriTemplate",
+    ),
+];
+
+/// What everybody sees, and for each caller what comes on top, list by list.
+const OPEN: [&[&str]; 4] = [&["look", "sign", "touch"], &[], &["identity:open"], &[]];
+const FOR_READERS: [&[&str]; 4] = [
+    &[],
+    &["summary"],
+    &["identity:notes", "note:///1"],
+    &["note:///{id}"],
+];
+const FOR_WRITERS: [&[&str]; 4] = [&["write_note", "erase"], &[], &[], &[]];
+const FOR_STAFF: [&[&str]; 4] = [
+    &["staff_room"],
+    &["rota"],
+    &["identity:staff", "rota:///today"],
+    &["rota:///{day}"],
+];
+
+// Covers: AUTH-07, AUTH-11, AUTH-13, PAGE-01
+#[tokio::test]
+async fn callers_see_what_they_may_use_whatever_the_size_of_pages() {
+    for revision in Revision::ALL {
+        for size in [1, 2, 1_000] {
+            let hub = Hub::serve(server().page_size(size));
+            for (who, parts) in [
+                (Who::Nobody, vec![OPEN]),
+                (READER, vec![OPEN, FOR_READERS]),
+                (WRITER, vec![OPEN, FOR_READERS, FOR_WRITERS]),
+                (STAFF, vec![OPEN, FOR_STAFF]),
+                (ADMIN, vec![OPEN, FOR_READERS, FOR_WRITERS, FOR_STAFF]),
+                (Who::Owner, vec![OPEN, FOR_READERS, FOR_WRITERS, FOR_STAFF]),
+            ] {
+                let mut client = who.connect(&hub, revision).await;
+                for (index, (method, member, key)) in LISTS.into_iter().enumerate() {
+                    let mut expected: Vec<&str> =
+                        parts.iter().flat_map(|part| part[index]).copied().collect();
+                    let (items, pages) = client.list(method, member).await;
+                    let mut seen: Vec<&str> =
+                        items.iter().filter_map(|item| item[key].as_str()).collect();
+                    expected.sort_unstable();
+                    seen.sort_unstable();
+                    assert_eq!(seen, expected, "{method} for {who:?} in pages of {size}");
+                    if size == 1 && method != "resources/list" {
+                        assert_eq!(pages, seen.len().max(1), "{method} for {who:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Covers: CACHE-05, PAGE-05
+#[tokio::test]
+async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
+    let public = |server: mcp_runtime::Server| {
+        let day = Duration::from_hours(24);
+        server.cache(Cacheable::Everything, day, CacheScope::Public)
+    };
+    for (hub, scope) in [
+        (Hub::serve(public(server())), "private"),
+        (Hub::serve(public(crate::fixture::server())), "public"),
+    ] {
+        let mut client = Who::Owner.connect(&hub, Revision::E).await;
+        for (method, ..) in LISTS {
+            let list = client.ok(method, json!({})).await;
+            assert_eq!(list["cacheScope"], scope, "{method}");
+            assert_eq!(list["ttlMs"], 86_400_000, "{method}");
+        }
+    }
+    let hub = Hub::serve(server());
+    let mut reader = READER.connect(&hub, Revision::E).await;
+    for (uri, scope) in [("identity:open", "public"), ("identity:notes", "private")] {
+        let read = reader.ok("resources/read", json!({"uri": uri})).await;
+        assert_eq!(read["cacheScope"], scope, "{uri}");
+    }
+}
+
+// Covers: PAGE-03, AUTH-11
+#[tokio::test]
+async fn a_cursor_is_of_no_use_to_another_caller() {
+    for revision in Revision::ALL {
+        let hub = Hub::serve(server().page_size(1));
+        let mut admin = ADMIN.connect(&hub, revision).await;
+        let mut others = Vec::new();
+        for who in [Who::Nobody, Who::Owner, Who::Known("other", &["admin"])] {
+            others.push(who.connect(&hub, revision).await);
+        }
+        // The same caller, with a token that may do less.
+        let mut again = Who::Known("admin", &["staff"])
+            .connect(&hub, revision)
+            .await;
+        for (method, ..) in LISTS {
+            let first = admin.ok(method, json!({})).await;
+            let next = json!({"cursor": first["nextCursor"]});
+            for other in &mut others {
+                other.fails(method, next.clone(), -32602).await;
+            }
+            again.ok(method, next.clone()).await;
+            admin.ok(method, next).await;
+        }
+    }
+}
+
+// Covers: AUTH-13
+#[tokio::test]
+async fn what_is_made_at_run_time_has_callers_too() {
+    for revision in Revision::ERAS {
+        let server = server();
+        let handle = server.handle();
+        let hub = Hub::serve(server);
+        let mut reader = READER.connect(&hub, revision).await;
+        reader.pass().await;
+        let schema = json!({"type": "object"});
+        let tool = |name: &str| DynamicTool::new(name, schema.clone(), async |_, _| "made");
+        let refused = handle.tools().insert(tool("bad").scopes(["a b"]));
+        let refused = refused.unwrap_err().to_string();
+        assert!(
+            refused.contains("scope `a b` contains a space"),
+            "{refused}"
+        );
+        handle
+            .tools()
+            .insert(tool("made_to_read").scopes(["notes:read"]))
+            .unwrap();
+        handle
+            .tools()
+            .insert(tool("made_to_write").scopes(["notes:write"]))
+            .unwrap();
+        let owner = tool("made_for_me").visible_if(|caller| {
+            let who = caller.principal();
+            who.is_some_and(|who| who.subject() == "writer")
+        });
+        handle.tools().insert(owner).unwrap();
+        let (tools, _) = reader.list("tools/list", "tools").await;
+        let has = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+        assert!(has("made_to_read") && !has("made_to_write") && !has("made_for_me"));
+        reader.text("made_to_read", json!({})).await;
+        let call = |name: &str| json!({"name": name, "arguments": {}});
+        reader.fails("tools/call", call("made_to_write"), 403).await;
+        reader
+            .fails("tools/call", call("made_for_me"), -32602)
+            .await;
+        let mut writer = WRITER.connect(&hub, revision).await;
+        assert_eq!(writer.text("made_for_me", json!({})).await, "made");
+    }
+}
+
+#[tokio::test]
+async fn pages_are_cut_from_what_the_caller_sees() {
+    let hub = Hub::serve(server().page_size(2));
+    let mut nobody = Who::Nobody.connect(&hub, Revision::E).await;
+    let first = nobody.ok("tools/list", json!({})).await;
+    let names = |page: &Value| -> Vec<String> {
+        let tools = page["tools"].as_array().unwrap();
+        let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
+        names.map(str::to_owned).collect()
+    };
+    assert_eq!(names(&first), ["look", "sign"]);
+    let next = json!({"cursor": first["nextCursor"]});
+    let second = nobody.ok("tools/list", next).await;
+    assert_eq!(names(&second), ["touch"]);
+    assert_eq!(second.get("nextCursor"), None);
+}

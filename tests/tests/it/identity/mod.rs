@@ -1,0 +1,160 @@
+//! Who calls: what each caller sees and may do, and that nothing of one caller is of use to another.
+
+mod bound;
+mod calls;
+mod lists;
+mod resources;
+mod start;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::types::Resource;
+use mcp_runtime::{Caller, Principal};
+use tests::link::Hub;
+use tests::{Client, Revision};
+
+/// Everybody may.
+#[tool(group = "identity")]
+fn look(who: Option<Principal>) -> String {
+    who.map_or_else(|| "nobody".to_owned(), |who| who.subject().to_owned())
+}
+
+/// Only somebody may.
+#[tool(group = "identity")]
+fn sign(who: &Principal, caller: &Caller) -> String {
+    let scopes: Vec<_> = who.granted().collect();
+    assert!(!caller.is_trusted());
+    format!("{}: {}", who.subject(), scopes.join(" "))
+}
+
+/// Needs two scopes.
+#[tool(group = "identity", scopes("notes:read", "notes:write"))]
+fn write_note() -> &'static str {
+    "written"
+}
+
+/// Needs a scope, and asks before it goes on.
+#[tool(group = "identity", scopes("notes:write"))]
+async fn erase(ctx: Context) -> Result<String> {
+    let Sure { sure } = ctx.elicit("Sure?").await?;
+    Ok(format!("erased: {sure}"))
+}
+
+#[derive(Elicit)]
+struct Sure {
+    sure: bool,
+}
+
+/// Is there for the staff.
+#[tool(group = "identity", visible_if = is_staff)]
+fn staff_room() -> &'static str {
+    "coffee"
+}
+
+/// Nobody can say for whom it is there.
+#[tool(group = "riddle", visible_if = undecided)]
+fn riddle() -> &'static str {
+    "solved"
+}
+
+fn is_staff(caller: &Caller) -> bool {
+    caller.has_scope("staff")
+}
+
+fn undecided(_: &Caller) -> bool {
+    panic!("who knows?")
+}
+
+/// Needs a scope.
+#[prompt(group = "identity", scopes("notes:read"))]
+fn summary(#[complete(["all", "new"])] which: String) -> String {
+    which
+}
+
+/// Is there for the staff.
+#[prompt(group = "identity", visible_if = is_staff)]
+fn rota(#[complete(["today", "tomorrow"])] day: String) -> String {
+    day
+}
+
+#[resource("identity:open", group = "identity", cache = "public")]
+fn open() -> &'static str {
+    "open"
+}
+
+#[resource(
+    "identity:notes",
+    group = "identity",
+    scopes("notes:read"),
+    cache = "public"
+)]
+fn notes() -> &'static str {
+    "notes"
+}
+
+#[resource("identity:staff", group = "identity", visible_if = is_staff)]
+fn staff() -> &'static str {
+    "staff"
+}
+
+#[resource_template("note:///{id}", group = "identity", scopes("notes:read"), list = all_notes)]
+fn note(#[complete(["1", "2"])] id: u32) -> String {
+    format!("note {id}")
+}
+
+async fn all_notes() -> Vec<Resource> {
+    vec![Resource::new("note:///1", "first")]
+}
+
+#[resource_template("rota:///{day}", group = "identity", visible_if = is_staff, list = all_rotas)]
+fn rota_of(#[complete(["today"])] day: String) -> String {
+    day
+}
+
+async fn all_rotas() -> Vec<Resource> {
+    vec![Resource::new("rota:///today", "today")]
+}
+
+/// Changes a resource, for those who follow it.
+#[tool(group = "identity")]
+fn touch(ctx: Context, uri: &str) {
+    ctx.server().notify().resource_updated(uri);
+}
+
+pub(crate) fn server() -> Server {
+    Server::new("identity", "1")
+        .group("identity")
+        .scope_implies("admin", ["staff", "notes:write"])
+        .scope_implies("notes:write", ["notes:read"])
+}
+
+/// A caller of the tests.
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    /// Somebody of whom nothing is known.
+    Nobody,
+    /// Whoever started the server.
+    Owner,
+    /// Somebody with these scopes.
+    Known(&'static str, &'static [&'static str]),
+}
+
+const READER: Who = Who::Known("reader", &["notes:read"]);
+const WRITER: Who = Who::Known("writer", &["notes:write"]);
+const STAFF: Who = Who::Known("staff", &["staff"]);
+const ADMIN: Who = Who::Known("admin", &["admin"]);
+
+impl Who {
+    async fn connect(self, hub: &Hub, revision: Revision) -> Client {
+        let mut client = hub.client_as(revision, |connection| match self {
+            Self::Nobody => connection,
+            Self::Owner => connection.trusted(),
+            Self::Known(subject, scopes) => connection.principal(
+                Principal::new(subject)
+                    .issuer("tests")
+                    .scopes(scopes.to_vec()),
+            ),
+        });
+        client.capabilities = super::asking::able();
+        client.connect().await
+    }
+}

@@ -1,0 +1,91 @@
+//! Callers follow what they may read.
+
+use serde_json::{Value, json};
+use tests::link::Hub;
+use tests::{Client, Revision};
+
+use super::{ADMIN, READER, STAFF, Who, server};
+
+const URIS: [&str; 5] = [
+    "identity:open",
+    "identity:notes",
+    "identity:staff",
+    "note:///7",
+    "identity:nonsense",
+];
+
+// Covers: AUTH-13, RES-08
+#[tokio::test]
+async fn a_session_follows_what_its_caller_may_read() {
+    for revision in Revision::LEGACY {
+        let hub = Hub::serve(server());
+        for (who, codes) in [
+            (Who::Nobody, [0, 403, -32002, 403, -32002]),
+            (READER, [0, 0, -32002, 0, -32002]),
+            (STAFF, [0, 403, 0, 403, -32002]),
+            (ADMIN, [0, 0, 0, 0, -32002]),
+        ] {
+            let mut client = who.connect(&hub, revision).await;
+            for (uri, code) in URIS.into_iter().zip(codes) {
+                let followed = client
+                    .request("resources/subscribe", json!({"uri": uri}))
+                    .await;
+                let failed = followed.err().map_or(0, |failure| failure.code);
+                assert_eq!(failed, code, "{uri} for {who:?}");
+                // Letting go is never refused.
+                client
+                    .ok("resources/unsubscribe", json!({"uri": uri}))
+                    .await;
+                if code == 0 {
+                    client.ok("resources/subscribe", json!({"uri": uri})).await;
+                }
+            }
+            let heard: Vec<_> = URIS
+                .into_iter()
+                .zip(codes)
+                .filter(|(_, code)| *code == 0)
+                .collect();
+            assert_eq!(heard_of(&mut client).await.len(), heard.len(), "{who:?}");
+        }
+    }
+}
+
+// Covers: AUTH-13, SUBS-03
+#[tokio::test]
+async fn a_listener_is_told_of_what_its_caller_may_read() {
+    let hub = Hub::serve(server());
+    for (who, followed) in [
+        (Who::Nobody, vec!["identity:open"]),
+        (READER, vec!["identity:notes", "identity:open", "note:///7"]),
+        (STAFF, vec!["identity:open", "identity:staff"]),
+    ] {
+        let mut client = who.connect(&hub, Revision::E).await;
+        let wanted = json!({"notifications": {"resourceSubscriptions": URIS}});
+        client.start("subscriptions/listen", wanted).await;
+        let acknowledged = client
+            .notification("notifications/subscriptions/acknowledged")
+            .await;
+        let uris = &acknowledged["notifications"]["resourceSubscriptions"];
+        assert_eq!(*uris, json!(followed), "{who:?}");
+        assert_eq!(heard_of(&mut client).await.len(), followed.len());
+    }
+}
+
+/// Which of the resources it hears of when all of them change.
+async fn heard_of(client: &mut Client) -> Vec<Value> {
+    for uri in URIS {
+        client.tool("touch", json!({"uri": uri})).await;
+    }
+    let mut heard = client.drain().await;
+    heard.retain(|message| message["method"] == "notifications/resources/updated");
+    heard
+}
+
+#[tokio::test]
+async fn where_all_see_the_same_anything_can_be_followed() {
+    for revision in Revision::LEGACY {
+        let mut client = crate::support::client(revision).await;
+        let params = json!({"uri": "not:there:yet"});
+        client.ok("resources/subscribe", params).await;
+    }
+}

@@ -1,0 +1,41 @@
+//! What is said at the start about callers.
+
+use mcp_runtime::{ErrorKind, Server};
+use serde_json::json;
+use tests::Revision;
+use tests::link::Hub;
+
+use super::{READER, Who, server};
+
+#[tokio::test]
+async fn scopes_that_nobody_could_have_over_http_are_an_error_at_the_start() {
+    let error = server().serve_http("127.0.0.1:0").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    let message = error.to_string();
+    assert!(
+        message.starts_with("`write_note` needs scopes"),
+        "{message}"
+    );
+    assert!(message.contains("trust_anonymous"), "{message}");
+}
+
+#[tokio::test]
+async fn strangers_may_be_trusted() {
+    let hub = Hub::serve(server().trust_anonymous());
+    let mut nobody = Who::Nobody.connect(&hub, Revision::E).await;
+    assert_eq!(nobody.text("write_note", json!({})).await, "written");
+    // Whoever is known is held to what was granted.
+    let mut reader = READER.connect(&hub, Revision::E).await;
+    let params = json!({"name": "write_note", "arguments": {}});
+    reader.fails("tools/call", params, 403).await;
+}
+
+#[tokio::test]
+async fn a_scope_that_no_credentials_can_hold_is_an_error_at_the_start() {
+    let server = || Server::new("s", "1").only([]);
+    let (transport, _client) = mcp_runtime::transport::memory();
+    let server = server().scope_implies("a b", ["", "fine"]);
+    let error = server.serve(transport).await.unwrap_err().to_string();
+    assert!(error.contains("scope `a b` contains a space"), "{error}");
+    assert!(error.contains("scope is empty"), "{error}");
+}

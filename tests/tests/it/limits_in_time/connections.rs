@@ -1,0 +1,147 @@
+//! Connections, and what comes over them.
+
+use std::time::Duration;
+
+use mcp_runtime::Limits;
+use mcp_runtime::transport::HttpOptions;
+use serde_json::json;
+use tests::http::{Request, response, response_on, write};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::time::sleep;
+
+use super::{Served, about, closed, just_above, just_below, serve, serve_with};
+
+// Limits: head_time, idle_connection
+#[tokio::test(start_paused = true)]
+async fn a_head_and_the_pause_before_it_have_their_times() {
+    let limits = Limits::default();
+    let (head, idle) = (limits.head_time, limits.idle_connection);
+    let server = serve(limits);
+    let request = Request::tool("nothing", json!({}));
+    about(closed(&mut server.connect()).await, head);
+    // From the first byte of a head, also of a later one.
+    for wait in [just_below(head), just_above(head)] {
+        let mut stream = server.connect();
+        let bytes = [request.head(), request.body.clone()].concat();
+        let (first, rest) = bytes.split_at(20);
+        stream.write_all(first).await.unwrap();
+        sleep(wait).await;
+        let _ = stream.write_all(rest).await;
+        let is_answered = response(stream, &request)
+            .await
+            .is_some_and(|response| response.status == 200);
+        assert_eq!(is_answered, wait < head, "{wait:?}");
+    }
+    for wait in [just_below(idle), just_above(idle)] {
+        let mut stream = server.connect();
+        write(&mut stream, &request).await;
+        let mut first = response(stream, &request).await.unwrap();
+        first.message().await;
+        let mut stream = first.into_stream();
+        sleep(wait).await;
+        write(stream.get_mut(), &request).await;
+        let is_answered = response_on(stream, &request).await.is_some();
+        assert_eq!(is_answered, wait < idle, "{wait:?}");
+    }
+}
+
+/// Sends a body of `size` bytes in two parts, the second after a pause; gives the status.
+async fn in_two_parts(server: &Served, size: usize, first: usize, pause: Duration) -> u16 {
+    let mut request = Request::tool("nothing", json!({}));
+    request.body.resize(size, b' ');
+    let mut stream = server.connect();
+    stream.write_all(&request.head()).await.unwrap();
+    stream.write_all(&request.body[..first]).await.unwrap();
+    sleep(pause).await;
+    let _ = stream.write_all(&request.body[first..]).await;
+    let mut response = response(stream, &request).await.unwrap();
+    response.text().await;
+    response.status
+}
+
+// Limits: handshake_time
+#[tokio::test(start_paused = true)]
+async fn a_handshake_has_its_time() {
+    let limits = Limits::default();
+    let most = limits.handshake_time;
+    for (takes, served) in [(just_below(most), true), (just_above(most), false)] {
+        let server = serve_with(limits.clone(), HttpOptions::new(), takes);
+        let request = Request::tool("nothing", json!({}));
+        let mut stream = server.connect();
+        write(&mut stream, &request).await;
+        assert_eq!(
+            response(stream, &request).await.is_some(),
+            served,
+            "{takes:?}"
+        );
+    }
+}
+
+// Limits: body_time, body_rate
+#[tokio::test(start_paused = true)]
+async fn a_body_has_its_time_and_its_least_rate() {
+    let server = serve(Limits {
+        body_time: Duration::from_secs(30),
+        body_rate: 100,
+        ..Limits::default()
+    });
+    // A thousand bytes earn ten seconds more than the first five.
+    let earned = Duration::from_secs(15);
+    for (pause, status) in [(just_below(earned), 200), (just_above(earned), 408)] {
+        assert_eq!(
+            in_two_parts(&server, 2_000, 1_000, pause).await,
+            status,
+            "{pause:?}"
+        );
+    }
+    // However much there was, it has to be over in time.
+    let most = Duration::from_secs(30);
+    for (pause, status) in [(just_below(most), 200), (just_above(most), 408)] {
+        assert_eq!(
+            in_two_parts(&server, 9_000, 8_000, pause).await,
+            status,
+            "{pause:?}"
+        );
+    }
+}
+
+// Limits: stalled
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_given_up_in_time() {
+    let limits = Limits::default();
+    let stalled = limits.stalled;
+    let server = serve(limits);
+    let request = Request::tool("fill", json!({"bytes": 1_000_000}));
+    for (wait, whole) in [(just_below(stalled), true), (just_above(stalled), false)] {
+        let mut stream = server.connect();
+        write(&mut stream, &request).await;
+        sleep(wait).await;
+        let mut all = Vec::new();
+        let _ = BufReader::new(stream).read_to_end(&mut all).await;
+        assert_eq!(all.len() > 1_000_000, whole, "{wait:?}: {}", all.len());
+    }
+}
+
+// Limits: drain
+#[tokio::test(start_paused = true)]
+async fn what_is_under_way_has_its_time_after_the_stop() {
+    for (longer, served) in [(false, true), (true, false)] {
+        let limits = Limits::default();
+        let drain = limits.drain;
+        let server = serve(limits);
+        let mut stream = server.connect();
+        let waiting = Request::tool("wait", json!({}));
+        write(&mut stream, &waiting).await;
+        server.shared.started(1).await;
+        server.handle.shut_down();
+        sleep(if longer {
+            just_above(drain)
+        } else {
+            just_below(drain)
+        })
+        .await;
+        server.shared.0.go_on.notify_waiters();
+        let answered = response(stream, &waiting).await;
+        assert_eq!(answered.is_some_and(|answer| answer.status == 200), served);
+    }
+}
