@@ -63,6 +63,7 @@ fn a_resource_has_its_address_checked() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "most of it is what the macro emits")]
 fn a_template_has_its_variables_checked() {
     check(
         Kind::ResourceTemplate,

@@ -6,6 +6,7 @@ use crate::model::Kind;
 use crate::tests::check;
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "most of it is what the macro emits")]
 fn a_function_is_described_and_handed_in() {
     check(
         Kind::Tool,
@@ -286,7 +287,7 @@ fn a_default_in_rust_stands_in_one_place() {
         Kind::Tool,
         "blocking, crate = ::mcp",
         "#[cfg(unix)] fn add(#[arg(default = Some(limit()))] r#type: Option<u8>) {}",
-        &expect![[r##"
+        &expect![[r#"
             #[cfg(unix)]
             fn add(r#type: Option<u8>) {}
             #[cfg(unix)]
@@ -353,7 +354,7 @@ fn a_default_in_rust_stands_in_one_place() {
                     __mcp::Submitted(& __MCP_DEFINITION)
                 }
             };
-        "##]],
+        "#]],
     );
 }
 

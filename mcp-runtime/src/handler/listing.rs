@@ -199,6 +199,11 @@ pub trait CallLater<'a, Parameters> {
     fn call_later(&self, parameters: Parameters) -> Self::Future;
 }
 
+/// A place where `?` can end the taking of parameters.
+fn run<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
 /// For each number of parameters: with the types that are written, from which everything is inferred, and with what they are
 /// given for the time of a call.
 macro_rules! functions {
@@ -214,10 +219,10 @@ macro_rules! functions {
                 fn given<R, $($part),*>(function: impl Fn($($part),*) -> R, $($part: $part),*) -> R {
                     function($($part),*)
                 }
-                let page = (|| {
+                let page = run(|| {
                     $(let mut $part = Some($part::take(context, &mut cursor)?);)*
                     given(self, $($part::give(&mut $part)?),*).into_page()
-                })();
+                });
                 Box::pin(std::future::ready(page))
             }
         }
@@ -245,7 +250,7 @@ macro_rules! functions {
             #[allow(non_snake_case, unused, reason = "each parameter is named after its type, and there may be none")]
             fn call(&self, context: &Context, mut cursor: Option<String>) -> Listing {
                 let function = self.clone();
-                let taken = (|| Ok::<_, ToolError>(($(Some($part::take(context, &mut cursor)?),)*)))();
+                let taken = run(|| Ok::<_, ToolError>(($(Some($part::take(context, &mut cursor)?),)*)));
                 Box::pin(async move {
                     let ($(mut $part,)*) = taken?;
                     let future = function.call_later(($($part::give(&mut $part)?,)*));

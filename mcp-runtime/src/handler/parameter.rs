@@ -105,10 +105,12 @@ impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
 
 /// Yes, as a type.
 #[derive(Debug)]
+#[must_use]
 pub enum Yes {}
 
 /// No, as a type.
 #[derive(Debug)]
+#[must_use]
 pub enum No {}
 
 /// Asks the compiler what `T` implements: inherent functions, which are there if it does, beat those of [`ImplementsFallback`].

@@ -45,7 +45,9 @@ pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Va
                 Value::Object(schemas),
             ) => schemas.values_mut().for_each(|schema| each(schema, visit)),
             ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
-                schemas.iter_mut().for_each(|schema| each(schema, visit));
+                for schema in schemas {
+                    each(schema, visit);
+                }
             }
             (
                 "items"

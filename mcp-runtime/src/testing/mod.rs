@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 use crate::client::{Failure, Listed};
 pub use crate::client::{Notice, Question};
 use crate::jsonrpc::ErrorObject;
+use crate::protocol::ProtocolVersion;
 use crate::types::{
     Completion, CompletionReference, GetPromptResult, Prompt, ReadResourceResult, Resource,
     ResourceTemplate, Tool,
@@ -100,9 +101,13 @@ impl TestClient {
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.settle("tools/call", params).await?;
+        let result = read("tools/call", result);
         let version = self.sides.last().map(|side| side.client.version());
-        let version = version.expect("a client has a side");
-        Ok(CallResult::new(tool, version, read("tools/call", result)))
+        Ok(CallResult::new(
+            tool,
+            version.unwrap_or(ProtocolVersion::LATEST),
+            result,
+        ))
     }
 
     /// Gets a prompt. Arguments are an object of texts.

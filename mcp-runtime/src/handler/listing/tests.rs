@@ -28,7 +28,7 @@ fn lent(_: &Context, page: &ListCursor) -> Vec<Resource> {
 async fn lent_later(
     context: &Context,
     _: ListCursor,
-    _: &Option<Context>,
+    _: Option<Context>,
 ) -> Result<Page<Resource>, ToolError> {
     std::future::ready(()).await;
     let _ = context;

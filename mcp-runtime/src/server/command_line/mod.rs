@@ -55,14 +55,22 @@ pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     }
 }
 
+/// Whether this is `--revision=…` or the like.
+fn is_common_with_value(word: &str) -> bool {
+    let option = word
+        .strip_prefix("--")
+        .and_then(|word| word.split_once('='));
+    option.is_some_and(|(name, _)| session::COMMON.contains(&name))
+}
+
 /// Whether the first argument, but for what may stand before a command, names one.
 fn begins_with_command(command: &Command, arguments: &[OsString]) -> bool {
     let mut arguments = arguments.iter().skip(1).map(|word| word.to_str());
     loop {
         match arguments.next().flatten() {
             Some("--json") => {}
-            Some("--revision") => drop(arguments.next()),
-            Some(word) if word.starts_with("--revision=") => {}
+            Some("--revision" | "--as" | "--scope") => drop(arguments.next()),
+            Some(word) if is_common_with_value(word) => {}
             Some(word) => return command.find_subcommand(word).is_some(),
             None => return false,
         }
@@ -82,9 +90,9 @@ fn parse(
             "a command does not serve, so `--http` and its options do not go with it",
         ),
         Some(_) => Ok(Wish::Command(matches)),
-        None if matches.get_flag("json") || matches.contains_id("revision") => refused(
+        None if matches.get_flag("json") || session::is_chosen(&matches) => refused(
             ErrorKind::MissingSubcommand,
-            "`--json` and `--revision` go with a command, such as `tools`",
+            "`--json`, `--revision`, `--as` and `--scope` go with a command, such as `tools`",
         ),
         None => Ok(Wish::Serve(Wishes::read(&matches))),
     }
@@ -97,9 +105,9 @@ fn command(identity: &Implementation) -> Command {
         .unwrap_or_else(|| "A server of the Model Context Protocol".to_owned());
     let command = serve::arguments(Command::new(identity.name.clone()));
     // May stand before a command, too, and is explained there.
-    let command = session::common(command).mut_args(|argument| match argument.get_id().as_str() {
-        "json" | "revision" => argument.hide(true),
-        _ => argument,
+    let command = session::common(command).mut_args(|argument| {
+        let is_common = session::COMMON.contains(&argument.get_id().as_str());
+        argument.hide(is_common)
     });
     commands(command)
         .about(about)

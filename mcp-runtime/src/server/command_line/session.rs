@@ -23,6 +23,16 @@ pub(super) struct Session {
     terminal: Arc<Terminal>,
 }
 
+/// The names of what every command takes that looks at the server.
+pub(super) const COMMON: [&str; 4] = ["json", "revision", "as", "scope"];
+
+/// Whether it is said how to connect, which holds for a whole session.
+pub(super) fn is_chosen(matches: &ArgMatches) -> bool {
+    ["revision", "as", "scope"]
+        .into_iter()
+        .any(|name| matches!(matches.try_contains_id(name), Ok(true)))
+}
+
 /// What every command takes that looks at the server.
 pub(super) fn common(command: Command) -> Command {
     let revisions = PossibleValuesParser::new(ProtocolVersion::supported());
@@ -94,15 +104,17 @@ impl Session {
         after: &ArgMatches,
     ) -> Result<Self, Fault> {
         let terminal = Arc::new(Terminal::default());
-        let date = after.get_one::<String>("revision");
-        let date = date.or_else(|| before.get_one::<String>("revision"));
-        let version = date.and_then(|date| ProtocolVersion::from_wire(date));
+        let said = |name: &str| match (after.get_many::<String>(name), before.get_many(name)) {
+            (Some(values), _) | (None, Some(values)) => values.cloned().collect(),
+            (None, None) => Vec::new(),
+        };
+        let version = said("revision").pop();
+        let version = version.and_then(|date| ProtocolVersion::from_wire(&date));
         let version = version.unwrap_or(ProtocolVersion::LATEST);
         let capabilities =
             json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
-        let subject = matches.get_one::<String>("as");
-        let caller = subject.map_or_else(Caller::trusted, |subject| {
-            Principal::new(subject).scopes(texts("scope")).into()
+        let caller = said("as").pop().map_or_else(Caller::trusted, |subject| {
+            Principal::new(subject).scopes(said("scope")).into()
         });
         let mut streams = server.serve_in_process(1, caller).map_err(Fault::Start)?;
         let Some(stream) = streams.pop() else {

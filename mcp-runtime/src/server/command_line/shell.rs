@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use clap::{ArgMatches, Command};
 
-use crate::server::command_line::session::{Session, common};
+use crate::server::command_line::session::{Session, common, is_chosen};
 use crate::server::command_line::{Fault, Outcome, commands, perform_in, print};
 
 pub(super) fn command() -> Command {
@@ -54,6 +54,10 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
     let Some((name, matches)) = matches.subcommand() else {
         return true;
     };
+    if is_chosen(matches) {
+        print::complain("how to connect is said once, to `shell`: `--revision`, `--as`, `--scope`");
+        return false;
+    }
     match perform_in(session, name, matches).await {
         Ok(good) => good,
         Err(Fault::Said(text)) => {
@@ -109,13 +113,12 @@ fn words(line: &str) -> Result<Vec<String>, &'static str> {
         match (character, quote) {
             (close, Some(open)) if close == open => quote = None,
             ('\\', None | Some('"')) => word.get_or_insert_default().extend(characters.next()),
-            (other, Some(_)) => word.get_or_insert_default().push(other),
             ('"' | '\'', None) => {
                 quote = Some(character);
                 word.get_or_insert_default();
             }
             (space, None) if space.is_whitespace() => words.extend(word.take()),
-            (other, None) => word.get_or_insert_default().push(other),
+            (other, _) => word.get_or_insert_default().push(other),
         }
     }
     words.extend(word);
