@@ -15,7 +15,7 @@ pub use crate::handler::form;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
-    DefaultValue, Implements, ImplementsFallback, Lend, ParameterMeta, fill, parameter, referent,
+    DefaultValue, Implements, ImplementsFallback, Lend, ParameterMeta, fill, referent, source,
     to_json,
 };
 pub use crate::handler::prompt::IntoPrompt;

@@ -100,9 +100,9 @@ impl<'a> Expanded<'a> {
             .map(|header| quote!(.header(#header)));
         let flatten = parameter.flatten.then(|| quote!(.flatten()));
         let implements = quote!(<__mcp::Implements<#owned>>);
-        quote!(__mcp::parameter::<#owned, _, _, _>(
-            #name, #doc, #implements::from_context, #implements::deserialize, #implements::json_schema,
-        ) #constraints #default #complete #header #flatten)
+        quote!(__mcp::source(
+            #implements::from_context, #implements::deserialize, #implements::json_schema,
+        ).parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten)
     }
 
     fn default(&self) -> Option<TokenStream> {

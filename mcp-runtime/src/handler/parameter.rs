@@ -1,7 +1,7 @@
 //! What a parameter of an annotated function may be: an argument from the client, or a value from the context.
 //!
 //! The compiler decides which, through [`Parameter`]; the macros never look at how a type is spelled. Everything about a
-//! parameter is data in a static ([`ParameterMeta`]), whose constructor [`parameter`] is the only place that names the
+//! parameter is data in a static ([`ParameterMeta`]), whose constructor [`Source::parameter`] is the only place that names the
 //! bound, so that a type which is neither gives one error.
 
 use std::any::{Any, TypeId};
@@ -250,20 +250,26 @@ pub enum DefaultValue {
     },
 }
 
-/// Describes a parameter. What its type implements decides whether it is an argument or injected; see [`Implements`].
+/// What a type implements: [`Yes`] or [`No`] for `FromContext`, `Deserialize` and `JsonSchema`.
+#[derive(Debug)]
+pub struct Source<C, D, J>(PhantomData<fn() -> (C, D, J)>);
+
+/// What the type implements whose functions of [`Implements`] these are.
 #[must_use]
-pub const fn parameter<T, C, D, J>(
-    name: &'static str,
-    doc: &'static str,
-    _from_context: fn() -> C,
-    _deserialize: fn() -> D,
-    _json_schema: fn() -> J,
-) -> ParameterMeta
-where
-    (C, D, J): KindOf,
-    T: Parameter<<(C, D, J) as KindOf>::Kind> + 'static,
-{
-    ParameterMeta::of::<T, <(C, D, J) as KindOf>::Kind>(name, doc)
+pub const fn source<C, D, J>(_: fn() -> C, _: fn() -> D, _: fn() -> J) -> Source<C, D, J> {
+    Source(PhantomData)
+}
+
+impl<C, D, J> Source<C, D, J> {
+    /// Describes a parameter of the type `T`. Only here is it said that it has to be one: by now the compiler knows of which kind.
+    #[must_use]
+    pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
+    where
+        (C, D, J): KindOf,
+        T: Parameter<<(C, D, J) as KindOf>::Kind> + 'static,
+    {
+        ParameterMeta::of::<T, <(C, D, J) as KindOf>::Kind>(name, doc)
+    }
 }
 
 impl ParameterMeta {
