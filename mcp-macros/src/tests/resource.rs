@@ -63,7 +63,6 @@ fn a_resource_has_its_address_checked() {
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "most of it is what the macro emits")]
 fn a_template_has_its_variables_checked() {
     check(
         Kind::ResourceTemplate,
@@ -76,30 +75,18 @@ fn a_template_has_its_variables_checked() {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<
-                        u32,
-                        _,
-                        _,
-                        _,
-                    >(
-                        "id",
-                        "",
-                        <__mcp::Implements<u32>>::from_context,
-                        <__mcp::Implements<u32>>::deserialize,
-                        <__mcp::Implements<u32>>::json_schema,
-                    ),
-                    __mcp::parameter::<
-                        <Context as __mcp::Lend>::Owned,
-                        _,
-                        _,
-                        _,
-                    >(
-                        "ctx",
-                        "",
-                        <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::from_context,
-                        <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::deserialize,
-                        <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::json_schema,
-                    ),
+                    __mcp::source(
+                            <__mcp::Implements<u32>>::from_context,
+                            <__mcp::Implements<u32>>::deserialize,
+                            <__mcp::Implements<u32>>::json_schema,
+                        )
+                        .parameter::<u32>("id", ""),
+                    __mcp::source(
+                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::json_schema,
+                        )
+                        .parameter::<<Context as __mcp::Lend>::Owned>("ctx", ""),
                 ];
                 __mcp::Reference {
                     function: __mcp::type_id_of(&note),

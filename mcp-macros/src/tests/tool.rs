@@ -6,7 +6,6 @@ use crate::model::Kind;
 use crate::tests::check;
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "most of it is what the macro emits")]
 fn a_function_is_described_and_handed_in() {
     check(
         Kind::Tool,
@@ -21,30 +20,18 @@ fn a_function_is_described_and_handed_in() {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<
-                        i64,
-                        _,
-                        _,
-                        _,
-                    >(
-                        "a",
-                        "Left",
-                        <__mcp::Implements<i64>>::from_context,
-                        <__mcp::Implements<i64>>::deserialize,
-                        <__mcp::Implements<i64>>::json_schema,
-                    ),
-                    __mcp::parameter::<
-                        i64,
-                        _,
-                        _,
-                        _,
-                    >(
-                            "b",
-                            "",
+                    __mcp::source(
                             <__mcp::Implements<i64>>::from_context,
                             <__mcp::Implements<i64>>::deserialize,
                             <__mcp::Implements<i64>>::json_schema,
                         )
+                        .parameter::<i64>("a", "Left"),
+                    __mcp::source(
+                            <__mcp::Implements<i64>>::from_context,
+                            <__mcp::Implements<i64>>::deserialize,
+                            <__mcp::Implements<i64>>::json_schema,
+                        )
+                        .parameter::<i64>("b", "")
                         .constraints(__mcp::Constraints {
                             minimum: ::core::option::Option::Some(__mcp::Bound::Integer(0i128)),
                             maximum: ::core::option::Option::Some(__mcp::Bound::Integer(5i128)),
@@ -194,30 +181,18 @@ fn what_is_lent_is_owned_by_the_future() {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<
-                        <str as __mcp::Lend>::Owned,
-                        _,
-                        _,
-                        _,
-                    >(
-                        "text",
-                        "",
-                        <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
-                        <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
-                        <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
-                    ),
-                    __mcp::parameter::<
-                        Cow<'static, str>,
-                        _,
-                        _,
-                        _,
-                    >(
-                        "other",
-                        "",
-                        <__mcp::Implements<Cow<'static, str>>>::from_context,
-                        <__mcp::Implements<Cow<'static, str>>>::deserialize,
-                        <__mcp::Implements<Cow<'static, str>>>::json_schema,
-                    ),
+                    __mcp::source(
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
+                        )
+                        .parameter::<<str as __mcp::Lend>::Owned>("text", ""),
+                    __mcp::source(
+                            <__mcp::Implements<Cow<'static, str>>>::from_context,
+                            <__mcp::Implements<Cow<'static, str>>>::deserialize,
+                            <__mcp::Implements<Cow<'static, str>>>::json_schema,
+                        )
+                        .parameter::<Cow<'static, str>>("other", ""),
                 ];
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
@@ -298,18 +273,12 @@ fn a_default_in_rust_stands_in_one_place() {
                     Some(limit())
                 }
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
-                    __mcp::parameter::<
-                        Option<u8>,
-                        _,
-                        _,
-                        _,
-                    >(
-                            "type",
-                            "",
+                    __mcp::source(
                             <__mcp::Implements<Option<u8>>>::from_context,
                             <__mcp::Implements<Option<u8>>>::deserialize,
                             <__mcp::Implements<Option<u8>>>::json_schema,
                         )
+                        .parameter::<Option<u8>>("type", "")
                         .default_value(__mcp::DefaultValue::Rust {
                             fill: |__mcp_slot| __mcp::fill(__mcp_slot, __mcp_default_0()),
                             json: || __mcp::to_json(&__mcp_default_0()),
