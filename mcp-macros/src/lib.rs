@@ -63,6 +63,12 @@ pub fn elicit(item: TokenStream) -> TokenStream {
     expand::elicit(item.into()).into()
 }
 
+/// An error type whose text the model reads.
+#[proc_macro_attribute]
+pub fn shown(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand::shown(options.into(), item.into()).into()
+}
+
 /// A type that arguments or results are made of.
 #[proc_macro_attribute]
 pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -3,8 +3,8 @@
 pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
-    Blocking, Call, Output, Refusal, Run, Running, blocking, completer, prompt, resource, running,
-    tool,
+    Blocking, Call, Output, Refusal, Run, Running, blocking, boxed, completer, prompt, resource,
+    running, tool,
 };
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
@@ -16,11 +16,13 @@ pub use crate::handler::form;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
-    DefaultValue, Lend, ParameterMeta, fill, parameter, referent, to_json,
+    DefaultValue, Implements, ImplementsFallback, Lend, ParameterMeta, fill, referent, source,
+    to_json,
 };
 pub use crate::handler::prompt::IntoPrompt;
 pub use crate::handler::resource::IntoResource;
 pub use crate::handler::rules;
+pub use crate::handler::tool_error::ShownError;
 pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use serde_json;

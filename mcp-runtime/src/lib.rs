@@ -89,12 +89,13 @@ pub use handler::prompt::IntoPrompt;
 pub use handler::resource::IntoResource;
 pub use handler::safe_path::SafePath;
 pub use handler::sanitize::visible_text;
+pub use handler::suggest::did_you_mean;
 pub use handler::template::percent_encode;
 pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
 pub use macros::{
-    Elicit, completer, data, main, prompt, resource, resource_template, server, tool,
+    Elicit, completer, data, main, prompt, resource, resource_template, server, shown, tool,
 };
 pub use server::{Cacheable, ClientLogs, Server, client_logs};
 #[cfg(feature = "telemetry")]

@@ -421,4 +421,45 @@ pub use mcp_macros::Elicit;
 #[doc(inline)]
 pub use mcp_macros::data;
 
+/// Marks an error type that is for the model: its text is shown wherever a handler fails with it, with `?` or by returning it.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// #[shown]
+/// #[derive(Debug)]
+/// enum NoteError {
+///     Missing(u32),
+/// }
+///
+/// impl std::fmt::Display for NoteError {
+///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         let Self::Missing(id) = self;
+///         write!(f, "there is no note {id}; `search` finds those there are")
+///     }
+/// }
+///
+/// impl std::error::Error for NoteError {}
+///
+/// fn find(id: u32) -> Result<String, NoteError> {
+///     Err(NoteError::Missing(id))
+/// }
+///
+/// /// Reads a note.
+/// #[tool]
+/// fn read(id: u32) -> Result<String> {
+///     Ok(find(id)?) // the model reads: there is no note 7; `search` finds those there are
+/// }
+/// ```
+///
+/// Every other error type stays hidden, unless `.shown()` says otherwise where it comes up. So does this one inside of an error
+/// that wraps it, such as `anyhow::Error`. The type implements `std::error::Error` and has no parameters; it may derive that in
+/// any way.
+///
+/// | Option | Meaning |
+/// |---|---|
+/// | `crate = path` | where the runtime is, if not at `::mcp_runtime` |
+#[doc(inline)]
+pub use mcp_macros::shown;
+
 pub use crate::handler::definition::{completer, prompt, resource, resource_template, tool};

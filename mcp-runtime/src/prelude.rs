@@ -5,7 +5,9 @@
 
 pub use serde_json::json;
 
-pub use crate::macros::{completer, data, prompt, resource, resource_template, server, tool};
+pub use crate::macros::{
+    completer, data, prompt, resource, resource_template, server, shown, tool,
+};
 pub use crate::types::{ContentBlock, PromptMessage};
 pub use crate::{
     AskError, Context, Elicit, Elicited, FromContext, Json, Result, ResultExt, SafePath, Sample,

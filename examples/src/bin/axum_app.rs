@@ -1,5 +1,5 @@
 //! An axum program with routes and middleware of its own, and MCP beside them: `axum-app [ADDRESS]`, by default
-//! 127.0.0.1:8000. Whoever wants to use MCP has to say `Authorization: Bearer open sesame`.
+//! 127.0.0.1:8000. `axum-app call visits`, `axum-app check` and the like work as with every server. Whoever wants to use MCP has to say `Authorization: Bearer open sesame`.
 //! Needs the feature `axum` of the examples.
 
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Router, extract, routing::get};
 use mcp_runtime::prelude::*;
 use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
 
 type Visits = Arc<AtomicU64>;
 
@@ -37,6 +38,14 @@ async fn check_token(request: Request, next: Next) -> Response {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let visits = Visits::default();
     let server = new_server!().state(visits.clone());
+    let Some(server) = server.command_line().await? else {
+        return Ok(()); // a command such as `check`, which was all
+    };
+    // The log goes to standard error, as much as RUST_LOG says.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(EnvFilter::from_default_env())
+        .init();
     let handle = server.handle();
     let mcp = Router::from(server.into_http_service()?).layer(from_fn(check_token));
     let app = Router::new()

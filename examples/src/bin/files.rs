@@ -90,7 +90,7 @@ fn file(
 }
 
 /// A page of the files there are. Where it goes on is how many were listed before.
-fn files(State(root): State<Root>, cursor: ListCursor) -> Result<Page<Resource>> {
+fn files(root: &State<Root>, cursor: ListCursor) -> Result<Page<Resource>> {
     let start: usize = cursor.0.map_or(Ok(0), |cursor| cursor.parse())?;
     let files = root.files();
     let end = start.saturating_add(PAGE);

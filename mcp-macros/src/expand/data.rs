@@ -5,6 +5,7 @@ use quote::{ToTokens, quote};
 
 use crate::expand::handler::runtime;
 use crate::expand::with_error;
+use crate::model::Errors;
 use crate::parse::item_options::parse_options;
 use crate::parse::server::DataOptions;
 use crate::parse::value::PathValue;
@@ -15,7 +16,7 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok(options) => options,
         Err(error) => return with_error(item, &error),
     };
-    let Ok(ty) = syn::parse2::<syn::DeriveInput>(item.clone()) else {
+    let Ok(mut ty) = syn::parse2::<syn::DeriveInput>(item.clone()) else {
         let error = syn::Error::new(
             Span::call_site(),
             "`#[data]` belongs on a struct or an enum",
@@ -32,19 +33,65 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     if let Err(error) = check(&options) {
         return with_error(item, &error);
     }
+    let markers = take_markers(&mut ty);
     let runtime = runtime(options.runtime.as_ref().map(|PathValue(path)| path));
     let serialize = (!options.input.is_present()).then(|| quote!(#runtime::serde::Serialize,));
     let deserialize = (!options.output.is_present()).then(|| quote!(#runtime::serde::Deserialize,));
     let serde = path_text(&quote!(#runtime::serde));
     let schemars = path_text(&quote!(#runtime::schemars));
     let closed = is_closed(&options, &ty).then(|| quote!(, deny_unknown_fields));
-    quote!(
+    let derived = quote!(
         #[derive(#serialize #deserialize #runtime::schemars::JsonSchema)]
         #[serde(crate = #serde #closed)]
         #[schemars(crate = #schemars)]
-        #item
-    )
+        #ty
+    );
+    match markers {
+        Ok(()) => derived,
+        Err(error) => with_error(derived, &error),
+    }
 }
+
+/// Takes what only parameters carry from the fields, and says what to write instead.
+fn take_markers(ty: &mut syn::DeriveInput) -> syn::Result<()> {
+    let mut errors = Errors::default();
+    let fields: Box<dyn Iterator<Item = &mut syn::Field>> = match &mut ty.data {
+        syn::Data::Struct(data) => Box::new(data.fields.iter_mut()),
+        syn::Data::Enum(data) => {
+            let variants = data.variants.iter_mut();
+            Box::new(variants.flat_map(|variant| variant.fields.iter_mut()))
+        }
+        syn::Data::Union(_) => return Ok(()),
+    };
+    for field in fields {
+        for (marker, instead) in MARKERS {
+            let at = field
+                .attrs
+                .iter()
+                .position(|found| found.path().is_ident(marker));
+            if let Some(at) = at {
+                let found = field.attrs.remove(at);
+                errors.push(syn::Error::new_spanned(found.path(), instead));
+            }
+        }
+    }
+    errors.finish()
+}
+
+/// Attributes of parameters, and what fields have instead.
+const MARKERS: [(&str, &str); 2] = [
+    (
+        "arg",
+        "`#[arg(…)]` is for parameters; on a field write `#[schemars(range(min = 1, max = 9))]`, `#[schemars(length(…))]` or \
+         `#[schemars(regex(pattern = \"…\"))]` for what is allowed, `#[serde(default)]` for what may be left out, \
+         `#[serde(rename = \"…\")]` for another name, and a doc comment to describe it",
+    ),
+    (
+        "complete",
+        "`#[complete(…)]` is for parameters of prompts and resource templates; for a field, take an enum: its values are in the \
+         schema",
+    ),
+];
 
 fn check(options: &DataOptions) -> syn::Result<()> {
     if !options.output.is_present() {

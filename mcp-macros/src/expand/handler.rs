@@ -81,7 +81,13 @@ fn parameter_statics(parameters: &[Expanded<'_>]) -> TokenStream {
     let count = parameters.len();
     let metas = parameters.iter().map(Expanded::meta);
     let defaults = parameters.iter().map(Expanded::default_function);
+    let fallback = (count > 0).then(|| {
+        quote!(
+            use __mcp::ImplementsFallback as _;
+        )
+    });
     quote!(
+        #fallback
         #(#defaults)*
         static __MCP_PARAMETERS: [__mcp::ParameterMeta; #count] = [#(#metas),*];
     )
@@ -252,7 +258,7 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
         }
         Flavor::Async => (
             "Async",
-            quote_spanned!(span=> __mcp::#module::boxed::<#output, _>(#call)),
+            quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, __mcp::#module::reply)),
         ),
     };
     let variant = Ident::new(variant, Span::call_site());

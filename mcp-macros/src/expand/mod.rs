@@ -13,6 +13,7 @@ mod main;
 mod parameter;
 mod prompt;
 mod resource;
+mod shown;
 mod tokens;
 mod tool;
 mod value;
@@ -28,6 +29,7 @@ use crate::parse::server::ServerOptions;
 pub(crate) use data::data;
 pub(crate) use elicit::elicit;
 pub(crate) use main::main;
+pub(crate) use shown::shown;
 
 /// Expands an attribute on a function.
 pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {

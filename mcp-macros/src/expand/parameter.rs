@@ -99,7 +99,10 @@ impl<'a> Expanded<'a> {
             .as_ref()
             .map(|header| quote!(.header(#header)));
         let flatten = parameter.flatten.then(|| quote!(.flatten()));
-        quote!(__mcp::parameter::<#owned, _>(#name, #doc) #constraints #default #complete #header #flatten)
+        let implements = quote!(<__mcp::Implements<#owned>>);
+        quote!(__mcp::source(
+            #implements::from_context, #implements::deserialize, #implements::json_schema,
+        ).parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten)
     }
 
     fn default(&self) -> Option<TokenStream> {

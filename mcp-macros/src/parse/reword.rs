@@ -16,14 +16,10 @@ pub(crate) fn reworded(error: darling::Error) -> syn::Error {
 
 fn reword(text: &str) -> String {
     if let Some(rest) = text.strip_prefix("Unknown field: ") {
-        return match rest.split_once(". ") {
-            None => format!("unknown option {rest}"),
-            Some((name, hint)) => {
-                let hint = hint
-                    .replace("Did you mean ", "did you mean ")
-                    .replace("Available values: ", "options are ");
-                format!("unknown option {name}; {hint}")
-            }
+        let (name, hint) = rest.split_once(". ").unwrap_or((rest, ""));
+        return match hint_for(name.trim_matches('`'), hint) {
+            Some(hint) => format!("unknown option {name}; {hint}"),
+            None => format!("unknown option {name}"),
         };
     }
     if let Some(name) = text.strip_prefix("Duplicate field ") {
@@ -46,6 +42,51 @@ fn reword(text: &str) -> String {
     }
 }
 
+/// What to write instead of an option that is not known; `hint` is what darling says of it.
+fn hint_for(name: &str, hint: &str) -> Option<String> {
+    let instead = match name {
+        "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" => {
+            "write `range(1..=9)` for numbers, `length(1..=9)` for text and lists"
+        }
+        "min_length" | "max_length" | "min_items" | "max_items" => "write `length(1..=9)`",
+        "regex" => "write `pattern = \"…\"`",
+        "rename" => "write `name = \"…\"`",
+        "required" | "optional" => "an `Option<T>` may be left out, anything else is required",
+        _ => "",
+    };
+    if !instead.is_empty() {
+        return Some(instead.to_owned());
+    }
+    if let Some(meant) = hint.strip_prefix("Did you mean `") {
+        let meant = meant.trim_end_matches("`?");
+        return is_close(name, meant).then(|| format!("did you mean `{meant}`?"));
+    }
+    let known = hint.strip_prefix("Available values: ")?;
+    Some(format!("options are {known}"))
+}
+
+/// Whether one is the beginning of the other, or they are as good as the same: darling also suggests what only looks alike.
+fn is_close(written: &str, name: &str) -> bool {
+    let begins = written.len().min(name.len()) >= 3
+        && (written.starts_with(name) || name.starts_with(written));
+    begins || edits(written, name) * 2 < written.len().max(name.len())
+}
+
+/// How many bytes to insert, delete or replace.
+fn edits(a: &str, b: &str) -> usize {
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (row, left) in a.bytes().enumerate() {
+        let mut corner = above[0];
+        above[0] = row + 1;
+        for (column, right) in b.bytes().enumerate() {
+            let replaced = corner + usize::from(left != right);
+            corner = above[column + 1];
+            above[column + 1] = replaced.min(corner.min(above[column]) + 1);
+        }
+    }
+    above[b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::reword;
@@ -62,6 +103,18 @@ mod tests {
                 "unknown option `x`; options are `crate`, `name`",
             ),
             ("Unknown field: `x`", "unknown option `x`"),
+            (
+                "Unknown field: `secs`. Did you mean `to`?",
+                "unknown option `secs`",
+            ),
+            (
+                "Unknown field: `desc`. Did you mean `description`?",
+                "unknown option `desc`; did you mean `description`?",
+            ),
+            (
+                "Unknown field: `max`. Did you mean `name`?",
+                "unknown option `max`; write `range(1..=9)` for numbers, `length(1..=9)` for text and lists",
+            ),
             ("Duplicate field `x`", "option `x` is given twice"),
             ("anything else", "anything else"),
         ] {

@@ -1,4 +1,4 @@
-//! The options of `#[server(…)]`, `#[main(…)]` and `#[data(…)]`.
+//! The options of `#[server(…)]`, `#[main(…)]`, `#[shown(…)]` and `#[data(…)]`.
 
 use darling::FromMeta;
 use darling::util::Flag;
@@ -16,6 +16,14 @@ pub(crate) struct ServerOptions {
 /// What stands in the parentheses of `#[main(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct MainOptions {
+    /// The path of the runtime crate.
+    #[darling(rename = "crate")]
+    pub(crate) runtime: Option<PathValue>,
+}
+
+/// What stands in the parentheses of `#[shown(…)]`.
+#[derive(Default, FromMeta)]
+pub(crate) struct ShownOptions {
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

@@ -15,9 +15,20 @@ fn the_first_parameter_has_no_name() {
             fn languages(partial: &str, code: Option<String>) -> Vec<String> {}
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<<str as __mcp::Lend>::Owned, _>("", ""),
-                    __mcp::parameter::<Option<String>, _>("code", ""),
+                    __mcp::source(
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
+                        )
+                        .parameter::<<str as __mcp::Lend>::Owned>("", ""),
+                    __mcp::source(
+                            <__mcp::Implements<Option<String>>>::from_context,
+                            <__mcp::Implements<Option<String>>>::deserialize,
+                            <__mcp::Implements<Option<String>>>::json_schema,
+                        )
+                        .parameter::<Option<String>>("code", ""),
                 ];
                 const _: () = {
                     use __mcp::ConstraintFallback as _;
@@ -81,8 +92,14 @@ fn what_is_completed_is_named_in_one_place() {
             fn languages(partial: String) -> Vec<String> {}
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
-                    __mcp::parameter::<String, _>("", ""),
+                    __mcp::source(
+                            <__mcp::Implements<String>>::from_context,
+                            <__mcp::Implements<String>>::deserialize,
+                            <__mcp::Implements<String>>::json_schema,
+                        )
+                        .parameter::<String>("", ""),
                 ];
                 const _: () = {
                     use __mcp::ConstraintFallback as _;

@@ -16,10 +16,21 @@ fn parameters_can_be_referred_to_from_elsewhere() {
             #[doc(hidden)]
             pub(crate) const fn __mcp_prompt_review() -> ::mcp_runtime::__private::Reference {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<Option<String>, _>("language", "")
+                    __mcp::source(
+                            <__mcp::Implements<Option<String>>>::from_context,
+                            <__mcp::Implements<Option<String>>>::deserialize,
+                            <__mcp::Implements<Option<String>>>::json_schema,
+                        )
+                        .parameter::<Option<String>>("language", "")
                         .completer(|| __mcp::named(&languages::all)),
-                    __mcp::parameter::<<str as __mcp::Lend>::Owned, _>("style", "")
+                    __mcp::source(
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
+                        )
+                        .parameter::<<str as __mcp::Lend>::Owned>("style", "")
                         .candidates(&["short", "long"]),
                 ];
                 __mcp::Reference {

@@ -73,9 +73,20 @@ fn a_template_has_its_variables_checked() {
             #[doc(hidden)]
             const fn __mcp_prompt_note() -> ::mcp_runtime::__private::Reference {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<u32, _>("id", ""),
-                    __mcp::parameter::<<Context as __mcp::Lend>::Owned, _>("ctx", ""),
+                    __mcp::source(
+                            <__mcp::Implements<u32>>::from_context,
+                            <__mcp::Implements<u32>>::deserialize,
+                            <__mcp::Implements<u32>>::json_schema,
+                        )
+                        .parameter::<u32>("id", ""),
+                    __mcp::source(
+                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::json_schema,
+                        )
+                        .parameter::<<Context as __mcp::Lend>::Owned>("ctx", ""),
                 ];
                 __mcp::Reference {
                     function: __mcp::type_id_of(&note),

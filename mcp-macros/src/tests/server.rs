@@ -36,11 +36,17 @@ fn methods_are_called_on_a_shared_value() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 fn __mcp_default_0() -> u8 {
                     Notes::LIMIT
                 }
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
-                    __mcp::parameter::<u8, _>("id", "")
+                    __mcp::source(
+                            <__mcp::Implements<u8>>::from_context,
+                            <__mcp::Implements<u8>>::deserialize,
+                            <__mcp::Implements<u8>>::json_schema,
+                        )
+                        .parameter::<u8>("id", "")
                         .default_value(__mcp::DefaultValue::Rust {
                             fill: |__mcp_slot| __mcp::fill(__mcp_slot, __mcp_default_0()),
                             json: || __mcp::to_json(&__mcp_default_0()),

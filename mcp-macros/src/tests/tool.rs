@@ -18,9 +18,20 @@ fn a_function_is_described_and_handed_in() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<i64, _>("a", "Left"),
-                    __mcp::parameter::<i64, _>("b", "")
+                    __mcp::source(
+                            <__mcp::Implements<i64>>::from_context,
+                            <__mcp::Implements<i64>>::deserialize,
+                            <__mcp::Implements<i64>>::json_schema,
+                        )
+                        .parameter::<i64>("a", "Left"),
+                    __mcp::source(
+                            <__mcp::Implements<i64>>::from_context,
+                            <__mcp::Implements<i64>>::deserialize,
+                            <__mcp::Implements<i64>>::json_schema,
+                        )
+                        .parameter::<i64>("b", "")
                         .constraints(__mcp::Constraints {
                             minimum: ::core::option::Option::Some(__mcp::Bound::Integer(0i128)),
                             maximum: ::core::option::Option::Some(__mcp::Bound::Integer(5i128)),
@@ -155,7 +166,7 @@ fn options_are_fields_and_text_is_checked() {
                     },
                     run: __mcp::Run::Async(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
-                        ::core::result::Result::Ok(__mcp::tool::boxed::<(), _>(add()))
+                        ::core::result::Result::Ok(__mcp::boxed::<(), _>(add(), __mcp::tool::reply))
                     }),
                 };
                 __mcp::inventory::submit! {
@@ -178,9 +189,20 @@ fn what_is_lent_is_owned_by_the_future() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
-                    __mcp::parameter::<<str as __mcp::Lend>::Owned, _>("text", ""),
-                    __mcp::parameter::<Cow<'static, str>, _>("other", ""),
+                    __mcp::source(
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
+                        )
+                        .parameter::<<str as __mcp::Lend>::Owned>("text", ""),
+                    __mcp::source(
+                            <__mcp::Implements<Cow<'static, str>>>::from_context,
+                            <__mcp::Implements<Cow<'static, str>>>::deserialize,
+                            <__mcp::Implements<Cow<'static, str>>>::json_schema,
+                        )
+                        .parameter::<Cow<'static, str>>("other", ""),
                 ];
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
@@ -256,11 +278,17 @@ fn a_default_in_rust_stands_in_one_place() {
             #[cfg(unix)]
             const _: () = {
                 use ::mcp::__private as __mcp;
+                use __mcp::ImplementsFallback as _;
                 fn __mcp_default_0() -> Option<u8> {
                     Some(limit())
                 }
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
-                    __mcp::parameter::<Option<u8>, _>("type", "")
+                    __mcp::source(
+                            <__mcp::Implements<Option<u8>>>::from_context,
+                            <__mcp::Implements<Option<u8>>>::deserialize,
+                            <__mcp::Implements<Option<u8>>>::json_schema,
+                        )
+                        .parameter::<Option<u8>>("type", "")
                         .default_value(__mcp::DefaultValue::Rust {
                             fill: |__mcp_slot| __mcp::fill(__mcp_slot, __mcp_default_0()),
                             json: || __mcp::to_json(&__mcp_default_0()),

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::handler::dynamic::{
     DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item, ItemKind,
 };
+use crate::handler::rules;
 use crate::protocol::encode::ListKind;
 
 /// A running server: send change notices, change what is registered, stop it. Cheap to clone.
@@ -231,8 +232,15 @@ impl Notifier {
     }
 
     /// What is at this address is not what it was. Reaches the clients that follow exactly this address.
+    ///
+    /// What is no address, because something in it should be [percent-encoded](crate::percent_encode), is told to nobody, and is
+    /// an error in the log.
     pub fn resource_updated(&self, uri: impl Into<String>) {
-        self.0.notify(Change::Resource(uri.into()));
+        let uri = uri.into();
+        match rules::uri(&uri).into_result() {
+            Ok(()) => self.0.notify(Change::Resource(uri)),
+            Err(problem) => tracing::error!(problem, "a changed resource is told to nobody"),
+        }
     }
 }
 
@@ -358,6 +366,7 @@ mod tests {
         server.notify().prompts_changed();
         server.notify().resources_changed();
         server.notify().resource_updated("x:y");
+        server.notify().resource_updated("x:a b");
         server.shut_down();
         let lines = recorder.0.lock().unwrap().join("\n");
         expect_test::expect![[r#"

@@ -10,6 +10,7 @@ pub(crate) mod once;
 mod principal;
 mod request;
 mod state;
+mod type_name;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{Asked, Asking, Place, Question};
@@ -23,3 +24,4 @@ pub use principal::Principal;
 pub use request::{Amount, Context, Progress};
 pub(crate) use request::{Call, Client, Outbound, RequestContext};
 pub use state::{State, States};
+pub(crate) use type_name::short_type_name;

@@ -1,12 +1,12 @@
 //! Shared state, by type.
 
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::context::{Context, FromContext};
+use crate::context::{Context, FromContext, short_type_name};
 use crate::handler::tool_error::ToolError;
 
 /// A value given to [`Server::state`](crate::Server::state), shared by all calls. Cheap to clone; dereferences to `T`.
@@ -53,7 +53,7 @@ impl<T: Send + Sync + 'static> FromContext for State<T> {
 fn missing<T>() -> String {
     format!(
         "no state of type `{0}`; add `.state(…)` with a `{0}` to the server",
-        type_name::<T>()
+        short_type_name::<T>()
     )
 }
 

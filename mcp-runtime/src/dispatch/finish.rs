@@ -16,6 +16,7 @@ use crate::handler::sanitize::Sanitizer;
 use crate::handler::tool_error::{Repr, ToolError};
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
+use crate::protocol::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::{PromptEntry, ToolEntry};
 use crate::telemetry::{Called, Ended, Refused, Sight, refused};
@@ -164,11 +165,11 @@ impl Finish {
         internal(&reference)
     }
 
-    fn write_tool(&self, mut result: CallToolResult, out: &mut Vec<u8>) {
+    fn write_tool(&self, mut result: CallToolResult, root: OutputRoot, out: &mut Vec<u8>) {
         if let Some(sanitizer) = self.sanitizer() {
             sanitizer.tool(&mut result);
         }
-        encode::tool_result(out, self.reply(), result);
+        encode::tool_result(out, self.reply(), result, root);
     }
 
     fn write(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
@@ -238,8 +239,8 @@ impl Finish {
 
     fn write_success(&self, success: Answer, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
-            (Answer::Tool(result), Target::Tool(_)) => {
-                self.write_tool(result, out);
+            (Answer::Tool(result), Target::Tool(entry)) => {
+                self.write_tool(result, entry.output, out);
             }
             (Answer::Prompt(mut result), Target::Prompt(entry)) => {
                 result.description = result
@@ -311,7 +312,7 @@ impl Finish {
         };
         match self.target {
             Target::Tool(_) => {
-                self.write_tool(CallToolResult::error(text), out);
+                self.write_tool(CallToolResult::error(text), OutputRoot::Objects, out);
                 Ok(())
             }
             _ => Err(ErrorObject::internal(text)),
@@ -325,7 +326,7 @@ impl Finish {
         let as_error = self.dispatcher.settings.argument_errors
             && !self.version.reports_argument_faults_as_results();
         if is_tool && !as_error {
-            self.write_tool(CallToolResult::error(text), out);
+            self.write_tool(CallToolResult::error(text), OutputRoot::Objects, out);
             return Ok(());
         }
         let faults = faults
@@ -345,7 +346,7 @@ impl Finish {
         let text =
             format!("the result is {size} bytes; at most {limit} can be sent, so ask for less");
         match self.target {
-            Target::Tool(_) => encode::tool_result(out, self.reply(), CallToolResult::error(text)),
+            Target::Tool(_) => encode::tool_error(out, self.reply(), text),
             _ => encode::error(out, Some(&self.id), &ErrorObject::internal(text)),
         }
     }

@@ -16,7 +16,7 @@ use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{self, Capability, Era, Method, errors};
 use crate::registry::{Page, Snapshot, View};
-use crate::types::{CacheScope, CallToolResult, CompletionReference};
+use crate::types::{CacheScope, CompletionReference};
 
 impl Dispatcher {
     pub(super) fn reply<'a>(&'a self, request: &'a Request<'_>) -> Reply<'a> {
@@ -190,11 +190,7 @@ impl Lacking {
         if request.version.era() == Era::Modern {
             return Err(error);
         }
-        encode::tool_result(
-            out,
-            dispatcher.reply(request),
-            CallToolResult::error(error.message),
-        );
+        encode::tool_error(out, dispatcher.reply(request), error.message);
         Ok(Answer::Written)
     }
 }

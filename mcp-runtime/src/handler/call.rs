@@ -137,8 +137,28 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Boxes the future of a handler; `reply` converts what it returned.
+///
+/// The compiler shows the line of the bound to whoever writes a future that is not `Send`.
+pub fn boxed<R, F>(future: F, reply: fn(R) -> Output) -> Running
+where
+    R: 'static,
+    F: Future<Output = R>
+        + Send
+        // calls run on any thread: drop what is not `Send` before an `.await`, or use the `Send` one (`Arc`, `Mutex`)
+        + 'static,
+{
+    Box::pin(async move { reply(future.await) })
+}
+
 /// Boxes a future that converts its result itself, because the result may borrow from what the future owns.
-pub fn running<F: Future<Output = Output> + Send + 'static>(future: F) -> Running {
+pub fn running<F>(future: F) -> Running
+where
+    F: Future<Output = Output>
+        + Send
+        // calls run on any thread: drop what is not `Send` before an `.await`, or use the `Send` one (`Arc`, `Mutex`)
+        + 'static,
+{
     Box::pin(future)
 }
 
@@ -147,39 +167,34 @@ pub fn blocking<F: FnOnce() -> Output + Send + 'static>(work: F) -> Blocking {
     Box::new(work)
 }
 
-/// Makes the ways to finish a handler of one kind. The bound stands once in each.
+/// Makes the way to finish a handler of one kind.
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
         pub mod $name {
-            use super::{Answer, Future, Output, Running, $bound};
+            use super::{Answer, Output, $bound};
 
-            /// Converts what a synchronous handler returned.
+            /// Converts what the function returned.
             pub fn reply<R: $bound>(value: R) -> Output {
                 value.$method().map(Answer::$variant)
-            }
-
-            /// Boxes the future of an asynchronous handler.
-            pub fn boxed<R: $bound, F: Future<Output = R> + Send + 'static>(future: F) -> Running {
-                Box::pin(async move { reply(future.await) })
             }
         }
     };
 }
 
 kind!(
-    /// Ways to finish a tool.
+    /// The way to finish a tool.
     tool, IntoToolResult, into_tool_result, Tool
 );
 kind!(
-    /// Ways to finish a prompt.
+    /// The way to finish a prompt.
     prompt, IntoPrompt, into_prompt, Prompt
 );
 kind!(
-    /// Ways to finish a resource or a template.
+    /// The way to finish a resource or a template.
     resource, IntoResource, into_resource, Resource
 );
 kind!(
-    /// Ways to finish a completer.
+    /// The way to finish a completer.
     completer, IntoCompletion, into_completion, Completion
 );

@@ -52,19 +52,31 @@ impl<T> Page<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListCursor(pub Option<String>);
 
-/// What a listing function may take.
+/// What a listing function may take: a value, or `&` one that is held while the function runs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a listing function",
     label = "not injectable",
     note = "take `ListCursor`, or what implements `FromContext`, such as `State<…>` or `Context`"
 )]
-pub trait ListParameter<Kind>: Sized {
+pub trait ListParameter<Kind> {
+    /// What is taken for a call.
+    type Taken: Send + 'static;
+    /// What the function is given.
+    type Given<'a>;
+
     /// Takes the value for one call.
     ///
     /// # Errors
     ///
     /// Why it cannot be had.
-    fn take(context: &Context, cursor: &mut Option<String>) -> Result<Self, ToolError>;
+    fn take(context: &Context, cursor: &mut Option<String>) -> Result<Self::Taken, ToolError>;
+
+    /// Gives it to the function, by value once.
+    ///
+    /// # Errors
+    ///
+    /// If it was given away, which is a fault of the framework.
+    fn give(taken: &mut Option<Self::Taken>) -> Result<Self::Given<'_>, ToolError>;
 }
 
 /// Marks what comes from the context.
@@ -73,17 +85,54 @@ pub enum FromTheContext {}
 /// Marks what comes from the request to list.
 #[derive(Debug)]
 pub enum FromTheRequest {}
+/// Marks what is lent.
+#[derive(Debug)]
+pub struct Lent<Kind>(PhantomData<Kind>);
 
-impl<T: FromContext> ListParameter<FromTheContext> for T {
-    fn take(context: &Context, _: &mut Option<String>) -> Result<Self, ToolError> {
+impl<T: FromContext + Send + 'static> ListParameter<FromTheContext> for T {
+    type Taken = T;
+    type Given<'a> = T;
+
+    fn take(context: &Context, _: &mut Option<String>) -> Result<T, ToolError> {
         T::from_context(context)
+    }
+
+    fn give(taken: &mut Option<T>) -> Result<T, ToolError> {
+        taken.take().ok_or_else(given_away)
     }
 }
 
 impl ListParameter<FromTheRequest> for ListCursor {
+    type Taken = Self;
+    type Given<'a> = Self;
+
     fn take(_: &Context, cursor: &mut Option<String>) -> Result<Self, ToolError> {
         Ok(Self(cursor.take()))
     }
+
+    fn give(taken: &mut Option<Self>) -> Result<Self, ToolError> {
+        taken.take().ok_or_else(given_away)
+    }
+}
+
+impl<T, Kind> ListParameter<Lent<Kind>> for &'static T
+where
+    T: ListParameter<Kind, Taken = T> + Send + Sync + 'static,
+{
+    type Taken = T;
+    type Given<'a> = &'a T;
+
+    fn take(context: &Context, cursor: &mut Option<String>) -> Result<T, ToolError> {
+        T::take(context, cursor)
+    }
+
+    fn give(taken: &mut Option<T>) -> Result<&T, ToolError> {
+        taken.as_ref().ok_or_else(given_away)
+    }
+}
+
+fn given_away() -> ToolError {
+    ToolError::bug("a value for a listing function was given away")
 }
 
 /// What a listing function may return.
@@ -125,7 +174,7 @@ type Listing = Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + 
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot list the resources of a template",
     label = "not a listing function",
-    note = "write a function, async or not, of up to four injected parameters (`State<…>`, `Context`, `ListCursor`) that returns `Vec<Resource>`, `Page<Resource>`, or a `Result` of these"
+    note = "write a function, async or not, of up to four injected parameters (`State<…>`, `Context`, `ListCursor`, or `&` these) that returns `Vec<Resource>`, `Page<Resource>`, or a `Result` of these"
 )]
 pub trait ListFunction<Kind>: Send + Sync + 'static {
     /// Calls it.
@@ -139,40 +188,74 @@ pub enum AtOnce {}
 #[derive(Debug)]
 pub enum Later {}
 
+/// A function that gives a future, which may borrow what the function was lent.
+pub trait CallLater<'a, Parameters> {
+    /// What it gives in the end.
+    type Page: IntoPage;
+    /// The future.
+    type Future: Future<Output = Self::Page> + Send + 'a;
+
+    /// Calls it.
+    fn call_later(&self, parameters: Parameters) -> Self::Future;
+}
+
 /// A place where `?` can end the taking of parameters.
 fn run<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// For each number of parameters: with the types that are written, from which everything is inferred, and with what they are
+/// given for the time of a call.
 macro_rules! functions {
     ($($($part:ident $kind:ident)*;)+) => {$(
         impl<F, R, $($part, $kind),*> ListFunction<(AtOnce, R, $($part, $kind),*)> for F
         where
-            F: Fn($($part),*) -> R + Send + Sync + 'static,
+            F: Fn($($part),*) -> R + for<'a> Fn($($part::Given<'a>),*) -> R + Send + Sync + 'static,
             R: IntoPage,
             $($part: ListParameter<$kind>,)*
         {
-            fn call(&self, context: &Context, cursor: Option<String>) -> Listing {
-                let mut cursor = cursor;
-                let _ = (context, &mut cursor);
-                let page = run(|| self($($part::take(context, &mut cursor)?),*).into_page());
+            #[allow(non_snake_case, unused, reason = "each parameter is named after its type, and there may be none")]
+            fn call(&self, context: &Context, mut cursor: Option<String>) -> Listing {
+                fn given<R, $($part),*>(function: impl Fn($($part),*) -> R, $($part: $part),*) -> R {
+                    function($($part),*)
+                }
+                let page = run(|| {
+                    $(let mut $part = Some($part::take(context, &mut cursor)?);)*
+                    given(self, $($part::give(&mut $part)?),*).into_page()
+                });
                 Box::pin(std::future::ready(page))
+            }
+        }
+
+        #[allow(non_snake_case, reason = "each parameter is named after its type")]
+        impl<'a, F, R, $($part),*> CallLater<'a, ($($part,)*)> for F
+        where
+            F: Fn($($part),*) -> R,
+            R: Future<Output: IntoPage> + Send + 'a,
+        {
+            type Page = R::Output;
+            type Future = R;
+
+            fn call_later(&self, ($($part,)*): ($($part,)*)) -> R {
+                self($($part),*)
             }
         }
 
         impl<F, R, $($part, $kind),*> ListFunction<(Later, R, $($part, $kind),*)> for F
         where
-            F: Fn($($part),*) -> R + Send + Sync + 'static,
-            R: Future<Output: IntoPage> + Send + 'static,
+            F: Fn($($part),*) -> R + for<'a> CallLater<'a, ($($part::Given<'a>,)*)> + Clone + Send + Sync + 'static,
+            R: Future,
             $($part: ListParameter<$kind>,)*
         {
-            fn call(&self, context: &Context, cursor: Option<String>) -> Listing {
-                let mut cursor = cursor;
-                let _ = (context, &mut cursor);
-                match run(|| Ok::<R, ToolError>(self($($part::take(context, &mut cursor)?),*))) {
-                    Ok(future) => Box::pin(async move { future.await.into_page() }),
-                    Err(error) => Box::pin(std::future::ready(Err(error))),
-                }
+            #[allow(non_snake_case, unused, reason = "each parameter is named after its type, and there may be none")]
+            fn call(&self, context: &Context, mut cursor: Option<String>) -> Listing {
+                let function = self.clone();
+                let taken = run(|| Ok::<_, ToolError>(($(Some($part::take(context, &mut cursor)?),)*)));
+                Box::pin(async move {
+                    let ($(mut $part,)*) = taken?;
+                    let future = function.call_later(($($part::give(&mut $part)?,)*));
+                    future.await.into_page()
+                })
             }
         }
     )+};

@@ -1,11 +1,13 @@
 //! What a parameter of an annotated function may be: an argument from the client, or a value from the context.
 //!
 //! The compiler decides which, through [`Parameter`]; the macros never look at how a type is spelled. Everything about a
-//! parameter is data in a static ([`ParameterMeta`]), whose constructor [`parameter`] is the only place that names the
+//! parameter is data in a static ([`ParameterMeta`]), whose constructor [`Source::parameter`] is the only place that names the
 //! bound, so that a type which is neither gives one error.
 
 use std::any::{Any, TypeId};
 use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -23,43 +25,53 @@ pub enum Argument {}
 #[derive(Debug)]
 pub enum Injected {}
 
+/// Marks a parameter whose type is neither: it is here for what the compiler says then.
+#[derive(Debug)]
+pub enum Neither {}
+
 /// What may be a parameter of an annotated function.
 ///
 /// Implemented for every `Deserialize` + `JsonSchema` type (an argument, part of the input schema) and for every
-/// [`FromContext`] type (injected, invisible to the client). A type must not be both: the compiler could not tell which
-/// is meant. Do not implement it yourself.
+/// [`FromContext`] type (injected, invisible to the client). Do not implement it yourself.
+///
+/// The compiler chooses `Kind` by [`KindOf`], so that a type which lacks half of what an argument needs is told
+/// which half.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
-    note = "argument: put `#[data]` on the type (or derive `serde::Deserialize` and `schemars::JsonSchema`)",
+    note = "argument: put `#[data]` on the type `{Self}` (or derive `serde::Deserialize` and `schemars::JsonSchema`)",
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {
     /// Whether it comes from the context.
-    const INJECTED: bool;
+    const INJECTED: bool = false;
 
     /// The schema of an argument; `None` for an injected value.
-    fn parameter_schema(generator: &mut SchemaGenerator) -> Option<Schema>;
+    fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
+        None
+    }
 
     /// At start-up: whether an injected value will be there.
-    fn check_parameter(states: &States) -> Result<(), String>;
+    fn check_parameter(_: &States) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Reads an argument from the start of `text`, which runs on beyond it; also says how many bytes it took.
-    fn read_argument(text: &str) -> serde_json::Result<(Self, usize)>;
+    fn read_argument(_: &str) -> serde_json::Result<(Self, usize)> {
+        Err(serde::de::Error::custom(
+            "an injected value was asked of the client",
+        ))
+    }
 
     /// Takes an injected value.
-    fn inject(context: &Context) -> Result<Self, ToolError>;
+    fn inject(_: &Context) -> Result<Self, ToolError> {
+        Err(ToolError::bug("an argument was asked of the context"))
+    }
 }
 
 impl<T: DeserializeOwned + JsonSchema> Parameter<Argument> for T {
-    const INJECTED: bool = false;
-
     fn parameter_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
         Some(generator.subschema_for::<T>())
-    }
-
-    fn check_parameter(_: &States) -> Result<(), String> {
-        Ok(())
     }
 
     fn read_argument(text: &str) -> serde_json::Result<(Self, usize)> {
@@ -69,32 +81,124 @@ impl<T: DeserializeOwned + JsonSchema> Parameter<Argument> for T {
             None => Err(serde::de::Error::custom("empty")),
         }
     }
-
-    fn inject(_: &Context) -> Result<Self, ToolError> {
-        Err(ToolError::bug("an argument was asked of the context"))
-    }
 }
 
 impl<T: FromContext> Parameter<Injected> for T {
     const INJECTED: bool = true;
 
-    fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
-        None
-    }
-
     fn check_parameter(states: &States) -> Result<(), String> {
         T::check(states)
-    }
-
-    fn read_argument(_: &str) -> serde_json::Result<(Self, usize)> {
-        Err(serde::de::Error::custom(
-            "an injected value was asked of the client",
-        ))
     }
 
     fn inject(context: &Context) -> Result<Self, ToolError> {
         T::from_context(context)
     }
+}
+
+// What is neither because of what is in it: the compiler then names that.
+impl<T: Parameter<Neither>> Parameter<Neither> for Vec<T> {}
+impl<T: Parameter<Neither>> Parameter<Neither> for Option<T> {}
+impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
+impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
+impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
+impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
+
+/// Yes, as a type.
+#[derive(Debug)]
+#[must_use]
+pub enum Yes {}
+
+/// No, as a type.
+#[derive(Debug)]
+#[must_use]
+pub enum No {}
+
+/// Asks the compiler what `T` implements: inherent functions, which are there if it does, beat those of [`ImplementsFallback`].
+///
+/// None is ever called; what they return is the answer.
+#[derive(Debug)]
+pub struct Implements<T>(PhantomData<T>);
+
+/// What holds for types that do not implement it.
+pub trait ImplementsFallback {
+    /// It is not `FromContext`.
+    fn from_context() -> No {
+        unreachable!("only its type is asked for")
+    }
+
+    /// It is not `Deserialize`.
+    fn deserialize() -> No {
+        unreachable!("only its type is asked for")
+    }
+
+    /// It is not `JsonSchema`.
+    fn json_schema() -> No {
+        unreachable!("only its type is asked for")
+    }
+}
+
+impl<T> ImplementsFallback for Implements<T> {}
+
+impl<T: FromContext> Implements<T> {
+    /// It is `FromContext`.
+    pub fn from_context() -> Yes {
+        unreachable!("only its type is asked for")
+    }
+}
+
+impl<T: DeserializeOwned> Implements<T> {
+    /// It is `Deserialize`.
+    pub fn deserialize() -> Yes {
+        unreachable!("only its type is asked for")
+    }
+}
+
+impl<T: JsonSchema> Implements<T> {
+    /// It is `JsonSchema`.
+    pub fn json_schema() -> Yes {
+        unreachable!("only its type is asked for")
+    }
+}
+
+/// The kind of parameter a type is that implements this much: `FromContext`, `Deserialize`, `JsonSchema`.
+///
+/// With half of what an argument needs it counts as one, so that the compiler says what the other half is.
+#[diagnostic::on_unimplemented(
+    message = "a parameter is either an argument or injected, and this type can be both: it is `FromContext`, `Deserialize` and `JsonSchema`",
+    label = "an argument, or injected?",
+    note = "wrap it in a type of its own for one of them"
+)]
+pub trait KindOf {
+    /// [`Argument`], [`Injected`] or [`Neither`].
+    type Kind;
+}
+
+impl KindOf for (No, Yes, Yes) {
+    type Kind = Argument;
+}
+
+impl KindOf for (No, Yes, No) {
+    type Kind = Argument;
+}
+
+impl KindOf for (No, No, Yes) {
+    type Kind = Argument;
+}
+
+impl KindOf for (Yes, No, No) {
+    type Kind = Injected;
+}
+
+impl KindOf for (Yes, No, Yes) {
+    type Kind = Injected;
+}
+
+impl KindOf for (Yes, Yes, No) {
+    type Kind = Injected;
+}
+
+impl KindOf for (No, No, No) {
+    type Kind = Neither;
 }
 
 /// Everything the runtime knows about one parameter, as static data.
@@ -146,44 +250,65 @@ pub enum DefaultValue {
     },
 }
 
-/// Describes a parameter. The compiler decides `K`: argument or injected.
+/// What a type implements: [`Yes`] or [`No`] for `FromContext`, `Deserialize` and `JsonSchema`.
+#[derive(Debug)]
+pub struct Source<C, D, J>(PhantomData<fn() -> (C, D, J)>);
+
+/// What the type implements whose functions of [`Implements`] these are.
 #[must_use]
-pub const fn parameter<T: Parameter<K> + 'static, K>(
-    name: &'static str,
-    doc: &'static str,
-) -> ParameterMeta {
-    ParameterMeta {
-        name,
-        doc,
-        injected: T::INJECTED,
-        flatten: false,
-        constraints: Constraints::NONE,
-        default: None,
-        completer: None,
-        candidates: &[],
-        header: None,
-        schema: |generator| T::parameter_schema(generator),
-        check: |states| T::check_parameter(states),
-        accepts: |text| T::read_argument(text).is_ok(),
-        refuses: |text| T::read_argument(text).err(),
-        read: |slot, text| {
-            let (value, length) = T::read_argument(text)?;
-            if let Some(slot) = slot.downcast_mut::<Option<T>>() {
-                *slot = Some(value);
-            }
-            Ok(length)
-        },
-        inject: |slot, context| {
-            let value = T::inject(context)?;
-            if let Some(slot) = slot.downcast_mut::<Option<T>>() {
-                *slot = Some(value);
-            }
-            Ok(())
-        },
+pub const fn source<C, D, J>(_: fn() -> C, _: fn() -> D, _: fn() -> J) -> Source<C, D, J> {
+    Source(PhantomData)
+}
+
+impl<C, D, J> Source<C, D, J> {
+    /// Describes a parameter of the type `T`. Only here is it said that it has to be one: by now the compiler knows of which kind.
+    #[must_use]
+    pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
+    where
+        (C, D, J): KindOf,
+        T: Parameter<<(C, D, J) as KindOf>::Kind> + 'static,
+    {
+        ParameterMeta::of::<T, <(C, D, J) as KindOf>::Kind>(name, doc)
     }
 }
 
 impl ParameterMeta {
+    /// Of this type, which is this kind of parameter.
+    pub(crate) const fn of<T: Parameter<K> + 'static, K>(
+        name: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            doc,
+            injected: T::INJECTED,
+            flatten: false,
+            constraints: Constraints::NONE,
+            default: None,
+            completer: None,
+            candidates: &[],
+            header: None,
+            schema: |generator| T::parameter_schema(generator),
+            check: |states| T::check_parameter(states),
+            accepts: |text| T::read_argument(text).is_ok(),
+            refuses: |text| T::read_argument(text).err(),
+            read: |slot, text| {
+                let (value, length) = T::read_argument(text)?;
+                if let Some(slot) = slot.downcast_mut::<Option<T>>() {
+                    *slot = Some(value);
+                }
+                Ok(length)
+            },
+            inject: |slot, context| {
+                let value = T::inject(context)?;
+                if let Some(slot) = slot.downcast_mut::<Option<T>>() {
+                    *slot = Some(value);
+                }
+                Ok(())
+            },
+        }
+    }
+
     /// With what `#[arg(…)]` demands.
     #[must_use]
     pub const fn constraints(mut self, constraints: Constraints) -> Self {

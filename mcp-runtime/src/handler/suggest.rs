@@ -8,6 +8,30 @@ const EDITS: usize = 2;
 /// Longest name that is compared, in characters.
 const LONGEST: usize = 128;
 
+/// "Did you mean": the candidate closest to `word`, if one is close enough to be what was meant. Of equally close ones, the
+/// first.
+///
+/// ```
+/// use mcp_runtime::{ToolError, did_you_mean};
+///
+/// fn no_such(plant: &str) -> ToolError {
+///     match did_you_mean(plant, ["basil", "rose"]) {
+///         Some(meant) => ToolError::shown(format_args!("there is no {plant}; did you mean {meant}?")),
+///         None => ToolError::shown(format_args!("there is no {plant}; there are basil and rose")),
+///     }
+/// }
+/// ```
+///
+/// Close is within two edits (a character inserted, deleted, replaced, or swapped with its neighbour) that change less than
+/// half of it. Case, `-`, `_` and spaces do not count. Words of more than 128 characters are close to nothing.
+#[must_use]
+pub fn did_you_mean<'n>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'n str>,
+) -> Option<&'n str> {
+    closest(word, candidates)
+}
+
 /// The name closest to `written`, if one is close enough. Of equally close ones, the first.
 pub(crate) fn closest<'n>(
     written: &str,
@@ -93,7 +117,7 @@ mod tests {
 
     #[test]
     fn only_close_names_are_suggested() {
-        let names = ["rust", "go", "python", "limit", "max_results", "a"];
+        let names = ["rust", "go", "python", "limit", "max_results", "a", "to"];
         for (written, suggestion) in [
             ("rsut", Some("rust")),
             ("limt", Some("limit")),
@@ -104,6 +128,7 @@ mod tests {
             ("B", None),
             ("", None),
             ("javascript", None),
+            ("secs", None),
         ] {
             assert_eq!(closest(written, names), suggestion, "{written}");
         }

@@ -1,8 +1,10 @@
 //! How a handler fails: with text for the model, with a cause only the log sees, or with a protocol error.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
+use std::collections::HashSet;
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::context::AskError;
 use crate::handler::check::Fault;
@@ -16,6 +18,7 @@ pub type Result<T, E = ToolError> = std::result::Result<T, E>;
 /// | made by | the client sees |
 /// |---|---|
 /// | [`bail!`](crate::bail), [`ToolError::shown`], [`ResultExt::shown`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
+/// | `?` on an error type that carries [`#[shown]`](macro@crate::shown) | its text, likewise |
 /// | `?` on an [`AskError`] | why the client gave no answer; error -32021 if it cannot be asked (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is in the log under the same id |
 /// | [`ToolError::protocol`] | that JSON-RPC error |
@@ -96,6 +99,10 @@ where
 {
     fn from(error: E) -> Self {
         let any: &dyn Any = &error;
+        if is_shown(any.type_id()) {
+            let error: Box<dyn StdError + Send + Sync> = error.into();
+            return Self::shown(format_args!("{error:#}"));
+        }
         if let Some(text) = any.downcast_ref::<String>() {
             return Self::shown(text);
         }
@@ -110,6 +117,29 @@ where
         }
         Self::opaque(error)
     }
+}
+
+/// An error type that carries `#[shown]`. Made by the macro only.
+#[derive(Debug)]
+pub struct ShownError(TypeId);
+
+impl ShownError {
+    /// The type.
+    #[must_use]
+    pub const fn of<E: StdError + Send + Sync + 'static>() -> Self {
+        Self(TypeId::of::<E>())
+    }
+}
+
+inventory::collect!(ShownError);
+
+fn is_shown(ty: TypeId) -> bool {
+    static SHOWN: LazyLock<HashSet<TypeId>> = LazyLock::new(|| {
+        inventory::iter::<ShownError>()
+            .map(|shown| shown.0)
+            .collect()
+    });
+    SHOWN.contains(&ty)
 }
 
 /// What may stand as the error of a handler's `Result`.

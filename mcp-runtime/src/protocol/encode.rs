@@ -21,7 +21,7 @@ pub(crate) use notifications::{
 };
 pub(crate) use results::{
     Gap, completion, discover, empty, initialize, input_required, list, list_around, listen_result,
-    prompt_result, resource_result, tool_result,
+    prompt_result, resource_result, tool_error, tool_result,
 };
 
 /// How long and by whom a result may be reused. Modern era only.

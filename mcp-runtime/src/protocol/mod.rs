@@ -10,6 +10,7 @@ mod method;
 mod requirements;
 mod schema;
 pub(crate) mod shape;
+pub(crate) mod structured;
 mod version;
 
 pub(crate) use claim::{Claim, Known, Modern, claim, client_info};

@@ -1,6 +1,6 @@
 //! JSON Schemas of tools for older revisions, which know property schemas as objects only.
 
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 /// The schema with boolean property schemas written as objects; `None` if there are none.
@@ -11,10 +11,17 @@ pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
         return None;
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
-    let changed = rewrite(&mut value);
-    changed
-        .then(|| serde_json::value::to_raw_value(&value).ok())
-        .flatten()
+    let mut changed = false;
+    each(&mut value, &mut |members| {
+        let properties = members.get_mut("properties").and_then(Value::as_object_mut);
+        for property in properties.into_iter().flatten().map(|(_, schema)| schema) {
+            if let Value::Bool(all) = *property {
+                *property = if all { json!({}) } else { json!({"not": {}}) };
+                changed = true;
+            }
+        }
+    });
+    changed.then(|| to_raw_value(&value).ok()).flatten()
 }
 
 /// The JSON on one line, as messages must be; `None` if it is.
@@ -25,46 +32,22 @@ pub(super) fn on_one_line(json: &RawValue) -> Option<Box<RawValue>> {
     RawValue::from_string(json.get().replace(['\n', '\r'], " ")).ok()
 }
 
-/// Whether the root of a schema says it describes an object.
-pub(super) fn has_object_root(schema: &RawValue) -> bool {
-    serde_json::from_str::<Map<String, Value>>(schema.get())
-        .is_ok_and(|root| root.get("type") == Some(&Value::from("object")))
-}
-
-fn rewrite(schema: &mut Value) -> bool {
+/// Calls `visit` with every schema that is an object: this one, and those in it.
+pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(members) = schema else {
-        return false;
+        return;
     };
-    let mut changed = false;
+    visit(members);
     for (keyword, value) in members {
-        changed |= match (keyword.as_str(), value) {
-            ("properties", Value::Object(properties)) => {
-                let mut changed = false;
-                for property in properties.values_mut() {
-                    changed |= match property {
-                        Value::Bool(true) => {
-                            *property = json!({});
-                            true
-                        }
-                        Value::Bool(false) => {
-                            *property = json!({"not": {}});
-                            true
-                        }
-                        other => rewrite(other),
-                    };
-                }
-                changed
-            }
+        match (keyword.as_str(), value) {
             (
-                "$defs" | "definitions" | "patternProperties" | "dependentSchemas",
+                "properties" | "$defs" | "definitions" | "patternProperties" | "dependentSchemas",
                 Value::Object(schemas),
-            ) => schemas
-                .values_mut()
-                .fold(false, |changed, schema| rewrite(schema) | changed),
+            ) => schemas.values_mut().for_each(|schema| each(schema, visit)),
             ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
-                schemas
-                    .iter_mut()
-                    .fold(false, |changed, schema| rewrite(schema) | changed)
+                for schema in schemas {
+                    each(schema, visit);
+                }
             }
             (
                 "items"
@@ -79,12 +62,11 @@ fn rewrite(schema: &mut Value) -> bool {
                 | "then"
                 | "else",
                 schema @ Value::Object(_),
-            ) => rewrite(schema),
+            ) => each(schema, visit),
             // Anything else holds no schema, though it may look like one: `default`, `const`, `enum`, `examples`.
-            _ => false,
-        };
+            _ => {}
+        }
     }
-    changed
 }
 
 #[cfg(test)]

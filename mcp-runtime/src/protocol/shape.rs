@@ -6,10 +6,9 @@
 use std::borrow::Cow;
 
 use crate::protocol::ProtocolVersion;
-use crate::protocol::ProtocolVersion::{
-    V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
-};
-use crate::protocol::schema::{has_object_root, on_one_line, without_booleans};
+use crate::protocol::ProtocolVersion::{V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+use crate::protocol::schema::{on_one_line, without_booleans};
+use crate::protocol::structured::object_schema;
 use crate::types::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Implementation,
     Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
@@ -32,7 +31,7 @@ macro_rules! since {
 }
 
 impl Shape for CallToolResult {
-    /// Structured content that the revision cannot take is left as text, unless there is text already.
+    /// Structured content is left as text, too, unless there is text already.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
         let Some(json) = &mut self.structured_content else {
@@ -44,14 +43,7 @@ impl Shape for CallToolResult {
         if lacks_text(&self.content) {
             self.content.push(ContentBlock::text(json.get()));
         }
-        let may_stay = match version {
-            V2024_11_05 | V2025_03_26 => false,
-            V2025_06_18 | V2025_11_25 => json.get().starts_with('{'),
-            V2026_07_28 => true,
-        };
-        if !may_stay {
-            self.structured_content = None;
-        }
+        since!(version, V2025_06_18 => self.structured_content);
     }
 }
 
@@ -100,14 +92,15 @@ impl Shape for Tool {
         if version >= V2026_07_28 {
             return;
         }
-        if let Some(schema) = without_booleans(&self.input_schema) {
-            self.input_schema = schema;
+        self.output_schema = self.output_schema.take().map(object_schema);
+        for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            if let Some(objects) = without_booleans(schema) {
+                *schema = objects;
+            }
         }
-        self.output_schema = self
-            .output_schema
-            .take()
-            .filter(|schema| has_object_root(schema))
-            .map(|schema| without_booleans(&schema).unwrap_or(schema));
     }
 }
 

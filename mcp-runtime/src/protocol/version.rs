@@ -75,6 +75,11 @@ impl ProtocolVersion {
         self >= Self::V2025_11_25
     }
 
+    /// Whether structured content may be any JSON, rather than an object.
+    pub(crate) fn has_structured_values(self) -> bool {
+        self >= Self::V2026_07_28
+    }
+
     /// Its era.
     pub(crate) const fn era(self) -> Era {
         match self {

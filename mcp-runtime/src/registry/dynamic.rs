@@ -10,6 +10,7 @@ use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use crate::handler::rules;
 use crate::handler::template::UriTemplate;
+use crate::protocol::structured::OutputRoot;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::guards::Guards;
@@ -44,6 +45,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
         return Err(problems);
     };
     Ok(ToolEntry {
+        output: OutputRoot::of(output_schema.as_deref()),
         tool: Tool {
             name: definition.name,
             title: definition.title,

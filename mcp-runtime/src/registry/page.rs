@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::context::{Context, List};
 use crate::handler::listing::Lister;
+use crate::handler::rules;
 use crate::handler::tool_error::ToolError;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{Cursor, INNER, Mark, Place};
@@ -66,7 +67,13 @@ impl Listing {
             let asked = self.cursor.take();
             let page = lister.list(context.clone(), asked.clone()).await?;
             for resource in page.items {
-                if self.listed.get(&resource.uri).is_none() {
+                if let Err(problem) = rules::uri(&resource.uri).into_result() {
+                    tracing::error!(
+                        name = resource.name,
+                        problem,
+                        "a listed resource is left out"
+                    );
+                } else if self.listed.get(&resource.uri).is_none() {
                     append(&mut self.text, resource, self.version);
                     self.count = self.count.saturating_add(1);
                 }
@@ -201,6 +208,12 @@ mod tests {
         ] {
             assert_eq!(walk(&registry(resources, listers(), page_size)), pages);
         }
+    }
+
+    #[test]
+    fn what_is_no_address_is_left_out_of_a_list() {
+        let listers = vec![template("b:{x}", &[&["b:1", "b:olive oil", "b", "b:2"]])];
+        assert_eq!(walk(&registry(&[], listers, 10)), [["b:1", "b:2"]]);
     }
 
     #[test]

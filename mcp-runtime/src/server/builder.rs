@@ -217,6 +217,12 @@ impl Server {
         self
     }
 
+    /// Sends every report of progress, so that tests see them all.
+    #[cfg(feature = "testing")]
+    pub(crate) fn report_all_progress(&mut self) {
+        self.limits.progress = u32::MAX;
+    }
+
     /// How much a client may ask of the server.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

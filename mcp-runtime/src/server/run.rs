@@ -21,6 +21,7 @@ impl Server {
     /// | `tools`, `prompts`, `resources`, `templates` | list what the server has |
     /// | `call TOOL NAME=VALUE…` | call a tool; values are read as the types of its schema |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
+    /// | `shell` | try one thing after another, with one server that keeps its state |
     /// | `check [--surface FILE]` | say what clients and models refuse, and what changed since the file was saved; for pipelines |
     /// | `install CLIENT` | enter this executable into the configuration of a client |
     /// | `--help`, `--version` | say so |
@@ -30,7 +31,7 @@ impl Server {
     ///
     /// The arguments are read with feature `cli`, and HTTP is there with feature `http`; both are on by default. A program
     /// with arguments of its own calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
-    /// [`serve_http`](Self::serve_http).
+    /// [`serve_http`](Self::serve_http), and keeps the commands with [`command_line`](Self::command_line).
     ///
     /// Standard output belongs to the protocol from here on: what handlers print goes to standard error instead. If the
     /// program has set up no `tracing` subscriber, warnings and errors are written to standard error too. The client need
@@ -53,14 +54,7 @@ impl Server {
         #[cfg(feature = "cli")]
         let wishes = match wish {
             Wish::Serve(wishes) => wishes,
-            Wish::Command(matches) => {
-                let outcome = super::command_line::run(self, &matches).await;
-                lines.flush();
-                match outcome {
-                    Ok(false) => std::process::exit(1),
-                    outcome => return outcome.map(drop),
-                }
-            }
+            Wish::Command(matches) => return self.run_command(&matches, &lines).await,
         };
         #[cfg(all(feature = "cli", feature = "http"))]
         if let Some(address) = wishes.http {
@@ -76,6 +70,47 @@ impl Server {
         #[cfg(all(feature = "cli", not(feature = "http")))]
         let _ = wishes;
         end(self.run_over_stdio().await, &lines)
+    }
+
+    /// Runs the command of the process's command line, if there is one: `tools`, `call`, `shell`, `check`, `install` and the
+    /// others of [`run`](Self::run). Gives the server back if there is none, for a program that serves in its own way:
+    ///
+    /// ```no_run
+    /// # use mcp_runtime::Server;
+    /// # async fn run() -> Result<(), mcp_runtime::Error> {
+    /// let server = Server::new("shop", "1.0.0");
+    /// let Some(server) = server.command_line().await? else {
+    ///     return Ok(()); // that was all
+    /// };
+    /// server.serve_http("127.0.0.1:8000").await
+    /// # }
+    /// ```
+    ///
+    /// Only the first argument is looked at, besides `--json` and `--revision DATE`, which may stand before a command. Every
+    /// other argument is the program's, and so are `--help`, `--version` and `--http`. Ends the process with 1 if the command
+    /// finds something wrong.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    #[cfg(feature = "cli")]
+    pub async fn command_line(self) -> Result<Option<Self>, Error> {
+        let Some(matches) = super::command_line::read_command(self.identity()) else {
+            return Ok(Some(self));
+        };
+        let lines = Lines::start(std::io::stderr())?;
+        lines.log();
+        self.run_command(&matches, &lines).await.map(|()| None)
+    }
+
+    #[cfg(feature = "cli")]
+    async fn run_command(self, matches: &clap::ArgMatches, lines: &Lines) -> Result<(), Error> {
+        let outcome = super::command_line::run(self, matches).await;
+        lines.flush();
+        match outcome {
+            Ok(false) => std::process::exit(1),
+            outcome => outcome.map(drop),
+        }
     }
 
     /// Says also whether handlers still block threads.

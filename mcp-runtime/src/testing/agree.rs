@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::jsonrpc::ErrorObject;
+use crate::protocol::structured::MEMBER;
 use crate::testing::script::Side;
 
 /// What one thing came to on each side so far.
@@ -57,15 +58,16 @@ fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
         }
         Ok(Value::Object(members)) => {
             let mut members = members.clone();
-            // 2026-07-28 alone has these, and structured content other than objects.
+            // 2026-07-28 alone has these.
             for name in ["_meta", "resultType", "ttlMs", "cacheScope"] {
                 members.shift_remove(name);
             }
-            if members
-                .get("structuredContent")
-                .is_some_and(|content| !content.is_object())
+            // The others wrap structured content that is no object.
+            if let Some(content) = members.get_mut("structuredContent")
+                && let Some(inside) = content.as_object_mut().filter(|object| object.len() == 1)
+                && let Some(inside) = inside.shift_remove(MEMBER)
             {
-                members.shift_remove("structuredContent");
+                *content = inside;
             }
             Value::Object(members).to_string()
         }

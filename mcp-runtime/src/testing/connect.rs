@@ -69,7 +69,8 @@ impl Connect {
     async fn connect(self) -> TestClient {
         let clients = self.revisions.len().div_ceil(self.servers.len());
         let mut streams = Vec::new();
-        for server in self.servers {
+        for mut server in self.servers {
+            server.report_all_progress();
             match server.serve_in_process(clients, self.caller.clone()) {
                 Ok(connected) => streams.extend(connected),
                 Err(error) => panic!("the server does not start:\n{error}"),

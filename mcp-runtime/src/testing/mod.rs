@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 use crate::client::{Failure, Listed};
 pub use crate::client::{Notice, Question};
 use crate::jsonrpc::ErrorObject;
+use crate::protocol::ProtocolVersion;
 use crate::types::{
     Completion, CompletionReference, GetPromptResult, Prompt, ReadResourceResult, Resource,
     ResourceTemplate, Tool,
@@ -100,7 +101,13 @@ impl TestClient {
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.settle("tools/call", params).await?;
-        Ok(CallResult::new(tool, read("tools/call", result)))
+        let result = read("tools/call", result);
+        let version = self.sides.last().map(|side| side.client.version());
+        Ok(CallResult::new(
+            tool,
+            version.unwrap_or(ProtocolVersion::LATEST),
+            result,
+        ))
     }
 
     /// Gets a prompt. Arguments are an object of texts.
@@ -239,7 +246,7 @@ impl TestClient {
 
     /// Everything the server said that nobody asked for, since this was called last: progress, log messages, changes.
     ///
-    /// Progress comes merged, because a server merges bursts: only the last of several reports that follow each other.
+    /// Every report of progress is there; a client that is not in a test gets fewer of a burst ([`Limits::progress`](crate::Limits::progress)).
     pub async fn notices(&self) -> Vec<Notice> {
         let mut settled = Settled::new("notices");
         let mut last = Vec::new();

@@ -1,9 +1,14 @@
 //! Results, with what tests ask of them.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
+use crate::protocol::ProtocolVersion;
+use crate::protocol::structured::MEMBER;
 use crate::types::{
     CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
 };
@@ -12,13 +17,15 @@ use crate::types::{
 #[derive(Clone, Debug)]
 pub struct CallResult {
     tool: String,
+    version: ProtocolVersion,
     result: CallToolResult,
 }
 
 impl CallResult {
-    pub(super) fn new(tool: &str, result: CallToolResult) -> Self {
+    pub(super) fn new(tool: &str, version: ProtocolVersion, result: CallToolResult) -> Self {
         Self {
             tool: tool.to_owned(),
+            version,
             result,
         }
     }
@@ -46,7 +53,10 @@ impl CallResult {
         text
     }
 
-    /// Its structured content, as a type.
+    /// Its structured content, as a type: what the tool gave, also in revisions that get `{"result": …}` of what is no object.
+    ///
+    /// The type is deserialized, so it is `#[data]`, or anything else that derives `Deserialize`; `#[data(output)]` does not.
+    /// [`json`](Self::json) needs no type.
     ///
     /// # Panics
     ///
@@ -57,10 +67,33 @@ impl CallResult {
         let Some(content) = &self.result.structured_content else {
             panic!("`{}` gave no structured content", self.tool);
         };
-        match serde_json::from_str(content.get()) {
+        let read = |content: &RawValue| serde_json::from_str(content.get());
+        let inside = self.wrapped().and_then(|inside| read(&inside).ok());
+        match inside.map_or_else(|| read(content), Ok) {
             Ok(value) => value,
             Err(error) => panic!("`{}` gave {content}: {error}", self.tool),
         }
+    }
+
+    /// Its structured content, as JSON.
+    ///
+    /// # Panics
+    ///
+    /// If the tool says that it failed, or if there is no structured content.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        self.structured()
+    }
+
+    /// What may stand in an object because the revision has objects only.
+    fn wrapped(&self) -> Option<Box<RawValue>> {
+        let content = self.result.structured_content.as_ref()?.get();
+        let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(content).ok()?;
+        let is_alone = members.len() == 1 && !self.version.has_structured_values();
+        members
+            .into_iter()
+            .find(|(name, _)| is_alone && name == MEMBER)
+            .map(|(_, inside)| inside)
     }
 
     fn check(&self) {

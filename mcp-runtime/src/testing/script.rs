@@ -75,14 +75,7 @@ impl Script {
     }
 
     pub(super) fn take_notices(&self) -> Vec<Notice> {
-        let mut merged: Vec<Notice> = Vec::new();
-        for notice in self.state().notices.drain(..) {
-            if let (Notice::Progress(_), Some(Notice::Progress(_))) = (&notice, merged.last()) {
-                merged.pop();
-            }
-            merged.push(notice);
-        }
-        merged
+        self.state().notices.drain(..).collect()
     }
 
     pub(super) async fn next_notice(&self) -> Notice {

@@ -25,7 +25,8 @@ pub struct Tool {
     pub icons: Vec<Icon>,
     /// JSON Schema of the arguments, an object at its root, served as it stands here.
     pub input_schema: Box<RawValue>,
-    /// JSON Schema of `structuredContent`. Revisions from 2025-06-18; those before 2026-07-28 only see object roots.
+    /// JSON Schema of `structuredContent`. Revisions from 2025-06-18; those before 2026-07-28 have objects only, and
+    /// see any other as that of the member `result` of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Box<RawValue>>,
     /// Hints about behaviour. Revisions from 2025-03-26.
@@ -70,7 +71,8 @@ pub struct CallToolResult {
     /// What the model reads.
     #[serde(default)]
     pub content: Vec<ContentBlock>,
-    /// The same as JSON, fitting the output schema. Revisions from 2025-06-18; those before 2026-07-28 only see objects.
+    /// The same as JSON, fitting the output schema. Revisions from 2025-06-18; those before 2026-07-28 see
+    /// what is no object as the member `result` of one.
     ///
     /// `Some` of the text `null` is a value; `None` means there is none.
     #[serde(

@@ -48,7 +48,7 @@ pub(crate) fn run_at(directory: &Path, home: &Path, example: &str, arguments: &[
     }
 }
 
-fn run(example: &str, arguments: &[&str]) -> Ran {
+pub(crate) fn run(example: &str, arguments: &[&str]) -> Ran {
     run_in(&std::env::temp_dir(), example, arguments)
 }
 

@@ -1,9 +1,13 @@
-//! The terminal walk of docs/first-server.md and the test module of docs/testing.md are what really happens.
+//! The terminal walks of docs/first-server.md and docs/http.md and the test module of docs/testing.md are what really happens.
 //!
 //! `UPDATE_DOCS=1 cargo test -p tests --test it command_line_docs` writes code and output anew.
 
 use std::fmt::Write as _;
 use std::fs;
+#[cfg(unix)]
+use std::io::{BufRead as _, BufReader};
+#[cfg(unix)]
+use std::process::{Child, Command, Stdio};
 
 use crate::command_line::{Scratch, run_at};
 
@@ -71,7 +75,91 @@ fn printed(scratch: &Scratch, command: &str) -> String {
         .replace(std::env::consts::EXE_SUFFIX, "")
 }
 
-fn check(page: &str) {
+/// The page as it should be, with what `curl` gets from the example over HTTP. A command goes on after a line that ends in `\`
+/// or inside of quotes, and all of a page are run by one shell, one after another.
+#[cfg(unix)]
+fn renewed_over_http(page: &str) -> String {
+    const END: &str = "the-end-of-a-command";
+    let server = HttpServer::start();
+    let mut commands = Vec::new();
+    let mut pages = Vec::new();
+    let mut rest = page;
+    while let Some((before, block)) = rest.split_once("```console\n") {
+        let (block, after) = block.split_once("```\n").unwrap();
+        // The lines of a command are indented, those of its output are not.
+        let mut found: Vec<String> = Vec::new();
+        for line in block.lines() {
+            if line.starts_with("$ ") {
+                found.push(format!("{line}\n"));
+            } else if line.starts_with("  ") {
+                *found.last_mut().unwrap() += &format!("{line}\n");
+            }
+        }
+        pages.push((before, found.len()));
+        commands.extend(found);
+        rest = after;
+    }
+    let run = commands.iter().fold(String::new(), |script, command| {
+        let command = command.trim_start_matches("$ ");
+        let command = command.replace("127.0.0.1:8000", &server.address);
+        script + &command + &format!("printf '\\n{END}\\n'\n")
+    });
+    let output = Command::new("sh").args(["-c", &run]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let output = String::from_utf8(output.stdout).unwrap();
+    let end = format!("\n{END}\n");
+    let mut printed = output.split(&end);
+    let mut commands = commands.iter();
+    let mut renewed = String::new();
+    for (before, count) in pages {
+        renewed += before;
+        renewed += "```console\n";
+        for command in commands.by_ref().take(count) {
+            renewed += command;
+            let text = printed.next().unwrap().trim_start_matches('\n');
+            if !text.is_empty() {
+                renewed += &format!("{text}\n");
+            }
+        }
+        renewed += "```\n";
+    }
+    renewed + rest
+}
+
+/// The example, serving HTTP until it is dropped.
+#[cfg(unix)]
+struct HttpServer {
+    child: Child,
+    address: String,
+}
+
+#[cfg(unix)]
+impl HttpServer {
+    fn start() -> Self {
+        let mut child = Command::new(tests::binary("garden"))
+            .args(["--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        let stderr = child.stderr.as_mut().unwrap();
+        BufReader::new(stderr).read_line(&mut url).unwrap();
+        let address = url.trim().trim_start_matches("http://");
+        let address = address.trim_end_matches("/mcp").to_owned();
+        Self { child, address }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn check(page: &str, renewed: impl Fn(&str) -> String) {
     let path = format!("{}/../docs/{page}", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(&path).unwrap();
     let renewed = renewed(&text);
@@ -87,10 +175,19 @@ fn check(page: &str) {
 
 #[test]
 fn the_walk_is_what_happens() {
-    check("first-server.md");
+    check("first-server.md", renewed);
 }
 
 #[test]
 fn the_page_on_testing_shows_tests_that_run() {
-    check("testing.md");
+    check("testing.md", renewed);
+}
+
+/// Needs `curl`, and passes without where there is none.
+#[cfg(unix)]
+#[test]
+fn what_curl_is_answered_is_what_happens() {
+    if Command::new("curl").arg("--version").output().is_ok() {
+        check("http.md", renewed_over_http);
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcp_runtime::SafePath;
+use mcp_runtime::ListCursor;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{
     ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
@@ -160,10 +160,89 @@ fn structured_list() -> Json<Vec<i32>> {
     Json(vec![1, 2, 3])
 }
 
+/// Answers with an object that might be missing.
+#[tool(group = "fixture")]
+fn structured_perhaps() -> Option<Json<Point>> {
+    Some(structured())
+}
+
+/// Answers with nothing where there might be an object.
+#[tool(group = "fixture")]
+fn structured_perhaps_not() -> Option<Json<Point>> {
+    None
+}
+
+#[data(output)]
+struct Tree {
+    children: Vec<Tree>,
+}
+
+/// Answers with an object whose type refers to itself.
+#[tool(group = "fixture")]
+fn structured_tree() -> Json<Tree> {
+    let children = vec![Tree {
+        children: Vec::new(),
+    }];
+    Json(Tree { children })
+}
+
+/// Answers with a list of a type that refers to itself.
+#[tool(group = "fixture")]
+fn structured_trees() -> Json<Vec<Tree>> {
+    Json(structured_tree().0.children)
+}
+
+#[data(output)]
+#[serde(tag = "kind")]
+enum Shape {
+    Circle { radius: f64 },
+    Square { side: f64 },
+}
+
+/// Answers with an object of one of several kinds.
+#[tool(group = "fixture")]
+fn structured_tagged(round: Option<bool>) -> Json<Shape> {
+    Json(match round {
+        Some(false) => Shape::Square { side: 1.0 },
+        _ => Shape::Circle { radius: 2.0 },
+    })
+}
+
 /// Fails with a text for the model.
 #[tool(group = "fixture")]
 fn fail_shown() -> Result<String> {
     bail!("choose another day")
+}
+
+/// A failure that is for the model wherever it comes up.
+#[shown]
+#[derive(Debug)]
+struct NoDay(u32);
+
+impl std::fmt::Display for NoDay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "there is no day {}", self.0)
+    }
+}
+
+impl std::error::Error for NoDay {}
+
+/// Fails with an error that is shown whenever it is met.
+#[tool(group = "fixture")]
+fn fail_by_type() -> Result<String> {
+    Err(NoDay(31))?
+}
+
+/// Fails with such an error as its own.
+#[tool(group = "fixture")]
+async fn fail_as_type() -> Result<String, NoDay> {
+    Err(NoDay(32))
+}
+
+/// Fails with such an error, too.
+#[resource("test://no-day", group = "fixture")]
+fn no_day() -> Result<String> {
+    Err(NoDay(33))?
 }
 
 /// Fails with a cause for the log.
@@ -363,8 +442,10 @@ fn item(#[complete(item_ids)] id: u32) -> Option<String> {
     (id < 10).then(|| format!("item {id}"))
 }
 
-async fn items() -> Vec<Resource> {
-    (0..10)
+async fn items(context: &Context, _: &ListCursor) -> Vec<Resource> {
+    std::future::ready(()).await;
+    let last = if context.is_cancelled() { 0 } else { 10 };
+    (0..last)
         .map(|id| Resource::new(format!("item:///{id}"), format!("item {id}")))
         .collect()
 }

@@ -17,6 +17,9 @@ mod batches;
 mod cancellation;
 mod command_line;
 mod command_line_docs;
+mod command_line_shell;
+#[cfg(unix)]
+mod command_line_terminal;
 mod completion;
 mod coverage;
 mod down_conversion;

@@ -96,6 +96,14 @@ async fn talk(ctx: Context) {
     ctx.server().tools().disable("pair");
 }
 
+/// Says how far it is, faster than clients are told.
+#[tool(group = "test-client")]
+fn hurry(ctx: &Context) {
+    for step in 1..=100 {
+        ctx.progress((step, 100));
+    }
+}
+
 /// A thing.
 #[resource("test-client:thing", group = "test-client")]
 fn thing() -> &'static str {
@@ -126,8 +134,6 @@ async fn results_are_read_as_types() {
             b: vec!["x".into()]
         }
     );
-    let numbers = client.call("numbers", json!({})).await.unwrap();
-    assert_eq!(numbers.text(), "[1,2]");
     assert!(
         client
             .call("break_down", json!({}))
@@ -146,10 +152,36 @@ async fn results_are_read_as_types() {
     );
     client.read("test-client:none").await.unwrap_err();
     // Several pages.
-    assert_eq!(client.tools().await.len(), 8);
+    assert_eq!(client.tools().await.len(), 9);
     assert_eq!(client.resources().await[0].uri, "test-client:thing");
     assert!(client.prompts().await.is_empty());
     assert!(client.resource_templates().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_no_object_is_read_alike_in_every_revision() {
+    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let client = TestClient::new(server(), revision).await;
+        let numbers = client.call("numbers", json!({})).await.unwrap();
+        assert_eq!(numbers.structured::<Vec<u32>>(), [1, 2]);
+        assert_eq!(numbers.json(), json!([1, 2]));
+        let pair = client.call("pair", json!({})).await.unwrap();
+        assert_eq!(pair.json(), json!({"a": 1, "b": ["x"]}));
+    }
+    let client = TestClient::both(server()).await;
+    let numbers = client.call("numbers", json!({})).await.unwrap();
+    assert_eq!(numbers.text(), "[1,2]");
+    assert_eq!(numbers.json(), json!([1, 2]));
+}
+
+#[tokio::test]
+async fn every_report_of_progress_is_seen() {
+    let client = TestClient::both(server()).await;
+    client.call("hurry", json!({})).await.unwrap();
+    let reports: Vec<_> = (1..=100)
+        .map(|step| Notice::Progress((step, 100).into()))
+        .collect();
+    assert_eq!(client.notices().await, reports);
 }
 
 #[tokio::test]

@@ -172,13 +172,21 @@ async fn a_switch_answers_older_clients_with_an_error() {
 
 // Covers: TOOL-11, SEC-04
 #[tokio::test]
-async fn a_handler_fails_in_three_ways() {
+async fn a_handler_fails_in_its_ways() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         assert_eq!(
             client.refused("fail_shown", json!({})).await,
             "choose another day"
         );
+        for (name, day) in [("fail_by_type", 31), ("fail_as_type", 32)] {
+            let text = client.refused(name, json!({})).await;
+            assert_eq!(text, format!("there is no day {day}"));
+        }
+        let failure = client
+            .fails("resources/read", json!({"uri": "test://no-day"}), -32603)
+            .await;
+        assert_eq!(failure.message, "there is no day 33");
         let text = client.refused("fail_opaque", json!({})).await;
         assert!(!text.contains("secret"), "{text}");
         let failure = client
@@ -209,35 +217,49 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let (tools, _) = client.list("tools/list", "tools").await;
-        for (name, value) in [
-            ("structured", json!({"x": 1, "y": 2, "label": null})),
-            ("structured_list", json!([1, 2, 3])),
+        for (name, value, always_object) in [
+            ("structured", json!({"x": 1, "y": 2, "label": null}), true),
+            ("structured_list", json!([1, 2, 3]), false),
+            (
+                "structured_perhaps",
+                json!({"x": 1, "y": 2, "label": null}),
+                false,
+            ),
+            ("structured_perhaps_not", json!(null), false),
+            (
+                "structured_tree",
+                json!({"children": [{"children": []}]}),
+                true,
+            ),
+            ("structured_trees", json!([{"children": []}]), false),
+            (
+                "structured_tagged",
+                json!({"kind": "Circle", "radius": 2.0}),
+                true,
+            ),
         ] {
             let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
             let result = client.tool(name, json!({})).await;
             let text: Value =
                 serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
             assert_eq!(text, value);
-            let expected = revision.is_modern() || (revision >= Revision::C && value.is_object());
-            assert_eq!(
-                result.get("structuredContent").is_some(),
-                expected,
-                "{name} in {}",
-                revision.date()
-            );
+            let date = revision.date();
+            let there = revision >= Revision::C;
             assert_eq!(
                 tool.get("outputSchema").is_some(),
-                expected,
-                "{name} in {}",
-                revision.date()
+                there,
+                "{name} in {date}"
             );
-            if expected {
-                assert_eq!(result["structuredContent"], value);
-                assert!(
-                    jsonschema::validator_for(&tool["outputSchema"])
-                        .unwrap()
-                        .is_valid(&value)
-                );
+            let expected = if revision.is_modern() || always_object {
+                value
+            } else {
+                json!({"result": value})
+            };
+            let structured = result.get("structuredContent");
+            assert_eq!(structured, there.then_some(&expected), "{name} in {date}");
+            if let Some(structured) = structured {
+                let validator = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
+                assert!(validator.is_valid(structured), "{name} in {date}");
             }
         }
     }

@@ -96,7 +96,7 @@ fn note(store: &State<Store>, #[complete(ids)] id: i64) -> Result<Option<String>
 }
 
 /// A page of all notes. Where it goes on is the number of the last one.
-fn notes(State(store): State<Store>, cursor: ListCursor) -> Result<Page<Resource>> {
+fn notes(store: &State<Store>, cursor: ListCursor) -> Result<Page<Resource>> {
     let last: i64 = cursor.0.map_or(Ok(0), |cursor| cursor.parse())?;
     let notes = store.after(last, PAGE)?;
     let next = notes.last().map(|note| note.id.to_string());

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::handler::check::describe;
 use crate::handler::constraint::{Bound, Constraints};
-use crate::handler::parameter::parameter;
+use crate::handler::parameter::ParameterMeta;
 use crate::handler::safe_path::SafePath;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,18 +39,18 @@ static LENGTH: Constraints = Constraints {
 };
 
 static SEARCH: [ParameterMeta; 6] = [
-    parameter::<String, _>("query", "Words to look for").constraints(LENGTH),
-    parameter::<u32, _>("limit", "")
+    ParameterMeta::of::<String, _>("query", "Words to look for").constraints(LENGTH),
+    ParameterMeta::of::<u32, _>("limit", "")
         .constraints(Constraints {
             minimum: Some(Bound::Integer(1)),
             maximum: Some(Bound::Integer(100)),
             ..Constraints::NONE
         })
         .default_json("10"),
-    parameter::<Option<Language>, _>("language", ""),
-    parameter::<Option<Filter>, _>("filter", ""),
-    parameter::<Option<Vec<String>>, _>("tags", ""),
-    parameter::<Option<f64>, _>("weight", ""),
+    ParameterMeta::of::<Option<Language>, _>("language", ""),
+    ParameterMeta::of::<Option<Filter>, _>("filter", ""),
+    ParameterMeta::of::<Option<Vec<String>>, _>("tags", ""),
+    ParameterMeta::of::<Option<f64>, _>("weight", ""),
 ];
 
 type Search = (
@@ -210,7 +210,7 @@ fn every_fault_is_named_at_once() {
 
 #[test]
 fn a_fault_only_the_type_sees_is_in_its_words() {
-    static PATH: [ParameterMeta; 1] = [parameter::<SafePath, _>("path", "")];
+    static PATH: [ParameterMeta; 1] = [ParameterMeta::of::<SafePath, _>("path", "")];
     let decoder = decoder(&PATH, LENIENT);
     assert_eq!(
         one::<SafePath>(&decoder, r#"{"path":"../x"}"#).unwrap_err(),
@@ -226,7 +226,7 @@ fn what_only_a_nested_type_sees_has_its_pointer() {
         from: Vec<SafePath>,
         over: bool,
     }
-    static COPY: [ParameterMeta; 1] = [parameter::<Copy, _>("copy", "")];
+    static COPY: [ParameterMeta; 1] = [ParameterMeta::of::<Copy, _>("copy", "")];
     let decoder = decoder(&COPY, LENIENT);
     assert_eq!(
         one::<Copy>(
@@ -268,7 +268,7 @@ fn the_schema_follows_the_parameters() {
 
 #[test]
 fn a_flattened_parameter_is_the_argument_object() {
-    static FLAT: [ParameterMeta; 1] = [parameter::<Filter, _>("filter", "").flatten()];
+    static FLAT: [ParameterMeta; 1] = [ParameterMeta::of::<Filter, _>("filter", "").flatten()];
     let flat = decoder(&FLAT, LENIENT);
     assert_eq!(flat.schema()["properties"].as_object().unwrap().len(), 3);
     assert_eq!(
@@ -290,8 +290,8 @@ fn a_flattened_parameter_is_the_argument_object() {
     );
 
     static MIXED: [ParameterMeta; 2] = [
-        parameter::<Filter, _>("filter", "").flatten(),
-        parameter::<String, _>("name", ""),
+        ParameterMeta::of::<Filter, _>("filter", "").flatten(),
+        ParameterMeta::of::<String, _>("name", ""),
     ];
     let mixed = decoder(&MIXED, LENIENT);
     let (mut filter, mut name) = (None::<Filter>, None::<String>);
@@ -310,7 +310,7 @@ fn a_flattened_parameter_is_the_argument_object() {
 
 #[test]
 fn a_schema_the_author_wrote_is_served_as_it_is_and_enforced() {
-    static RAW: [ParameterMeta; 1] = [parameter::<Value, _>("arguments", "").flatten()];
+    static RAW: [ParameterMeta; 1] = [ParameterMeta::of::<Value, _>("arguments", "").flatten()];
     let text = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/n"}},"if":{"required":["a"]},"then":{"required":["b"]}}"##;
     let schema = || Schema::try_from(serde_json::from_str::<Value>(text).unwrap()).unwrap();
     let decoder = Decoder::new(&RAW, LENIENT, Some(schema())).unwrap();
@@ -336,12 +336,12 @@ fn a_schema_the_author_wrote_is_served_as_it_is_and_enforced() {
 #[test]
 fn strings_become_what_the_parameter_wants() {
     static TEXT: [ParameterMeta; 6] = [
-        parameter::<String, _>("query", ""),
-        parameter::<u32, _>("limit", "").default_json("10"),
-        parameter::<Option<Language>, _>("language", ""),
-        parameter::<Option<Filter>, _>("filter", ""),
-        parameter::<Option<Vec<String>>, _>("tags", ""),
-        parameter::<Option<f64>, _>("weight", ""),
+        ParameterMeta::of::<String, _>("query", ""),
+        ParameterMeta::of::<u32, _>("limit", "").default_json("10"),
+        ParameterMeta::of::<Option<Language>, _>("language", ""),
+        ParameterMeta::of::<Option<Filter>, _>("filter", ""),
+        ParameterMeta::of::<Option<Vec<String>>, _>("tags", ""),
+        ParameterMeta::of::<Option<f64>, _>("weight", ""),
     ];
     let decoder = decoder(&TEXT, Style::Text);
     let json = decoder
@@ -375,12 +375,12 @@ fn strings_become_what_the_parameter_wants() {
 #[test]
 fn mistakes_of_the_author_are_found_at_start_up() {
     static WRONG: [ParameterMeta; 6] = [
-        parameter::<u8, _>("a", "").default_json("\"x\""),
-        parameter::<u8, _>("a", ""),
-        parameter::<f64, _>("b", "").header("B"),
-        parameter::<String, _>("c", "").header("a b"),
-        parameter::<String, _>("d", "").header("X"),
-        parameter::<bool, _>("e", "").header("x"),
+        ParameterMeta::of::<u8, _>("a", "").default_json("\"x\""),
+        ParameterMeta::of::<u8, _>("a", ""),
+        ParameterMeta::of::<f64, _>("b", "").header("B"),
+        ParameterMeta::of::<String, _>("c", "").header("a b"),
+        ParameterMeta::of::<String, _>("d", "").header("X"),
+        ParameterMeta::of::<bool, _>("e", "").header("x"),
     ];
     let problems = Decoder::new(&WRONG, LENIENT, None).unwrap_err().join("\n");
     for expected in [
@@ -393,8 +393,8 @@ fn mistakes_of_the_author_are_found_at_start_up() {
         assert!(problems.contains(expected), "{expected}: {problems}");
     }
     static FLAT: [ParameterMeta; 2] = [
-        parameter::<Filter, _>("a", "").flatten(),
-        parameter::<Filter, _>("b", "").flatten(),
+        ParameterMeta::of::<Filter, _>("a", "").flatten(),
+        ParameterMeta::of::<Filter, _>("b", "").flatten(),
     ];
     assert!(
         Decoder::new(&FLAT, LENIENT, None)
@@ -402,13 +402,12 @@ fn mistakes_of_the_author_are_found_at_start_up() {
             .join("\n")
             .contains("only one can")
     );
-    static RANGE: [ParameterMeta; 1] =
-        [parameter::<u8, _>("a", "")
-            .default_json("9")
-            .constraints(Constraints {
-                maximum: Some(Bound::Integer(3)),
-                ..Constraints::NONE
-            })];
+    static RANGE: [ParameterMeta; 1] = [ParameterMeta::of::<u8, _>("a", "")
+        .default_json("9")
+        .constraints(Constraints {
+            maximum: Some(Bound::Integer(3)),
+            ..Constraints::NONE
+        })];
     assert!(
         Decoder::new(&RANGE, LENIENT, None)
             .unwrap_err()
@@ -427,7 +426,7 @@ fn mistakes_of_the_author_are_found_at_start_up() {
 
 #[test]
 fn a_long_number_is_the_one_the_client_wrote() {
-    static NUMBER: [ParameterMeta; 1] = [parameter::<f64, _>("a", "")];
+    static NUMBER: [ParameterMeta; 1] = [ParameterMeta::of::<f64, _>("a", "")];
     let decoder = decoder(&NUMBER, STRICT);
     for number in ["1111111111111111111111", "1.1111111111111111e21"] {
         let found: Result<f64, _> = one(&decoder, &format!(r#"{{"a":{number}}}"#));
@@ -438,7 +437,7 @@ fn a_long_number_is_the_one_the_client_wrote() {
 #[test]
 fn headers_are_listed_with_their_paths() {
     static HEADERS: [ParameterMeta; 1] =
-        [parameter::<Option<String>, _>("region", "").header("Region")];
+        [ParameterMeta::of::<Option<String>, _>("region", "").header("Region")];
     assert_eq!(
         decoder(&HEADERS, LENIENT).headers(),
         [HeaderArgument {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Arguments, DynamicRun, builder};
 use crate::context::{Caller, Context};
 use crate::handler::access::Access;
-use crate::handler::call::prompt;
+use crate::handler::call::{prompt, running};
 use crate::handler::definition::GuardOptions;
 use crate::handler::prompt::IntoPrompt;
 use crate::types::{Icon, Meta, Prompt, PromptArgument};
@@ -51,7 +51,8 @@ impl DynamicPrompt {
             arguments: Vec::new(),
             candidates: Vec::new(),
             run: Arc::new(move |arguments, context| {
-                prompt::boxed::<R, _>(handler(arguments, context))
+                let future = handler(arguments, context);
+                running(async move { prompt::reply(future.await) })
             }),
         }
     }

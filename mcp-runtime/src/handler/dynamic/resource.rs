@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Arguments, DynamicRun, builder};
 use crate::context::{Caller, Context};
 use crate::handler::access::Access;
-use crate::handler::call::resource;
+use crate::handler::call::{resource, running};
 use crate::handler::definition::GuardOptions;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResource;
@@ -63,7 +63,10 @@ impl DynamicResource {
             access: Access::default(),
             ttl: None,
             cache: None,
-            run: Arc::new(move |_, context| resource::boxed::<R, _>(handler(context))),
+            run: Arc::new(move |_, context| {
+                let future = handler(context);
+                running(async move { resource::reply(future.await) })
+            }),
         }
     }
 
@@ -139,7 +142,8 @@ impl DynamicTemplate {
             candidates: Vec::new(),
             lister: None,
             run: Arc::new(move |arguments, context| {
-                resource::boxed::<R, _>(handler(arguments, context))
+                let future = handler(arguments, context);
+                running(async move { resource::reply(future.await) })
             }),
         }
     }

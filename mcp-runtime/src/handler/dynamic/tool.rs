@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Arguments, DynamicRun, builder};
 use crate::context::{Caller, Context};
 use crate::handler::access::Access;
-use crate::handler::call::tool;
+use crate::handler::call::{running, tool};
 use crate::handler::definition::GuardOptions;
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Meta, ToolAnnotations};
@@ -73,7 +73,8 @@ impl DynamicTool {
             guards: GuardOptions::NONE,
             access: Access::default(),
             run: Arc::new(move |arguments, context| {
-                tool::boxed::<R, _>(handler(arguments, context))
+                let future = handler(arguments, context);
+                running(async move { tool::reply(future.await) })
             }),
         }
     }

@@ -18,13 +18,32 @@ fn fallible(_: ListCursor, _: Context, _: Option<Context>) -> Result<Vec<Resourc
     Err("no".to_owned())
 }
 
+fn lent(_: &Context, page: &ListCursor) -> Vec<Resource> {
+    page.0
+        .iter()
+        .map(|name| Resource::new("a:b", name))
+        .collect()
+}
+
+async fn lent_later(
+    context: &Context,
+    _: ListCursor,
+    _: Option<Context>,
+) -> Result<Page<Resource>, ToolError> {
+    std::future::ready(()).await;
+    let _ = context;
+    Ok(Page::new([]))
+}
+
 #[test]
 fn every_shape_of_function_lists() {
-    let _: [Box<dyn Lister>; 4] = [
+    let _: [Box<dyn Lister>; 6] = [
         lister(plain),
         lister(later),
         lister(paged),
         lister(fallible),
+        lister(lent),
+        lister(lent_later),
     ];
     assert!(format!("{:?}", lister(plain)).ends_with("plain"));
 }

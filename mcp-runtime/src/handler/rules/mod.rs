@@ -6,6 +6,7 @@
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
 mod address;
+mod close;
 mod names;
 mod parameters;
 mod rate;

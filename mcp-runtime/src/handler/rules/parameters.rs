@@ -2,6 +2,7 @@
 
 use super::Verdict;
 use super::address::{Variables, template_has_variable, template_syntax};
+use super::close::is_close;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
@@ -19,9 +20,9 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
             return Verdict::wrong(&[
                 "URI template variable `",
                 name,
-                "` has no parameter of that name; this function has ",
+                "` has no parameter of that name; ",
             ])
-            .with_arguments(parameters);
+            .with_meant(name, parameters, "this function has ");
         }
     }
     Verdict::HOLDS
@@ -39,8 +40,16 @@ pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Ve
     let mut verdict = Verdict::wrong(&[
         "parameter `",
         parameter.name,
-        "` is no variable of the URI template; it has ",
+        "` is no variable of the URI template; ",
     ]);
+    let mut variables = Variables::new(template);
+    while let Some(variable) = variables.next() {
+        let name = variable.name(template);
+        if is_close(parameter.name, name) {
+            return verdict.with("did you mean `").with(name).with("`?");
+        }
+    }
+    verdict = verdict.with("it has ");
     let mut variables = Variables::new(template);
     let mut first = true;
     while let Some(variable) = variables.next() {
@@ -99,18 +108,24 @@ pub const fn completed_argument(
     if has_argument(parameters, name) {
         return Verdict::HOLDS;
     }
-    Verdict::wrong(&[
-        kind,
-        " `",
-        function,
-        "` has no argument `",
-        name,
-        "`; it has ",
-    ])
-    .with_arguments(parameters)
+    Verdict::wrong(&[kind, " `", function, "` has no argument `", name, "`; "])
+        .with_meant(name, parameters, "it has ")
 }
 
 impl Verdict {
+    /// With the argument that may have been meant by `name`, or else all there are.
+    const fn with_meant(self, name: &str, parameters: &[ParameterMeta], there_are: &str) -> Self {
+        let mut index = 0;
+        while index < parameters.len() {
+            let candidate = parameters[index].name;
+            if !parameters[index].injected && is_close(name, candidate) {
+                return self.with("did you mean `").with(candidate).with("`?");
+            }
+            index += 1;
+        }
+        self.with(there_are).with_arguments(parameters)
+    }
+
     /// With the names of all arguments.
     const fn with_arguments(mut self, parameters: &[ParameterMeta]) -> Self {
         let mut index = 0;

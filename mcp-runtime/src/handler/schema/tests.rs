@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::handler::constraint::{Bound, Constraints};
-use crate::handler::parameter::parameter;
+use crate::handler::parameter::ParameterMeta;
 
 /// The schema of a parameter, and what was wrong with it.
 fn argument(parameter: &ParameterMeta) -> String {
@@ -86,31 +86,31 @@ fn check(parameter: ParameterMeta, expected: &Expect) {
 #[test]
 fn numbers_have_bounds_and_no_formats() {
     check(
-        parameter::<u8, _>("a", ""),
+        ParameterMeta::of::<u8, _>("a", ""),
         &expect![[r#"{"type":"integer","minimum":0,"maximum":255}"#]],
     );
     check(
-        parameter::<i16, _>("a", ""),
+        ParameterMeta::of::<i16, _>("a", ""),
         &expect![[r#"{"type":"integer","minimum":-32768,"maximum":32767}"#]],
     );
     check(
-        parameter::<u32, _>("a", ""),
+        ParameterMeta::of::<u32, _>("a", ""),
         &expect![[r#"{"type":"integer","minimum":0,"maximum":4294967295}"#]],
     );
     check(
-        parameter::<i64, _>("a", ""),
+        ParameterMeta::of::<i64, _>("a", ""),
         &expect![[r#"{"type":"integer"}"#]],
     );
     check(
-        parameter::<u64, _>("a", ""),
+        ParameterMeta::of::<u64, _>("a", ""),
         &expect![[r#"{"type":"integer","minimum":0}"#]],
     );
     check(
-        parameter::<f64, _>("a", ""),
+        ParameterMeta::of::<f64, _>("a", ""),
         &expect![[r#"{"type":"number"}"#]],
     );
     check(
-        parameter::<Newtype, _>("a", ""),
+        ParameterMeta::of::<Newtype, _>("a", ""),
         &expect![[r#"{"type":"integer","minimum":0,"maximum":4294967295}"#]],
     );
 }
@@ -118,15 +118,15 @@ fn numbers_have_bounds_and_no_formats() {
 #[test]
 fn absence_is_not_null() {
     check(
-        parameter::<Option<String>, _>("a", "Words"),
+        ParameterMeta::of::<Option<String>, _>("a", "Words"),
         &expect![[r#"{"type":"string","description":"Words"}"#]],
     );
     check(
-        parameter::<Option<Plain>, _>("a", ""),
+        ParameterMeta::of::<Option<Plain>, _>("a", ""),
         &expect![[r#"{"type":"string","enum":["rust","go"]}"#]],
     );
     check(
-        parameter::<Option<Vec<Option<i8>>>, _>("a", ""),
+        ParameterMeta::of::<Option<Vec<Option<i8>>>, _>("a", ""),
         &expect![[
             r#"{"type":"array","items":{"type":["integer","null"],"minimum":-128,"maximum":127}}"#
         ]],
@@ -136,13 +136,13 @@ fn absence_is_not_null() {
 #[test]
 fn documented_variants_are_an_enum_and_a_description() {
     check(
-        parameter::<Documented, _>("a", ""),
+        ParameterMeta::of::<Documented, _>("a", ""),
         &expect![[
             r#"{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}"#
         ]],
     );
     check(
-        parameter::<Option<Documented>, _>("a", "Which"),
+        ParameterMeta::of::<Option<Documented>, _>("a", "Which"),
         &expect![[
             r#"{"description":"Which\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}"#
         ]],
@@ -152,28 +152,31 @@ fn documented_variants_are_an_enum_and_a_description() {
 #[test]
 fn structs_stand_in_place() {
     check(
-        parameter::<Filter, _>("a", ""),
+        ParameterMeta::of::<Filter, _>("a", ""),
         &expect![[
             r#"{"type":"object","properties":{"before":{"type":"string","description":"Not before this day"},"plain":{"type":"string","enum":["rust","go"]},"limit":{"type":"integer","minimum":0,"maximum":255},"many":{"type":"array","items":{"type":["integer","null"],"minimum":-2147483648,"maximum":2147483647}},"documented":{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}},"required":["many","documented"]}"#
         ]],
     );
     check(
-        parameter::<Closed, _>("a", ""),
+        ParameterMeta::of::<Closed, _>("a", ""),
         &expect![[
             r#"{"type":"object","additionalProperties":false,"properties":{"any":{}},"required":["any"]}"#
         ]],
     );
-    check(parameter::<serde_json::Value, _>("a", ""), &expect!["{}"]);
     check(
-        parameter::<Vec<serde_json::Value>, _>("a", ""),
+        ParameterMeta::of::<serde_json::Value, _>("a", ""),
+        &expect!["{}"],
+    );
+    check(
+        ParameterMeta::of::<Vec<serde_json::Value>, _>("a", ""),
         &expect![[r#"{"type":"array","items":{}}"#]],
     );
     check(
-        parameter::<BTreeMap<String, u64>, _>("a", ""),
+        ParameterMeta::of::<BTreeMap<String, u64>, _>("a", ""),
         &expect![[r#"{"type":"object","additionalProperties":{"type":"integer","minimum":0}}"#]],
     );
     check(
-        parameter::<Tagged, _>("a", ""),
+        ParameterMeta::of::<Tagged, _>("a", ""),
         &expect![[
             r#"{"oneOf":[{"type":"object","properties":{"kind":{"type":"string","const":"Circle"},"radius":{"type":"number"}},"required":["kind","radius"]},{"type":"object","properties":{"kind":{"type":"string","const":"Square"},"side":{"type":"number"}},"required":["kind"]}]}"#
         ]],
@@ -183,7 +186,7 @@ fn structs_stand_in_place() {
 #[test]
 fn only_types_that_hold_themselves_are_referred_to() {
     check(
-        parameter::<Node, _>("a", ""),
+        ParameterMeta::of::<Node, _>("a", ""),
         &expect![[
             r##"{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},"required":["name","children"],"$defs":{"Node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},"required":["name","children"]}}}"##
         ]],
@@ -198,13 +201,13 @@ fn what_the_parameter_demands_is_in_the_schema() {
         ..Constraints::NONE
     };
     check(
-        parameter::<i64, _>("a", "")
+        ParameterMeta::of::<i64, _>("a", "")
             .constraints(range)
             .default_json("10"),
         &expect![[r#"{"type":"integer","minimum":1,"maximum":9223372036854775807,"default":10}"#]],
     );
     check(
-        parameter::<u8, _>("a", "").constraints(range),
+        ParameterMeta::of::<u8, _>("a", "").constraints(range),
         &expect![[r#"{"type":"integer","minimum":1,"maximum":255}"#]],
     );
     static ITEM: Constraints = Constraints {
@@ -219,7 +222,7 @@ fn what_the_parameter_demands_is_in_the_schema() {
         ..Constraints::NONE
     };
     check(
-        parameter::<Option<Vec<String>>, _>("a", "")
+        ParameterMeta::of::<Option<Vec<String>>, _>("a", "")
             .constraints(list)
             .header("A"),
         &expect![[
@@ -235,7 +238,7 @@ fn demands_that_make_no_sense_are_problems() {
         ..Constraints::NONE
     };
     check(
-        parameter::<Plain, _>("a", "").constraints(range),
+        ParameterMeta::of::<Plain, _>("a", "").constraints(range),
         &expect!["argument `a`: `range` applies to numbers, and its schema allows none"],
     );
     let length = Constraints {
@@ -244,14 +247,15 @@ fn demands_that_make_no_sense_are_problems() {
         example: Some("x"),
         ..Constraints::NONE
     };
-    let text = argument(&parameter::<Newtype, _>("a", "").constraints(length));
+    let text = argument(&ParameterMeta::of::<Newtype, _>("a", "").constraints(length));
     assert_eq!(text.lines().count(), 3, "{text}");
     let pattern = Constraints {
         pattern: Some("("),
         ..Constraints::NONE
     };
     assert!(
-        argument(&parameter::<String, _>("a", "").constraints(pattern)).contains("not supported")
+        argument(&ParameterMeta::of::<String, _>("a", "").constraints(pattern))
+            .contains("not supported")
     );
 }
 
@@ -268,14 +272,14 @@ fn enums_and_booleans_offer_their_values() {
         candidates(&serde_json::from_str(&argument(&parameter)).unwrap())
     };
     assert_eq!(
-        values(parameter::<Option<Documented>, _>("a", "")),
+        values(ParameterMeta::of::<Option<Documented>, _>("a", "")),
         ["c", "rust", "go"]
     );
     assert_eq!(
-        values(parameter::<Option<bool>, _>("a", "")),
+        values(ParameterMeta::of::<Option<bool>, _>("a", "")),
         ["true", "false"]
     );
-    assert!(values(parameter::<String, _>("a", "")).is_empty());
+    assert!(values(ParameterMeta::of::<String, _>("a", "")).is_empty());
     let choice = serde_json::json!({"anyOf": [{"oneOf": [{"const": "a"}, {"enum": ["b", 1, null]}]}, {"type": "boolean"}]});
     assert_eq!(candidates(&choice), ["a", "b", "1", "true", "false"]);
 }

@@ -7,6 +7,7 @@ use super::notifications::subscription_id;
 use super::{CacheHint, Reply};
 use crate::jsonrpc::write_string;
 use crate::protocol::shape::Shape as _;
+use crate::protocol::structured::OutputRoot;
 use crate::protocol::{Era, ProtocolVersion, is_reserved};
 use crate::types::{
     CacheScope, CallToolResult, Completion, ContentBlock, GetPromptResult, Meta,
@@ -91,8 +92,18 @@ impl Gap {
     }
 }
 /// Structured content is said again as text, if the handler did not do so.
-pub(crate) fn tool_result(out: &mut Vec<u8>, reply: Reply<'_>, mut tool: CallToolResult) {
+///
+/// `root` is what the tool's output schema describes.
+pub(crate) fn tool_result(
+    out: &mut Vec<u8>,
+    reply: Reply<'_>,
+    mut tool: CallToolResult,
+    root: OutputRoot,
+) {
     tool.shape(reply.version);
+    tool.structured_content = tool
+        .structured_content
+        .map(|json| root.shape(json, reply.version));
     result(out, reply, tool.meta.as_ref(), |out| {
         list_of(out, "content", &tool.content, block);
         if let Some(structured) = &tool.structured_content {
@@ -104,6 +115,10 @@ pub(crate) fn tool_result(out: &mut Vec<u8>, reply: Reply<'_>, mut tool: CallToo
             out.extend_from_slice(b"true");
         }
     });
+}
+/// A failure that the model reads.
+pub(crate) fn tool_error(out: &mut Vec<u8>, reply: Reply<'_>, text: String) {
+    tool_result(out, reply, CallToolResult::error(text), OutputRoot::Objects);
 }
 pub(crate) fn prompt_result(out: &mut Vec<u8>, reply: Reply<'_>, mut prompt: GetPromptResult) {
     prompt.shape(reply.version);

@@ -9,7 +9,10 @@ use super::members::number;
 use super::*;
 use crate::jsonrpc::{Incoming, Member, parse};
 use crate::limits::Limits;
-use crate::protocol::ProtocolVersion::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
+use crate::protocol::ProtocolVersion::{
+    V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
+};
+use crate::protocol::structured::OutputRoot;
 use crate::protocol::{Claim, Era, claim, errors};
 use crate::types::{
     Annotations, AudioContent, CallToolResult, Completion, CompletionsCapability, ContentBlock,
@@ -357,7 +360,7 @@ fn tool_results() {
     };
     results(
         "CallToolResult",
-        |out, reply| tool_result(out, reply, result.clone()),
+        |out, reply| tool_result(out, reply, result.clone(), OutputRoot::Objects),
         |version, result| {
             assert_eq!(result["isError"], true);
             assert_eq!(result["_meta"]["com.example/k"], json!([1]));
@@ -372,7 +375,7 @@ fn tool_results() {
     );
     results(
         "CallToolResult",
-        |out, reply| tool_result(out, reply, CallToolResult::default()),
+        |out, reply| tool_result(out, reply, CallToolResult::default(), OutputRoot::Objects),
         |version, result| {
             if version != V2026_07_28 {
                 assert_eq!(*result, json!({"content": []}));
@@ -383,10 +386,11 @@ fn tool_results() {
 
 #[test]
 fn structured_content_is_one_line_and_kept_from_those_who_lack_it() {
-    for (text, since) in [
-        ("{\n \"a\":\r\n 1}", V2025_06_18),
-        ("[1]", V2026_07_28),
-        ("null", V2026_07_28),
+    for (text, root) in [
+        ("{\n \"a\":\r\n 1}", OutputRoot::Objects),
+        ("{\"a\": 1}", OutputRoot::Any),
+        ("[1]", OutputRoot::Any),
+        ("null", OutputRoot::Objects),
     ] {
         let structured = serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
         results(
@@ -399,12 +403,20 @@ fn structured_content_is_one_line_and_kept_from_those_who_lack_it() {
                         structured_content: Some(structured.clone()),
                         ..CallToolResult::default()
                     },
+                    root,
                 );
             },
             |version, result| {
+                let given: Value = serde_json::from_str(text).unwrap();
+                let whole = root == OutputRoot::Objects && given.is_object();
+                let expected = match version {
+                    V2024_11_05 | V2025_03_26 => None,
+                    V2025_06_18 | V2025_11_25 if !whole => Some(json!({"result": given})),
+                    _ => Some(given),
+                };
                 assert_eq!(
-                    result.get("structuredContent").is_some(),
-                    version >= since,
+                    result.get("structuredContent"),
+                    expected.as_ref(),
                     "{version:?}"
                 );
                 let said = result["content"][0]["text"].as_str().unwrap();

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::protocol::ProtocolVersion::V2024_11_05;
 
 /// Shapes `whole` for each revision, oldest first: all of it must be there but the members `gone`.
 fn check<T: Shape + Serialize + DeserializeOwned>(whole: &Value, gone: [&[&str]; 5]) {
@@ -156,11 +157,11 @@ fn tools() {
 }
 
 #[test]
-fn boolean_property_schemas_and_other_output_roots_are_for_the_newest_only() {
+fn boolean_property_schemas_are_for_the_newest_only() {
     let whole = json!({
         "name": "n",
         "inputSchema": {"type": "object", "properties": {"a": true}},
-        "outputSchema": {"type": "array"},
+        "outputSchema": {"type": "object", "properties": {"b": false}},
     });
     for version in ProtocolVersion::ALL {
         let seen = shaped::<Tool>(&whole, version);
@@ -168,7 +169,11 @@ fn boolean_property_schemas_and_other_output_roots_are_for_the_newest_only() {
             assert_eq!(seen, whole);
         } else {
             assert_eq!(seen["inputSchema"]["properties"]["a"], json!({}));
-            assert_eq!(seen.get("outputSchema"), None);
+            let output = seen.get("outputSchema");
+            assert_eq!(output.is_some(), version >= V2025_06_18);
+            if let Some(output) = output {
+                assert_eq!(output["properties"]["b"], json!({"not": {}}));
+            }
         }
     }
 }
@@ -238,23 +243,20 @@ fn audio_and_links_are_converted_for_those_who_lack_them() {
 #[test]
 fn structured_content_is_there_for_those_who_take_it_and_text_for_all() {
     let text = |text: &str| json!({"type": "text", "text": text});
-    for (structured, content, since) in [
-        (json!({"a": 1}), json!([]), V2025_06_18),
-        (json!([1]), json!([]), V2026_07_28),
-        (json!(null), json!([]), V2026_07_28),
-        (json!("x"), json!([text("said")]), V2026_07_28),
-        (
-            json!({"a": 1}),
-            json!([{"type": "image", "data": "AA==", "mimeType": "image/png"}]),
-            V2025_06_18,
-        ),
+    let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+    for (structured, content) in [
+        (json!({"a": 1}), json!([])),
+        (json!([1]), json!([])),
+        (json!(null), json!([])),
+        (json!("x"), json!([text("said")])),
+        (json!({"a": 1}), json!([image])),
     ] {
         for version in ProtocolVersion::ALL {
             let seen = shaped::<CallToolResult>(
                 &json!({"content": content, "structuredContent": structured}),
                 version,
             );
-            let expected = (version >= since).then_some(&structured);
+            let expected = (version >= V2025_06_18).then_some(&structured);
             assert_eq!(
                 seen.get("structuredContent"),
                 expected,

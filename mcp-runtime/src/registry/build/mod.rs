@@ -6,12 +6,12 @@ mod early;
 #[cfg(test)]
 mod tests;
 
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use crate::context::{Edit, List, States, Step};
+use crate::context::{Edit, List, States, Step, short_type_name};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
@@ -62,7 +62,7 @@ impl Default for Sources {
 #[derive(Clone)]
 pub(crate) struct Receiver {
     kind: TypeId,
-    name: &'static str,
+    name: String,
     value: Arc<dyn Any + Send + Sync>,
 }
 
@@ -70,7 +70,7 @@ impl Receiver {
     pub(crate) fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
         Self {
             kind: TypeId::of::<T>(),
-            name: type_name::<T>(),
+            name: short_type_name::<T>(),
             value,
         }
     }
@@ -206,7 +206,7 @@ impl Build {
                     .receiver
                     .is_some_and(|owner| owner.id == receiver.kind)
             }) {
-                let advice = if receiver.name.starts_with("alloc::sync::Arc<") {
+                let advice = if receiver.name.starts_with("Arc<") {
                     "a value that is shared already is for `.shared_handlers(…)`"
                 } else {
                     "put `#[server]` on its `impl` block"

@@ -8,7 +8,7 @@ use crate::handler::call::{Answer, Run};
 use crate::handler::completion::Candidates;
 use crate::handler::definition::{Completes, Options, Owner};
 use crate::handler::dynamic::ItemKind as _;
-use crate::handler::parameter::{ParameterMeta, parameter};
+use crate::handler::parameter::ParameterMeta;
 use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
@@ -54,7 +54,7 @@ fn review<const N: usize>(parameters: Vec<ParameterMeta>) -> Definition {
 
 /// Offers the arguments it was given.
 fn languages<const N: usize>(mut earlier: Vec<ParameterMeta>) -> Definition {
-    earlier.insert(0, parameter::<String, _>("", ""));
+    earlier.insert(0, ParameterMeta::of::<String, _>("", ""));
     Definition {
         kind: Kind::Completer,
         parameters: Box::leak(earlier.into_boxed_slice()),
@@ -204,9 +204,9 @@ fn methods_are_served_when_there_is_a_value() {
         with(sources, vec![tool::<1>("a")]),
         &expect![[r"
             the server cannot start:
-              `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
-              `.handlers(…)` was given a value of type `mcp_runtime::registry::build::tests::Notes`, which has no annotated methods; put `#[server]` on its `impl` block
-              `.handlers(…)` was given two values of type `mcp_runtime::registry::build::tests::Notes`; methods can be called on one"]],
+              `.handlers(…)` was given a value of type `Notes`, which has no annotated methods; put `#[server]` on its `impl` block
+              `.handlers(…)` was given a value of type `Notes`, which has no annotated methods; put `#[server]` on its `impl` block
+              `.handlers(…)` was given two values of type `Notes`; methods can be called on one"]],
     );
 }
 
@@ -257,11 +257,14 @@ fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
     };
     fails(
         all(vec![
-            template("a:{ids}", parameter::<Vec<u8>, _>("ids", "")),
-            template("b:{ids*}", parameter::<Vec<u8>, _>("ids", "")),
-            template("c:{ids*}", parameter::<HashMap<String, u8>, _>("ids", "")),
-            template("d:{id}", parameter::<Option<u8>, _>("id", "")),
-            template("e:{ids*}", parameter::<String, _>("ids", "")),
+            template("a:{ids}", ParameterMeta::of::<Vec<u8>, _>("ids", "")),
+            template("b:{ids*}", ParameterMeta::of::<Vec<u8>, _>("ids", "")),
+            template(
+                "c:{ids*}",
+                ParameterMeta::of::<HashMap<String, u8>, _>("ids", ""),
+            ),
+            template("d:{id}", ParameterMeta::of::<Option<u8>, _>("id", "")),
+            template("e:{ids*}", ParameterMeta::of::<String, _>("ids", "")),
         ]),
         &expect![[r"
             the server cannot start:
@@ -284,11 +287,11 @@ fn nothing_registered_says_what_to_do() {
 fn all_problems_come_together_with_their_places() {
     let mut resource = definition(Kind::Resource, "r", 5, TypeId::of::<Function<5>>());
     resource.options.uri = "no scheme";
-    resource.parameters = Box::leak(Box::new([parameter::<String, _>("id", "")]));
+    resource.parameters = Box::leak(Box::new([ParameterMeta::of::<String, _>("id", "")]));
     let mut state = tool::<3>("c");
     state.parameters = Box::leak(Box::new([
-        parameter::<State<Notes>, _>("db", ""),
-        parameter::<i64, _>("n", "").default_json("\"x\""),
+        ParameterMeta::of::<State<Notes>, _>("db", ""),
+        ParameterMeta::of::<i64, _>("n", "").default_json("\"x\""),
     ]));
     let mut meta = tool::<4>("d");
     meta.options.meta = Some(|| serde_json::json!({"io.modelcontextprotocol/x": 1}));
@@ -306,7 +309,7 @@ fn all_problems_come_together_with_their_places() {
         &expect![[r#"
             the server cannot start:
               src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
-              src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `mcp_runtime::registry::build::tests::Notes`; add `.state(…)` with a `mcp_runtime::registry::build::tests::Notes` to the server
+              src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `Notes`; add `.state(…)` with a `Notes` to the server
               src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type: invalid type: string "x", expected i64
               src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`
               src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; write one, as in `notes:///all`
@@ -324,8 +327,8 @@ fn a_shared_value_has_a_way_of_its_own() {
     fails(
         with(sources, vec![]),
         &expect![[r"
-        the server cannot start:
-          `.handlers(…)` was given a value of type `alloc::sync::Arc<mcp_runtime::registry::build::tests::Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"]],
+            the server cannot start:
+              `.handlers(…)` was given a value of type `Arc<Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"]],
     );
 }
 
@@ -364,8 +367,8 @@ fn a_dynamic_definition_cannot_take_a_name() {
 
 fn code() -> Vec<ParameterMeta> {
     vec![
-        parameter::<String, _>("code", "The code"),
-        parameter::<Option<bool>, _>("strict", ""),
+        ParameterMeta::of::<String, _>("code", "The code"),
+        ParameterMeta::of::<Option<bool>, _>("strict", ""),
     ]
 }
 
@@ -389,11 +392,11 @@ fn complete(
 #[test]
 fn a_completer_receives_the_earlier_arguments_it_can_use() {
     let mut parameters = code();
-    parameters[0] = parameter::<String, _>("code", "")
+    parameters[0] = ParameterMeta::of::<String, _>("code", "")
         .completer(|| (TypeId::of::<Function<2>>(), "app::languages"));
     let registry = all(vec![
         review::<1>(parameters),
-        languages::<2>(vec![parameter::<Option<bool>, _>("strict", "")]),
+        languages::<2>(vec![ParameterMeta::of::<Option<bool>, _>("strict", "")]),
     ])
     .unwrap();
     assert!(registry.snapshot().has_completers());
@@ -425,7 +428,7 @@ fn a_completer_receives_the_earlier_arguments_it_can_use() {
 
 #[test]
 fn a_completer_without_an_argument_it_needs_offers_nothing() {
-    let mut completer = languages::<2>(vec![parameter::<bool, _>("strict", "")]);
+    let mut completer = languages::<2>(vec![ParameterMeta::of::<bool, _>("strict", "")]);
     completer.run = Run::Sync(|call| {
         let (mut partial, mut strict) = (None::<String>, None::<bool>);
         call.decode(&mut [&mut partial, &mut strict])?;
@@ -450,9 +453,9 @@ fn completers_that_do_not_fit_are_said() {
         completer
     };
     let mut parameters = code();
-    parameters[0] =
-        parameter::<String, _>("code", "").completer(|| (TypeId::of::<Function<7>>(), "app::x"));
-    let language = || vec![parameter::<String, _>("language", "")];
+    parameters[0] = ParameterMeta::of::<String, _>("code", "")
+        .completer(|| (TypeId::of::<Function<7>>(), "app::x"));
+    let language = || vec![ParameterMeta::of::<String, _>("language", "")];
     fails(
         all(vec![
             review::<1>(parameters),
@@ -534,10 +537,11 @@ fn the_other_variables_of_an_address_are_earlier_arguments() {
     let mut template = definition(Kind::ResourceTemplate, "t", 1, TypeId::of::<Function<1>>());
     template.options.uri = "notes:///{strict}/{id}";
     template.parameters = Box::leak(Box::new([
-        parameter::<bool, _>("strict", ""),
-        parameter::<String, _>("id", "").completer(|| (TypeId::of::<Function<2>>(), "app::ids")),
+        ParameterMeta::of::<bool, _>("strict", ""),
+        ParameterMeta::of::<String, _>("id", "")
+            .completer(|| (TypeId::of::<Function<2>>(), "app::ids")),
     ]));
-    let ids = languages::<2>(vec![parameter::<Option<bool>, _>("strict", "")]);
+    let ids = languages::<2>(vec![ParameterMeta::of::<Option<bool>, _>("strict", "")]);
     let registry = all(vec![template, ids]).unwrap();
     let offered = |uri: &str, earlier| {
         let reference = CompletionReference::Resource { uri: uri.into() };

@@ -43,7 +43,7 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     let params = json!({"name": name, "arguments": arguments});
     let result = session.call("tools/call", params).await?;
     let failed = result["isError"] == true;
-    if session.json {
+    if session.json() {
         print::json(&result);
         return Ok(!failed);
     }

@@ -64,7 +64,7 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
         .client
         .complete(reference, argument, partial, earlier)
         .await?;
-    if session.json {
+    if session.json() {
         print::json(&result["completion"]);
         return Ok(true);
     }

@@ -6,7 +6,7 @@ use clap::Command;
 use serde_json::Value;
 
 use crate::client::Listed;
-use crate::server::command_line::arguments::kind;
+use crate::server::command_line::arguments::{kind, members};
 use crate::server::command_line::session::{Session, common};
 use crate::server::command_line::{Outcome, print};
 
@@ -16,7 +16,7 @@ pub(super) fn command(name: &'static str, about: &'static str) -> Command {
 
 pub(super) async fn run(session: &Session, list: Listed) -> Outcome {
     let items = session.client.list(list).await?;
-    if session.json {
+    if session.json() {
         print::json(&Value::Array(items));
         return Ok(true);
     }
@@ -68,23 +68,7 @@ fn describe(list: Listed, item: &Value) -> String {
 
 /// `a: integer, b?: string = "x"`
 fn tool_arguments(tool: &Value) -> String {
-    let schema = &tool["inputSchema"];
-    let required = schema["required"].as_array();
-    let arguments = schema["properties"].as_object().into_iter().flatten();
-    let arguments = arguments.map(|(name, property)| {
-        let is_required = required.is_some_and(|names| names.iter().any(|other| other == name));
-        let default = &property["default"];
-        let mut text = format!(
-            "{name}{}: {}",
-            if is_required { "" } else { "?" },
-            kind(property)
-        );
-        if !default.is_null() {
-            let _ = write!(text, " = {default}");
-        }
-        text
-    });
-    arguments.collect::<Vec<_>>().join(", ")
+    members(&tool["inputSchema"], kind).join(", ")
 }
 
 fn prompt_arguments(prompt: &Value) -> String {

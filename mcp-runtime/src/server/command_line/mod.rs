@@ -13,10 +13,12 @@ mod prompt;
 mod read;
 mod serve;
 mod session;
+mod shell;
 mod terminal;
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
 
 use crate::client::{Failure, Listed};
@@ -40,15 +42,60 @@ pub(super) fn read(identity: &Implementation) -> Wish {
     parse(identity, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
+/// The command that the arguments of this process begin with, if they do. Ends it if they ask for help on the command, or
+/// cannot be understood.
+pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if !begins_with_command(&command(identity), &arguments) {
+        return None;
+    }
+    match parse(identity, arguments).unwrap_or_else(|error| error.exit()) {
+        Wish::Command(matches) => Some(matches),
+        Wish::Serve(_) => None,
+    }
+}
+
+/// Whether this is `--revision=…` or the like.
+fn is_common_with_value(word: &str) -> bool {
+    let option = word
+        .strip_prefix("--")
+        .and_then(|word| word.split_once('='));
+    option.is_some_and(|(name, _)| session::COMMON.contains(&name))
+}
+
+/// Whether the first argument, but for what may stand before a command, names one.
+fn begins_with_command(command: &Command, arguments: &[OsString]) -> bool {
+    let mut arguments = arguments.iter().skip(1).map(|word| word.to_str());
+    loop {
+        match arguments.next().flatten() {
+            Some("--json") => {}
+            Some("--revision" | "--as" | "--scope") => drop(arguments.next()),
+            Some(word) if is_common_with_value(word) => {}
+            Some(word) => return command.find_subcommand(word).is_some(),
+            None => return false,
+        }
+    }
+}
+
 fn parse(
     identity: &Implementation,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Wish, clap::Error> {
-    let matches = command(identity).try_get_matches_from(arguments)?;
-    Ok(match matches.subcommand() {
-        None => Wish::Serve(Wishes::read(&matches)),
-        Some(_) => Wish::Command(matches),
-    })
+    let mut command = command(identity);
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    let refused = |kind, text: &str| Err(command.clone().error(kind, text));
+    match matches.subcommand() {
+        Some(_) if Wishes::is_given(&matches) => refused(
+            ErrorKind::ArgumentConflict,
+            "a command does not serve, so `--http` and its options do not go with it",
+        ),
+        Some(_) => Ok(Wish::Command(matches)),
+        None if matches.get_flag("json") || session::is_chosen(&matches) => refused(
+            ErrorKind::MissingSubcommand,
+            "`--json`, `--revision`, `--as` and `--scope` go with a command, such as `tools`",
+        ),
+        None => Ok(Wish::Serve(Wishes::read(&matches))),
+    }
 }
 
 fn command(identity: &Implementation) -> Command {
@@ -56,16 +103,31 @@ fn command(identity: &Implementation) -> Command {
         .description
         .clone()
         .unwrap_or_else(|| "A server of the Model Context Protocol".to_owned());
-    serve::arguments(Command::new(identity.name.clone()))
+    let command = serve::arguments(Command::new(identity.name.clone()));
+    // May stand before a command, too, and is explained there.
+    let command = session::common(command).mut_args(|argument| {
+        let is_common = session::COMMON.contains(&argument.get_id().as_str());
+        argument.hide(is_common)
+    });
+    commands(command)
         .about(about)
         .after_help(
             "Without a command it serves standard input and output, for clients that start servers themselves.",
         )
         .version(identity.version.clone())
-        .args_conflicts_with_subcommands(true)
+        .subcommand(shell::command())
+        .subcommand(install::command())
+}
+
+/// With the commands that look at the server.
+fn commands(command: Command) -> Command {
+    command
         .subcommand_value_name("COMMAND")
         .subcommand(list::command("tools", "List the tools and their arguments").alias("list"))
-        .subcommand(list::command("prompts", "List the prompts and their arguments"))
+        .subcommand(list::command(
+            "prompts",
+            "List the prompts and their arguments",
+        ))
         .subcommand(list::command("resources", "List the resources"))
         .subcommand(list::command("templates", "List the resource templates"))
         .subcommand(call::command())
@@ -73,7 +135,6 @@ fn command(identity: &Implementation) -> Command {
         .subcommand(read::command())
         .subcommand(complete::command())
         .subcommand(check::command())
-        .subcommand(install::command())
 }
 
 /// Why a command came to nothing.
@@ -116,24 +177,33 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<bool, Er
     }
 }
 
-async fn perform(server: Server, matches: &ArgMatches) -> Outcome {
-    let Some((name, matches)) = matches.subcommand() else {
+async fn perform(server: Server, before: &ArgMatches) -> Outcome {
+    let Some((name, matches)) = before.subcommand() else {
         return Ok(true);
     };
     if name == "install" {
         return install::run(server.identity(), matches);
     }
-    let session = Session::start(server, matches).await?;
+    let session = Session::start(server, before, matches).await?;
+    if name == "shell" {
+        return shell::run(&session).await;
+    }
+    perform_in(&session, name, matches).await
+}
+
+/// A command that looks at the server.
+async fn perform_in(session: &Session, name: &str, matches: &ArgMatches) -> Outcome {
+    session.begin(matches)?;
     match name {
-        "tools" => list::run(&session, Listed::Tools).await,
-        "prompts" => list::run(&session, Listed::Prompts).await,
-        "resources" => list::run(&session, Listed::Resources).await,
-        "templates" => list::run(&session, Listed::Templates).await,
-        "call" => call::run(&session, matches).await,
-        "prompt" => prompt::run(&session, matches).await,
-        "read" => read::run(&session, matches).await,
-        "complete" => complete::run(&session, matches).await,
-        _ => check::run(&session, matches).await,
+        "tools" => list::run(session, Listed::Tools).await,
+        "prompts" => list::run(session, Listed::Prompts).await,
+        "resources" => list::run(session, Listed::Resources).await,
+        "templates" => list::run(session, Listed::Templates).await,
+        "call" => call::run(session, matches).await,
+        "prompt" => prompt::run(session, matches).await,
+        "read" => read::run(session, matches).await,
+        "complete" => complete::run(session, matches).await,
+        _ => check::run(session, matches).await,
     }
 }
 
@@ -172,10 +242,56 @@ mod tests {
     }
 
     #[test]
+    fn what_holds_for_every_command_may_stand_before_it() {
+        for arguments in [
+            &["--json", "--revision", "2025-11-25", "tools"][..],
+            &["tools", "--revision=2025-11-25", "--json"],
+            &["--json", "call", "--revision", "2025-11-25", "add"],
+        ] {
+            let Ok(Wish::Command(matches)) = wish(arguments) else {
+                panic!("{arguments:?} is a command");
+            };
+            let (_, after) = matches.subcommand().unwrap();
+            let date = |matches: &ArgMatches| matches.get_one::<String>("revision").cloned();
+            assert_eq!(
+                date(&matches).or(date(after)).as_deref(),
+                Some("2025-11-25")
+            );
+            assert!(matches.get_flag("json") || after.get_flag("json"));
+        }
+    }
+
+    #[test]
+    fn other_arguments_are_left_to_the_program() {
+        let command = command(&Implementation::new("server", "1"));
+        for (arguments, expected) in [
+            (&["tools"][..], true),
+            (&["list"], true),
+            (&["--json", "--revision", "x", "call", "add"], true),
+            (&["--revision=x", "check"], true),
+            (&[], false),
+            (&["127.0.0.1:8000"], false),
+            (&["--json"], false),
+            (&["--verbose", "tools"], false),
+            (&["--help"], false),
+        ] {
+            let words = std::iter::once(&"server").chain(arguments);
+            let words: Vec<_> = words.map(OsString::from).collect();
+            assert_eq!(
+                begins_with_command(&command, &words),
+                expected,
+                "{arguments:?}"
+            );
+        }
+    }
+
+    #[test]
     fn what_nobody_knows_is_refused_with_what_was_meant() {
         for (arguments, hint) in [
             (&["--htpp"][..], ""),
             (&["--allow-host", "a"], ""),
+            (&["--http", "[::1]:9", "tools"], "`--http`"),
+            (&["--json"], "`tools`"),
             (&["cal"], "'call'"),
             (&["tool"], "'tools'"),
             (&["instal", "cursor"], "'install'"),

@@ -27,7 +27,7 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     let arguments = arguments(&given(matches), &Value::Null)?;
     let params = json!({"name": name, "arguments": arguments});
     let result = session.call("prompts/get", params).await?;
-    if session.json {
+    if session.json() {
         print::json(&result);
         return Ok(true);
     }

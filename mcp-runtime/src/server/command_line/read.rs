@@ -23,7 +23,7 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     }
     let params = json!({"uri": name(matches, "uri")});
     let result = session.call("resources/read", params).await?;
-    if session.json {
+    if session.json() {
         print::json(&result);
         return Ok(true);
     }

@@ -21,6 +21,12 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
+    /// Whether anything is said about serving.
+    pub(super) fn is_given(matches: &ArgMatches) -> bool {
+        // Without HTTP there are no such arguments.
+        matches!(matches.try_contains_id("http"), Ok(true))
+    }
+
     #[cfg(feature = "http")]
     pub(super) fn read(matches: &ArgMatches) -> Self {
         let all = |name: &str| {

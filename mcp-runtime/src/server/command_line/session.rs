@@ -1,7 +1,7 @@
 //! The server in this process, and a client that talks to it for a command.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -13,13 +13,24 @@ use crate::handler::suggest::closest;
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
 use crate::server::command_line::Fault;
-use crate::server::command_line::terminal::Terminal;
+use crate::server::command_line::terminal::{Answers, Terminal};
 
 pub(super) struct Session {
     pub(super) client: Client,
-    /// Output is for programs.
-    pub(super) json: bool,
+    always_json: bool,
+    /// Output of the present command is for programs.
+    json: AtomicBool,
     terminal: Arc<Terminal>,
+}
+
+/// The names of what every command takes that looks at the server.
+pub(super) const COMMON: [&str; 4] = ["json", "revision", "as", "scope"];
+
+/// Whether it is said how to connect, which holds for a whole session.
+pub(super) fn is_chosen(matches: &ArgMatches) -> bool {
+    ["revision", "as", "scope"]
+        .into_iter()
+        .any(|name| matches!(matches.try_contains_id(name), Ok(true)))
 }
 
 /// What every command takes that looks at the server.
@@ -31,8 +42,7 @@ pub(super) fn common(command: Command) -> Command {
                 .long("revision")
                 .value_name("DATE")
                 .value_parser(revisions)
-                .default_value(ProtocolVersion::LATEST.as_str())
-                .help("The revision of the protocol to speak"),
+                .help("The revision of the protocol to speak; the newest, if not said"),
         )
         .arg(
             Arg::new("json")
@@ -87,36 +97,24 @@ pub(super) fn asking(command: Command) -> Command {
 }
 
 impl Session {
-    /// Starts the server and connects to it.
-    pub(super) async fn start(server: Server, matches: &ArgMatches) -> Result<Self, Fault> {
-        let texts = |name: &str| -> VecDeque<String> {
-            // Commands that cannot be asked have no such arguments.
-            let values = matches.try_get_many::<String>(name).ok().flatten();
-            values.into_iter().flatten().cloned().collect()
+    /// Starts the server and connects to it. What is said before the command holds as well as what is said after it.
+    pub(super) async fn start(
+        server: Server,
+        before: &ArgMatches,
+        after: &ArgMatches,
+    ) -> Result<Self, Fault> {
+        let terminal = Arc::new(Terminal::default());
+        let said = |name: &str| match (after.get_many::<String>(name), before.get_many(name)) {
+            (Some(values), _) | (None, Some(values)) => values.cloned().collect(),
+            (None, None) => Vec::new(),
         };
-        let flag = |name: &str| matches!(matches.try_get_one::<bool>(name), Ok(Some(true)));
-        let mut answers = Vec::new();
-        for answer in texts("answer") {
-            match answer.split_once('=') {
-                Some((field, value)) => answers.push((field.to_owned(), value.to_owned())),
-                None => return Err(format!("`--answer {answer}` has no `=`").into()),
-            }
-        }
-        let terminal = Arc::new(Terminal {
-            answers,
-            agree: flag("agree"),
-            decline: flag("decline"),
-            say: Mutex::new(texts("say")),
-            bar: Mutex::default(),
-        });
-        let date = matches.get_one::<String>("revision");
-        let version = date.and_then(|date| ProtocolVersion::from_wire(date));
+        let version = said("revision").pop();
+        let version = version.and_then(|date| ProtocolVersion::from_wire(&date));
         let version = version.unwrap_or(ProtocolVersion::LATEST);
         let capabilities =
             json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
-        let subject = matches.get_one::<String>("as");
-        let caller = subject.map_or_else(Caller::trusted, |subject| {
-            Principal::new(subject).scopes(texts("scope")).into()
+        let caller = said("as").pop().map_or_else(Caller::trusted, |subject| {
+            Principal::new(subject).scopes(said("scope")).into()
         });
         let mut streams = server.serve_in_process(1, caller).map_err(Fault::Start)?;
         let Some(stream) = streams.pop() else {
@@ -125,15 +123,47 @@ impl Session {
         let host = Arc::clone(&terminal) as Arc<dyn Host>;
         Ok(Self {
             client: Client::connect(stream, version, capabilities, host).await?,
-            json: flag("json"),
+            always_json: before.get_flag("json") || after.get_flag("json"),
+            json: AtomicBool::default(),
             terminal,
         })
+    }
+
+    /// Begins a command: what it says to questions, and how it prints.
+    pub(super) fn begin(&self, matches: &ArgMatches) -> Result<(), String> {
+        let texts = |name: &str| {
+            // Commands that cannot be asked have no such arguments.
+            let values = matches.try_get_many::<String>(name).ok().flatten();
+            values.into_iter().flatten().cloned()
+        };
+        let flag = |name: &str| matches!(matches.try_get_one::<bool>(name), Ok(Some(true)));
+        let mut answers = Answers {
+            agree: flag("agree"),
+            decline: flag("decline"),
+            say: texts("say").collect(),
+            ..Answers::default()
+        };
+        for answer in texts("answer") {
+            match answer.split_once('=') {
+                Some((field, value)) => answers.fields.push((field.to_owned(), value.to_owned())),
+                None => return Err(format!("`--answer {answer}` has no `=`")),
+            }
+        }
+        self.terminal.begin(answers);
+        let json = self.always_json || flag("json");
+        self.json.store(json, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether output is for programs.
+    pub(super) fn json(&self) -> bool {
+        self.json.load(Ordering::Relaxed)
     }
 
     /// Calls a method whose handler may ask and say how far it is.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
         let called = self.client.call(method, params).await;
-        self.terminal.clear_bar();
+        self.terminal.end();
         Ok(called?)
     }
 

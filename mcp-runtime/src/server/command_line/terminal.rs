@@ -5,28 +5,38 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
 use crate::client::{Host, Notice, Question};
 use crate::context::Progress;
+use crate::handler::suggest::closest;
 use crate::server::command_line::arguments::{kind, typed};
+use crate::server::command_line::print;
 use crate::types::LoggingLevel;
 
 /// How wide a bar is, in characters.
 const BAR: usize = 24;
 
-#[derive(Debug)]
-pub(super) struct Terminal {
+/// Answers given beforehand, for one command.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
     /// Fields of forms and their values.
-    pub(super) answers: Vec<(String, String)>,
+    pub(super) fields: Vec<(String, String)>,
     pub(super) agree: bool,
     pub(super) decline: bool,
     /// What the model says to one question after another.
-    pub(super) say: Mutex<VecDeque<String>>,
+    pub(super) say: VecDeque<String>,
+    /// The fields that were asked for.
+    pub(super) asked: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Terminal {
+    answers: Mutex<Answers>,
     /// How many characters of a bar are on the screen.
-    pub(super) bar: Mutex<usize>,
+    bar: Mutex<usize>,
 }
 
 impl Host for Terminal {
@@ -35,7 +45,7 @@ impl Host for Terminal {
         match question.method.as_str() {
             "roots/list" => Ok(json!({"roots": here()})),
             "sampling/createMessage" => self.speak(&question.params),
-            _ if self.decline => Ok(json!({"action": "decline"})),
+            _ if self.answers().decline => Ok(json!({"action": "decline"})),
             _ if question.params["url"].is_string() => self.open(question),
             _ => self.fill_in(question),
         }
@@ -56,7 +66,49 @@ impl Host for Terminal {
     }
 }
 
+impl Answers {
+    /// Fields nobody has asked for.
+    fn unused(&self) -> impl Iterator<Item = &str> {
+        let names = self.fields.iter().map(|(name, _)| name.as_str());
+        names.filter(|name| !self.asked.iter().any(|asked| asked == name))
+    }
+
+    /// Takes note of the fields of a form, and refuses an answer that is surely meant for one of them.
+    fn match_with(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
+        self.asked.extend(fields.keys().cloned());
+        for name in self.unused() {
+            let open = fields.keys().map(String::as_str);
+            let open = open.filter(|open| !self.fields.iter().any(|(given, _)| given == open));
+            if let Some(meant) = closest(name, open) {
+                return Err(format!(
+                    "`--answer {name}=…`: the form has no field `{name}`; did you mean `{meant}`?"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Terminal {
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a command, which has answers of its own.
+    pub(super) fn begin(&self, answers: Answers) {
+        *self.answers() = answers;
+    }
+
+    /// Ends a command: says which answers nobody wanted.
+    pub(super) fn end(&self) {
+        self.clear_bar();
+        for name in self.answers().unused() {
+            print::complain(&format!(
+                "nobody asked for `{name}`, which `--answer` gives"
+            ));
+        }
+    }
+
     fn fill_in(&self, question: &Question) -> Result<Value, String> {
         let schema = &question.params["requestedSchema"];
         let required = schema["required"].as_array();
@@ -67,10 +119,17 @@ impl Terminal {
             say(&format!("{}\n", question.message()));
         }
         let (mut content, mut missing) = (Map::new(), Vec::new());
-        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            let given = self.answers.iter().find(|(field, _)| field == name);
-            if let Some((_, text)) = given {
-                content.insert(name.clone(), typed(field, text));
+        let no_fields = Map::new();
+        let fields = schema["properties"].as_object().unwrap_or(&no_fields);
+        self.answers().match_with(fields)?;
+        for (name, field) in fields {
+            let given = {
+                let answers = self.answers();
+                let given = answers.fields.iter().find(|(field, _)| field == name);
+                given.map(|(_, text)| text.clone())
+            };
+            if let Some(text) = given {
+                content.insert(name.clone(), typed(field, &text));
             } else if is_asked {
                 match ask(name, field, required(name))? {
                     Some(value) => drop(content.insert(name.clone(), value)),
@@ -94,7 +153,7 @@ impl Terminal {
     fn open(&self, question: &Question) -> Result<Value, String> {
         let url = question.params["url"].as_str().unwrap_or_default();
         let text = format!("{}\n{url}\n", question.message());
-        if self.agree {
+        if self.answers().agree {
             say(&text);
             return Ok(json!({"action": "accept"}));
         }
@@ -123,11 +182,7 @@ impl Terminal {
                 message["role"].as_str().unwrap_or_default()
             );
         }
-        let next = self
-            .say
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
+        let next = self.answers().say.pop_front();
         let text = match next {
             Some(text) => text,
             None if io::stdin().is_terminal() => {
@@ -160,7 +215,7 @@ impl Terminal {
         *shown = length;
     }
 
-    pub(super) fn clear_bar(&self) {
+    fn clear_bar(&self) {
         let mut shown = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         if *shown > 0 {
             say(&format!("\r{}\r", " ".repeat(*shown)));
@@ -311,6 +366,31 @@ mod tests {
             (&json!({"type": "string"}), json!("anything"), true),
         ] {
             assert_eq!(fits(field, &value), expected, "{field}: {value}");
+        }
+    }
+
+    #[test]
+    fn an_answer_to_a_field_that_is_not_there_is_named() {
+        let form = json!({"really": {"type": "boolean"}, "note": {"type": "string"}});
+        let form = form.as_object().unwrap();
+        for (given, wrong) in [
+            (&["really"][..], None),
+            (&["realy"], Some("did you mean `really`?")),
+            (&["really", "realy"], None),
+            (&["colour"], None),
+        ] {
+            let fields = given.iter().map(|name| ((*name).to_owned(), String::new()));
+            let mut answers = Answers {
+                fields: fields.collect(),
+                ..Answers::default()
+            };
+            let matched = answers.match_with(form);
+            match wrong {
+                Some(text) => assert!(matched.unwrap_err().contains(text)),
+                None => matched.unwrap(),
+            }
+            let unused = given.iter().filter(|name| **name != "really").count();
+            assert_eq!(answers.unused().count(), unused, "{given:?}");
         }
     }
 

@@ -109,7 +109,7 @@ fn lint_tool(tool: &Value, found: &mut Findings) {
     found.described(tool);
     let description = tool["description"].as_str().unwrap_or_default();
     if description.chars().count() > LONGEST_DESCRIPTION {
-        found.push(Severity::Advice, "the description is long".into(), LONG);
+        found.disliked("the description is long", LONG);
     }
     let schema = &tool["inputSchema"];
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -169,6 +169,10 @@ impl Findings {
 
     pub(super) fn refused(&mut self, text: impl Into<String>, source: &'static str) {
         self.push(Severity::Refused, text.into(), source);
+    }
+
+    pub(super) fn disliked(&mut self, text: impl Into<String>, source: &'static str) {
+        self.push(Severity::Advice, text.into(), source);
     }
 
     fn advice(&mut self, text: impl Into<String>) {
@@ -241,6 +245,34 @@ mod tests {
                 ),
             }
         }
+    }
+
+    #[test]
+    fn what_some_models_do_without_is_advice() {
+        for (property, advice) in [
+            (
+                json!({"oneOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"type": "string"}]}),
+                "has forms of its own (`oneOf`)",
+            ),
+            (
+                json!({"type": "object", "additionalProperties": {"type": "integer"}}),
+                "is a map",
+            ),
+            (
+                json!({"type": "array", "items": {"type": "array", "prefixItems": [{"type": "string"}], "items": {}}}),
+                "is a tuple (`prefixItems`)",
+            ),
+        ] {
+            let found = found_in(&property);
+            assert!(
+                found.len() == 1
+                    && found[0].starts_with("advice: tool `t`: /a")
+                    && found[0].contains(advice),
+                "{property}: {found:?}"
+            );
+        }
+        let closed = json!({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": false});
+        assert_eq!(found_in(&closed), Vec::<String>::new());
     }
 
     #[test]

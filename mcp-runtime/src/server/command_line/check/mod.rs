@@ -57,7 +57,7 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     if let (Some(file), true) = (file, saves) {
         fs::write(file, surface.to_text()).map_err(|error| format!("{file}: {error}"))?;
     }
-    if session.json {
+    if session.json() {
         print::json(&report(&surface, &findings, &differences));
     } else {
         print::line(&text(&surface, &findings, &differences));

@@ -19,6 +19,11 @@ const ITEMS: &str = "Gemini and OpenAI, lists say what is in them";
 const ENUMS: &str = "Gemini, choices are text";
 // Gemini API, `Schema.format`: "only 'enum' and 'date-time' are supported for STRING type". OpenAI, "Structured Outputs".
 const FORMATS: &str = "Gemini takes `date-time` only; others those of JSON Schema";
+// Gemini API, `Schema`: its keywords. OpenAI, "Structured Outputs": supported schemas.
+const FORMS: &str = "Gemini and OpenAI's strict mode have no such keyword; a struct with optional fields is understood by all";
+// OpenAI, "Structured Outputs": `additionalProperties: false` must always be set in objects.
+const MAPS: &str =
+    "OpenAI's strict mode refuses maps; a list of objects with a key is understood by all";
 /// JSON Schema 2020-12, "Defined Formats", and what Gemini has for numbers.
 const KNOWN_FORMATS: [&str; 21] = [
     "date-time",
@@ -78,6 +83,18 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
     }
     if members.get("type").is_some_and(|name| name == "array") && !members.contains_key("items") {
         found.refused(format!("{place} is a list of anything"), ITEMS);
+    }
+    if members.contains_key("oneOf") {
+        found.disliked(format!("{place} has forms of its own (`oneOf`)"), FORMS);
+    }
+    if members.contains_key("prefixItems") {
+        found.disliked(format!("{place} is a tuple (`prefixItems`)"), FORMS);
+    }
+    if members
+        .get("additionalProperties")
+        .is_some_and(Value::is_object)
+    {
+        found.disliked(format!("{place} is a map"), MAPS);
     }
     if let Some(values) = members.get("enum").and_then(Value::as_array)
         && !values.iter().all(Value::is_string)

@@ -1,0 +1,162 @@
+//! `shell`: one command after another, to one server that keeps its state.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use clap::{ArgMatches, Command};
+
+use crate::server::command_line::session::{Session, common, is_chosen};
+use crate::server::command_line::{Fault, Outcome, commands, perform_in, print};
+
+pub(super) fn command() -> Command {
+    common(
+        Command::new("shell")
+            .about("Try one thing after another, with one server that keeps its state")
+            .long_about(
+                "Reads commands from standard input, a line each: `call add a=1 b=2`, `tools`, `read URI`. They are those of the \
+                 command line, and all go to one server, so what one call changes the next one finds.\n\nText with spaces \
+                 stands in quotes. `help` lists the commands, `exit` or the end of the input ends it. Input that is no terminal \
+                 is a script: the process fails if a command does.",
+            ),
+    )
+}
+
+pub(super) async fn run(session: &Session) -> Outcome {
+    let is_script = !io::stdin().is_terminal();
+    let mut good = true;
+    while let Some(line) = next_line(is_script).await? {
+        let words = match words(&line) {
+            Ok(words) => words,
+            Err(problem) => {
+                print::complain(problem);
+                good = false;
+                continue;
+            }
+        };
+        match words.first().map(String::as_str) {
+            None => {}
+            Some(comment) if comment.starts_with('#') => {}
+            Some("exit" | "quit") => break,
+            Some(_) => good &= perform_line(session, words).await,
+        }
+    }
+    Ok(good || !is_script)
+}
+
+async fn perform_line(session: &Session, words: Vec<String>) -> bool {
+    let matches: ArgMatches = match grammar().try_get_matches_from(words) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help that was asked for is no error. If standard output is gone, nobody wants it.
+            let _ = error.print();
+            return !error.use_stderr();
+        }
+    };
+    let Some((name, matches)) = matches.subcommand() else {
+        return true;
+    };
+    if is_chosen(matches) {
+        print::complain("how to connect is said once, to `shell`: `--revision`, `--as`, `--scope`");
+        return false;
+    }
+    match perform_in(session, name, matches).await {
+        Ok(good) => good,
+        Err(Fault::Said(text)) => {
+            print::complain(&text);
+            false
+        }
+        Err(Fault::Start(error)) => {
+            print::complain(&error.to_string());
+            false
+        }
+    }
+}
+
+/// The commands, without a program before them.
+fn grammar() -> Command {
+    let exit = Command::new("exit").about("End the shell");
+    commands(Command::new("shell"))
+        .no_binary_name(true)
+        .subcommand_required(true)
+        .disable_help_flag(true)
+        .help_template("{subcommands}")
+        .subcommand(exit)
+}
+
+/// The next line that was typed; nothing at the end of the input. Reading blocks a thread, and nothing else.
+async fn next_line(is_script: bool) -> Result<Option<String>, String> {
+    let read = tokio::task::spawn_blocking(move || {
+        if !is_script {
+            let mut stderr = io::stderr().lock();
+            // Nobody is left to be told that this fails.
+            let _ = stderr.write_all(b"> ").and_then(|()| stderr.flush());
+        }
+        let mut line = String::new();
+        io::stdin()
+            .lock()
+            .read_line(&mut line)
+            .map(|length| (length > 0).then_some(line))
+    });
+    match read.await {
+        Ok(Ok(line)) => Ok(line),
+        Ok(Err(error)) => Err(format!("standard input cannot be read: {error}")),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The words of a line: quotes keep spaces, as in other shells, and a backslash takes the next character as it is.
+fn words(line: &str) -> Result<Vec<String>, &'static str> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = line.trim().chars();
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            (close, Some(open)) if close == open => quote = None,
+            ('\\', None | Some('"')) => word.get_or_insert_default().extend(characters.next()),
+            ('"' | '\'', None) => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (space, None) if space.is_whitespace() => words.extend(word.take()),
+            (other, _) => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    match quote {
+        None => Ok(words),
+        Some(_) => Err("a quote is not closed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_other_shells() {
+        for (line, expected) in [
+            ("call add a=1  b=2\n", vec!["call", "add", "a=1", "b=2"]),
+            (
+                "call note text='buy milk'",
+                vec!["call", "note", "text=buy milk"],
+            ),
+            (
+                "call t '{\"a\": \"b\"}'",
+                vec!["call", "t", "{\"a\": \"b\"}"],
+            ),
+            (
+                r#"x "a \"b\" c" d\ e ''"#,
+                vec!["x", "a \"b\" c", "d e", ""],
+            ),
+            ("  ", vec![]),
+        ] {
+            assert_eq!(words(line).unwrap(), expected, "{line}");
+        }
+        words("call 'x").unwrap_err();
+    }
+
+    #[test]
+    fn the_commands_hold_together() {
+        grammar().debug_assert();
+    }
+}

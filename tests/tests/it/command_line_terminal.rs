@@ -1,0 +1,134 @@
+//! Questions that a person answers at a terminal: the command line on a pseudoterminal.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// The end of the input, as it is typed.
+const END: &str = "\x04";
+
+/// A command at a terminal. Results go to a pipe, as in `garden call … | less`.
+struct Screen {
+    keyboard: File,
+    child: Child,
+    shown: Receiver<String>,
+    /// What was shown and not yet expected.
+    text: String,
+}
+
+impl Screen {
+    fn of(example: &str, arguments: &[&str]) -> Self {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        let name = ptsname(&terminal, Vec::new()).unwrap();
+        let end = || {
+            let mut options = File::options();
+            let end = options.read(true).write(true).open(name.to_str().unwrap());
+            OwnedFd::from(end.unwrap())
+        };
+        let child = Command::new(tests::binary(example))
+            .args(arguments)
+            .stdin(Stdio::from(end()))
+            .stderr(Stdio::from(end()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let keyboard = File::from(terminal);
+        let mut screen = keyboard.try_clone().unwrap();
+        let (show, shown) = channel();
+        thread::spawn(move || {
+            let mut bytes = [0; 1024];
+            // Ends with an error when nobody has the terminal any more.
+            while let Ok(length @ 1..) = screen.read(&mut bytes) {
+                if show
+                    .send(String::from_utf8_lossy(&bytes[..length]).into_owned())
+                    .is_err()
+                {
+                    break;
+                }
+            }
+        });
+        Self {
+            keyboard,
+            child,
+            shown,
+            text: String::new(),
+        }
+    }
+
+    /// Waits until this is shown.
+    fn expect(&mut self, text: &str) {
+        loop {
+            if let Some(at) = self.text.find(text) {
+                self.text.drain(..at + text.len());
+                return;
+            }
+            match self.shown.recv_timeout(Duration::from_secs(60)) {
+                Ok(more) => self.text.push_str(&more),
+                Err(_) => panic!("`{text}` is not shown: {}", self.text),
+            }
+        }
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The results, and whether all went well.
+    fn end(mut self) -> (String, bool) {
+        let mut out = String::new();
+        let stdout = self.child.stdout.as_mut().unwrap();
+        stdout.read_to_string(&mut out).unwrap();
+        (out, self.child.wait().unwrap().success())
+    }
+}
+
+#[test]
+fn a_form_is_filled_in_at_the_terminal_until_it_fits() {
+    for date in ["2025-11-25", "2026-07-28"] {
+        let arguments = ["call", "dig_out", "plant=rose", "--revision", date];
+        let mut screen = Screen::of("garden", &arguments);
+        screen.expect("Rose will be gone for good.");
+        screen.expect("Really dig it out? (true|false): ");
+        screen.type_in("perhaps\n");
+        screen.expect("that is not true|false");
+        screen.expect("Really dig it out? (true|false): ");
+        screen.type_in("yes\n");
+        assert_eq!(screen.end(), ("Rose is gone\n".to_owned(), true), "{date}");
+    }
+}
+
+#[test]
+fn the_end_of_the_input_cancels_a_form() {
+    for date in ["2025-11-25", "2026-07-28"] {
+        let arguments = ["call", "dig_out", "plant=rose", "--revision", date];
+        let mut screen = Screen::of("garden", &arguments);
+        screen.expect("(true|false): ");
+        screen.type_in(END);
+        screen.expect("error: the user dismissed the question");
+        assert_eq!(screen.end(), (String::new(), false), "{date}");
+    }
+}
+
+#[test]
+fn the_shell_asks_between_its_commands() {
+    let mut screen = Screen::of("garden", &["shell"]);
+    screen.expect("> ");
+    screen.type_in("call dig_out plant=basil\n");
+    screen.expect("(true|false): ");
+    screen.type_in("no\n");
+    screen.expect("error: Basil stays");
+    screen.expect("> ");
+    screen.type_in("call water plant=rose\n");
+    screen.expect("> ");
+    screen.type_in(END);
+    // A person has seen what failed.
+    assert_eq!(screen.end(), ("Rose has had 1 litres\n".to_owned(), true));
+}

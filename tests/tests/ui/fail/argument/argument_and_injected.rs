@@ -1,0 +1,20 @@
+use mcp_runtime::prelude::*;
+use mcp_runtime::{FromContext, ToolError};
+
+#[data(input)]
+struct Tenant {
+    name: String,
+}
+
+impl FromContext for Tenant {
+    fn from_context(_: &Context) -> Result<Self, ToolError> {
+        bail!("there is none")
+    }
+}
+
+#[tool]
+fn greet(tenant: Tenant) -> String {
+    tenant.name
+}
+
+fn main() {}
