@@ -17,6 +17,10 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
 /// Who sends a request, if that can be known.
+#[cfg_attr(
+    not(feature = "auth"),
+    expect(clippy::unused_async, reason = "whoever checks tokens has to wait")
+)]
 pub(super) async fn caller(inner: &Inner, parts: &Parts) -> Result<Option<Principal>, Refusal> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
         return Ok(Some(principal.clone()));
