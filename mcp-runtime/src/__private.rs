@@ -1,6 +1,7 @@
 //! Used by generated code and by nothing else. Promises nothing.
 
 pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
+pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, Call, Output, Refusal, Run, Running, blocking, completer, prompt, resource, running,
     tool,
@@ -8,8 +9,8 @@ pub use crate::handler::call::{
 pub use crate::handler::completion::IntoCompletion;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, IntoSchema, Kind, Location, Options, Owner, Reference,
-    Submitted, named, type_id_of,
+    ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
+    Reference, Submitted, named, type_id_of,
 };
 pub use crate::handler::form;
 pub use crate::handler::listing::{Lister, lister};

@@ -46,6 +46,7 @@ mod client;
 mod context;
 mod dispatch;
 mod error;
+mod fnv;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -55,6 +56,7 @@ mod limits;
 mod macros;
 pub mod prelude;
 mod protocol;
+mod rate;
 mod registry;
 mod server;
 #[cfg(feature = "testing")]
@@ -73,16 +75,19 @@ pub use context::{
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::StateKey;
 pub use error::{Error, ErrorKind};
+pub use handler::call::Answer;
 pub use handler::completion::{Candidates, IntoCompletion};
-pub use handler::definition::{IntoSchema, Selected};
+pub use handler::definition::{IntoSchema, Kind, Selected};
 pub use handler::dynamic::{
     Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
 pub use handler::listing::{ListCursor, Page};
+pub use handler::middleware::{Answering, Call, CallService, Next};
 pub use handler::output::{IntoToolResult, Json};
 pub use handler::prompt::IntoPrompt;
 pub use handler::resource::IntoResource;
 pub use handler::safe_path::SafePath;
+pub use handler::sanitize::visible_text;
 pub use handler::template::percent_encode;
 pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 pub use jsonrpc::ErrorObject;
@@ -115,6 +120,8 @@ mod guide {
     mod from_fastmcp {}
     #[doc = include_str!("../../docs/from-rmcp.md")]
     mod from_rmcp {}
+    #[doc = include_str!("../../docs/guards.md")]
+    mod guards {}
     #[cfg(feature = "axum")]
     #[doc = include_str!("../../docs/http.md")]
     mod http {}

@@ -36,12 +36,16 @@ pub struct Limits {
     pub running: usize,
     /// Most calls waiting to run, per session or stdio process. Default 1,024. Further ones are refused.
     pub queued: usize,
-    /// Longest a tool may run. Default 5 minutes. Then it is cancelled and the model is told. A tool's own `timeout` wins.
+    /// Longest a call may run. Default 5 minutes. Then it is cancelled and the model is told. A `timeout` of its own wins.
     pub tool_time: Duration,
     /// Most blocking tools running at once in the process. Default 64. Further ones wait.
     pub blocking: usize,
     /// Most blocking tools waiting for one of those places. Default 256. Further ones are refused.
     pub blocking_queued: usize,
+    /// Most calls waiting for a handler that is limited by `concurrency`, per handler. Default 256. Further ones are refused.
+    pub waiting: usize,
+    /// Most callers that each rate tells apart. Default 10,000. Further ones share what one of them would have.
+    pub callers: usize,
     /// Most bytes waiting to be written to one stream. Default 1 MiB. Then reading stops until the client reads.
     ///
     /// Calls under way go on: their answers, and those of unfinished arrays, may take four times [`result`](Self::result)
@@ -55,9 +59,14 @@ pub struct Limits {
     pub listens: usize,
     /// Log notifications a second, per session. Default 100, in bursts of twice that. Beyond: dropped, one summary.
     pub logs: u32,
+    /// Longest log message, in bytes of its `data`. Default 64 KiB. A longer one is cut, and says so.
+    pub log: usize,
     /// Progress notifications a second, per token. Default 20, in bursts of that. Beyond: merged into the next.
     pub progress: u32,
-    /// Completions a second, per session. Default 20, in bursts of twice that. Beyond: refused.
+    /// Completions a second, per caller. Default 20, in bursts of twice that. Beyond: refused.
+    ///
+    /// A caller is whoever is known from credentials, else the session or connection. Requests of 2026-07-28 over HTTP by
+    /// nobody known are one caller, all of them.
     pub completions: u32,
     /// Longest partial text of a completion, in bytes. Default 1 KiB. Beyond: -32602.
     pub completion_input: usize,
@@ -158,11 +167,14 @@ impl Default for Limits {
             tool_time: Duration::from_mins(5),
             blocking: 64,
             blocking_queued: 256,
+            waiting: 256,
+            callers: 10_000,
             outgoing: 1 << 20,
             result: 8 << 20,
             subscriptions: 1_024,
             listens: 64,
             logs: 100,
+            log: 64 << 10,
             progress: 20,
             completions: 20,
             completion_input: 1 << 10,
@@ -217,11 +229,13 @@ impl Limits {
             tool_time: Duration::from_secs(30),
             blocking: 8,
             blocking_queued: 32,
+            waiting: 32,
             outgoing: 256 << 10,
             result: 1 << 20,
             subscriptions: 64,
             listens: 8,
             logs: 20,
+            log: 8 << 10,
             body: 256 << 10,
             head: 16 << 10,
             headers: 50,
@@ -263,6 +277,9 @@ impl Limits {
             ("token", self.token == 0),
             ("authentication_time", self.authentication_time.is_zero()),
             ("logs", self.logs == 0),
+            ("log", self.log == 0),
+            ("waiting", self.waiting == 0),
+            ("callers", self.callers == 0),
             ("progress", self.progress == 0),
             ("completions", self.completions == 0),
             ("completion_input", self.completion_input == 0),

@@ -45,7 +45,10 @@
 /// | `scopes` | such as `("notes:read", "notes:write")` | none | what a caller must be granted, all of it; see below | a refusal, if it is not |
 /// | `visible_if` | the path of a `fn(&Caller) -> bool` | there for all | whether it is there for a caller | nothing |
 /// | `blocking` | flag | no | blocks its thread, so it gets one of its own | nothing |
-/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | that of the server | how long a call may take | nothing |
+/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | that of the server | how long a call may take | an error, if it takes longer |
+/// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | how often it may be called | an error, if it is called more often |
+/// | `concurrency` | whole number, or a constant of type `usize` | none | how many calls may run at once; others wait | an error, if too many wait |
+/// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | that of the server | how long an answer may be | an error, if it is longer |
 /// | `requires` | of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | what the client must be able to do | an error, if it cannot |
 /// | `schema` | a `Schema`, a `serde_json::Value` or JSON text | from the parameters | the schema, served as it is | `inputSchema` |
 /// | `strict` | flag | no | a number in quotes is no number | nothing |
@@ -155,6 +158,7 @@ pub use mcp_macros::tool;
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
 /// | `group` | text | none | what it can be selected by | nothing |
 /// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | for all | who may use it, and for whom it is there | nothing |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | that of the server | how long, how often, how many at once, how much | an error, if it is more |
 /// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |
 ///
 /// Source: revision 2026-07-28, server/prompts.
@@ -191,6 +195,7 @@ pub use mcp_macros::prompt;
 /// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | for all | who may use it, and for whom it is there | nothing |
 /// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | not said | how long a client may reuse the contents | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | not said | who may share the contents | `cacheScope` |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | that of the server | how long, how often, how many at once, how much | an error, if it is more |
 /// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |
 ///
 /// Source: revision 2026-07-28, server/resources.
@@ -267,6 +272,7 @@ pub use mcp_macros::resource_template;
 /// | `prompt` | path of a prompt, where it is defined | whose argument it completes |
 /// | `template` | path of a resource template, where it is defined | whose variable it completes |
 /// | `argument` | text | which one |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | how long, how often, how many at once, how much |
 /// | `crate` | a path | where the runtime is, if not at `::mcp_runtime` |
 ///
 /// Source: revision 2026-07-28, server/utilities/completion.

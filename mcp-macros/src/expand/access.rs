@@ -14,9 +14,10 @@ pub(crate) fn fields(handler: &Handler) -> Fields {
     if !scopes.is_empty() {
         fields.set("scopes", &quote!(&[#(#scopes),*]));
     }
-    let visible_if = handler.access.visible_if.as_ref();
-    let visible_if = visible_if.map(|path| outside(path, handler.self_type.as_ref(), "_"));
-    fields.set_some("visible_if", visible_if);
+    if let Some(path) = &handler.access.visible_if {
+        let path = outside(path, handler.self_type.as_ref(), "_");
+        fields.set("visible_if", &quote!(__mcp::visible_if(#path)));
+    }
     fields
 }
 

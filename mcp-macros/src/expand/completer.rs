@@ -8,9 +8,8 @@ use crate::expand::tokens::{assert_verdict, outside};
 use crate::expand::value::Fields;
 use crate::model::completer::Completer;
 
-/// The fields of `Options`.
-pub(crate) fn options(completer: &Completer) -> TokenStream {
-    let mut fields = Fields::default();
+/// The fields of `Options`, after those that all kinds have.
+pub(crate) fn options(completer: &Completer, mut fields: Fields) -> TokenStream {
     let target = completer.target.as_ref().map(|target| {
         let argument = &target.argument;
         quote!(__mcp::Completes {
@@ -19,7 +18,7 @@ pub(crate) fn options(completer: &Completer) -> TokenStream {
         })
     });
     fields.set_some("completes", target);
-    fields.finish()
+    fields.finish(&quote!(__mcp::Options))
 }
 
 /// The prompt or template, in the one place that names it, and the check that it has the argument.

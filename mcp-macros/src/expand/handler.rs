@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::expand::parameter::Expanded;
 use crate::expand::tokens::{assert_verdict, at, option, outside};
-use crate::expand::{access, completer, prompt, resource, tool};
+use crate::expand::{access, completer, guard, prompt, resource, tool};
 use crate::model::handler::{Flavor, Options};
 use crate::model::{Handler, Kind};
 
@@ -121,6 +121,7 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
             ));
         }
     }
+    checks.extend(guard::checks(&handler.guards));
     match &handler.options {
         Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
         Options::Completer(completer) => {
@@ -156,11 +157,13 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     }));
     let location = location(&handler.ident);
     let output = output(handler);
+    let mut options = access::fields(handler);
+    guard::set(&mut options, &handler.guards);
     let options = match &handler.options {
-        Options::Tool(tool) => tool::options(tool, access::fields(handler), &output),
-        Options::Prompt(prompt) => prompt::options(prompt, access::fields(handler)),
-        Options::Resource(resource) => resource::options(resource, access::fields(handler)),
-        Options::Completer(completer) => completer::options(completer),
+        Options::Tool(tool) => tool::options(tool, options, &output),
+        Options::Prompt(prompt) => prompt::options(prompt, options),
+        Options::Resource(resource) => resource::options(resource, options),
+        Options::Completer(completer) => completer::options(completer, options),
     };
     let table = if has_reference(handler) {
         table.clone()

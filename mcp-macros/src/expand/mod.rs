@@ -7,6 +7,7 @@ mod access;
 mod completer;
 mod data;
 mod elicit;
+mod guard;
 mod handler;
 mod main;
 mod parameter;

@@ -12,5 +12,5 @@ pub(crate) fn options(prompt: &Prompt, mut fields: Fields) -> TokenStream {
     fields.set_some("group", prompt.group.as_ref().map(|group| quote!(#group)));
     fields.set_some("icons", icons(&prompt.icons));
     fields.set_some("meta", prompt.meta.as_ref().map(meta));
-    fields.finish()
+    fields.finish(&quote!(__mcp::Options))
 }

@@ -47,7 +47,7 @@ pub(crate) fn options(resource: &Resource, mut fields: Fields) -> TokenStream {
         .as_ref()
         .map(|list| quote!(|| __mcp::lister(#list)));
     fields.set_some("list", list);
-    fields.finish()
+    fields.finish(&quote!(__mcp::Options))
 }
 
 /// What can be said about the address, the media type and the parameters at compile time.

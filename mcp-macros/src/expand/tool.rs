@@ -23,7 +23,6 @@ pub(crate) fn options(tool: &Tool, mut fields: Fields, output: &TokenStream) -> 
     for (name, hint) in hints {
         fields.set_some(name, hint.map(|hint| quote!(#hint)));
     }
-    fields.set_some("timeout", tool.timeout.as_ref().map(duration));
     if !tool.requires.is_empty() {
         let features = tool
             .requires
@@ -46,5 +45,5 @@ pub(crate) fn options(tool: &Tool, mut fields: Fields, output: &TokenStream) -> 
     }
     fields.set_some("ttl", tool.ttl.as_ref().map(duration));
     fields.set_some("cache", tool.cache.map(cache_scope));
-    fields.finish()
+    fields.finish(&quote!(__mcp::Options))
 }

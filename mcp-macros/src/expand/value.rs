@@ -61,7 +61,7 @@ pub(crate) fn meta(expression: &syn::Expr) -> TokenStream {
     quote!(|| #expression)
 }
 
-/// Fields of `Options`, those that say something.
+/// Fields of a value, those that say something.
 #[derive(Default)]
 pub(crate) struct Fields(TokenStream);
 
@@ -79,13 +79,17 @@ impl Fields {
         }
     }
 
-    /// The whole value.
-    pub(crate) fn finish(self) -> TokenStream {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The whole value, of this type.
+    pub(crate) fn finish(self, ty: &TokenStream) -> TokenStream {
         let fields = self.0;
         if fields.is_empty() {
-            quote!(__mcp::Options::NONE)
+            quote!(#ty::NONE)
         } else {
-            quote!(__mcp::Options { #fields ..__mcp::Options::NONE })
+            quote!(#ty { #fields ..#ty::NONE })
         }
     }
 }

@@ -27,6 +27,7 @@ impl Completer {
     ) -> Option<(Common, Options)> {
         let options: CompleterOptions = errors.take(parse_options(tokens))?;
         let common = Common {
+            guards: options.guards,
             runtime: options.runtime,
             ..Common::default()
         };

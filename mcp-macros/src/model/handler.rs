@@ -12,6 +12,7 @@ use crate::model::tool::Tool;
 use crate::model::{Errors, check};
 use crate::parse::doc_comment;
 use crate::parse::function::Function;
+use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, PathValue};
 
 /// Which attribute a function carries.
@@ -75,6 +76,7 @@ pub(crate) struct Handler {
     pub(crate) name: Name,
     /// An expression of type `&'static str`.
     pub(crate) description: Option<TokenStream>,
+    pub(crate) guards: GuardOptions,
     pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) parameters: Vec<Parameter>,
@@ -130,6 +132,7 @@ pub(crate) enum Options {
 pub(crate) struct Common {
     pub(crate) name: Option<syn::LitStr>,
     pub(crate) description: Option<Expression>,
+    pub(crate) guards: GuardOptions,
     pub(crate) runtime: Option<PathValue>,
     pub(crate) access: Access,
 }
@@ -188,6 +191,7 @@ impl Handler {
             flavor,
             self_type: self_type.cloned(),
             has_receiver: signature.receiver().is_some(),
+            guards: common.guards,
             access: common.access,
             options,
             parameters,

@@ -26,6 +26,7 @@ impl Prompt {
         let common = Common {
             name: options.name,
             description: options.description,
+            guards: options.guards,
             runtime: options.runtime,
             access: Access::new(options.scopes, options.visible_if, errors),
         };

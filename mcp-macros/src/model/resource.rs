@@ -49,6 +49,7 @@ impl Resource {
         let common = Common {
             name: options.name,
             description: options.description,
+            guards: options.guards,
             runtime: options.runtime,
             access: Access::new(options.scopes, options.visible_if, errors),
         };

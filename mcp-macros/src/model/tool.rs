@@ -21,7 +21,6 @@ pub(crate) struct Tool {
     pub(crate) group: Option<syn::LitStr>,
     /// The key, if it blocks its thread.
     pub(crate) blocking: Option<Span>,
-    pub(crate) timeout: Option<Time>,
     /// Variants of `ClientFeature`.
     pub(crate) requires: Vec<&'static str>,
     pub(crate) schema: Option<syn::Expr>,
@@ -40,6 +39,7 @@ impl Tool {
         let common = Common {
             name: options.name,
             description: options.description,
+            guards: options.guards,
             runtime: options.runtime,
             access: Access::new(options.scopes, options.visible_if, errors),
         };
@@ -56,7 +56,6 @@ impl Tool {
             blocking: options
                 .blocking
                 .and_then(|blocking| blocking.value.then_some(blocking.key)),
-            timeout: options.timeout,
             requires: options
                 .requires
                 .map(|requires| features(&requires))

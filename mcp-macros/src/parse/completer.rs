@@ -2,6 +2,7 @@
 
 use darling::FromMeta;
 
+use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Keyed, PathValue, text};
 
 /// What stands in the parentheses of `#[completer(…)]`.
@@ -14,6 +15,8 @@ pub(crate) struct CompleterOptions {
     /// Which argument or variable.
     #[darling(with = text)]
     pub(crate) argument: Option<syn::LitStr>,
+    #[darling(flatten)]
+    pub(crate) guards: GuardOptions,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

@@ -6,6 +6,7 @@ pub(crate) mod completer;
 pub(crate) mod doc_comment;
 pub(crate) mod elicit;
 pub(crate) mod function;
+pub(crate) mod guard;
 pub(crate) mod impl_block;
 pub(crate) mod item_options;
 pub(crate) mod prompt;

@@ -3,6 +3,7 @@
 use darling::FromMeta;
 
 use crate::parse::access::Scopes;
+use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, Icons, PathValue, text};
 
 /// What stands in the parentheses of `#[prompt(…)]`.
@@ -27,6 +28,8 @@ pub(crate) struct PromptOptions {
     pub(crate) scopes: Option<Scopes>,
     /// The function that says whether it is there for a caller.
     pub(crate) visible_if: Option<PathValue>,
+    #[darling(flatten)]
+    pub(crate) guards: GuardOptions,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

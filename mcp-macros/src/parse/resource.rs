@@ -4,6 +4,7 @@ use darling::FromMeta;
 use darling::util::Flag;
 
 use crate::parse::access::Scopes;
+use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, text};
 
 /// What stands after the address in the parentheses of `#[resource(…)]` and `#[resource_template(…)]`.
@@ -46,6 +47,8 @@ pub(crate) struct ResourceOptions {
     pub(crate) cache: Option<Cache>,
     /// The function that lists the resources of a template.
     pub(crate) list: Option<Keyed<PathValue>>,
+    #[darling(flatten)]
+    pub(crate) guards: GuardOptions,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

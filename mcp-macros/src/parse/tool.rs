@@ -4,6 +4,7 @@ use darling::FromMeta;
 use darling::util::Flag;
 
 use crate::parse::access::Scopes;
+use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, flag, text};
 
 /// What stands in the parentheses of `#[tool(…)]`.
@@ -43,8 +44,6 @@ pub(crate) struct ToolOptions {
     /// It blocks its thread.
     #[darling(with = flag)]
     pub(crate) blocking: Option<Keyed<bool>>,
-    /// How long a call may take.
-    pub(crate) timeout: Option<Time>,
     /// What a client must be able to do.
     pub(crate) requires: Option<Requires>,
     /// The input schema, if it shall not be generated.
@@ -55,6 +54,8 @@ pub(crate) struct ToolOptions {
     pub(crate) ttl: Option<Time>,
     /// Who may share an answer.
     pub(crate) cache: Option<Cache>,
+    #[darling(flatten)]
+    pub(crate) guards: GuardOptions,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,

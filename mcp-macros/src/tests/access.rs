@@ -49,7 +49,7 @@ fn scopes_are_checked_and_handed_in() {
                     parameters: __mcp_prompt_review().parameters,
                     options: __mcp::Options {
                         scopes: &["notes:read", "notes:write"],
-                        visible_if: ::core::option::Option::Some(staff::only),
+                        visible_if: __mcp::visible_if(staff::only),
                         ..__mcp::Options::NONE
                     },
                     run: __mcp::Run::Sync(|__mcp_call| {
@@ -98,7 +98,7 @@ fn a_method_names_a_function_of_its_type() {
                     },
                     parameters: &__MCP_PARAMETERS,
                     options: __mcp::Options {
-                        visible_if: ::core::option::Option::Some(Notes::open),
+                        visible_if: __mcp::visible_if(Notes::open),
                         uri: "notes:///all",
                         ..__mcp::Options::NONE
                     },

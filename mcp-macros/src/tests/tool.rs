@@ -101,7 +101,7 @@ fn a_function_is_described_and_handed_in() {
 fn options_are_fields_and_text_is_checked() {
     check(
         Kind::Tool,
-        r#"name = "notes.add", title = "Add", read_only, destructive = false, timeout = "5s", requires(sampling), icons = ["https://example.com/a.png"], strict"#,
+        r#"name = "notes.add", title = "Add", read_only, destructive = false, timeout = "5s", rate = "10/min", concurrency = 4, max_output = "64KiB", requires(sampling), icons = ["https://example.com/a.png"], strict"#,
         "async fn add() {}",
         &expect![[r#"
             async fn add() {}
@@ -112,6 +112,10 @@ fn options_are_fields_and_text_is_checked() {
                     const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::tool_name(
                         "notes.add",
                     );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::rate("10/min");
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
@@ -127,15 +131,21 @@ fn options_are_fields_and_text_is_checked() {
                     },
                     parameters: &__MCP_PARAMETERS,
                     options: __mcp::Options {
+                        guards: __mcp::GuardOptions {
+                            timeout: ::core::option::Option::Some(
+                                ::core::time::Duration::from_millis(5000u64),
+                            ),
+                            rate: ::core::option::Option::Some("10/min"),
+                            concurrency: ::core::option::Option::Some(4),
+                            max_output: ::core::option::Option::Some(65536usize),
+                            ..__mcp::GuardOptions::NONE
+                        },
                         title: ::core::option::Option::Some("Add"),
                         icons: ::core::option::Option::Some(|| {
                             ::std::vec![__mcp::Icon::new("https://example.com/a.png")]
                         }),
                         read_only: ::core::option::Option::Some(true),
                         destructive: ::core::option::Option::Some(false),
-                        timeout: ::core::option::Option::Some(
-                            ::core::time::Duration::from_millis(5000u64),
-                        ),
                         requires: &[__mcp::ClientFeature::Sampling],
                         output_schema: ::core::option::Option::Some(|__mcp_generator| {
                             <() as __mcp::IntoToolResult>::output_schema(__mcp_generator)

@@ -3,15 +3,14 @@
 //! Kept only while somebody forwards events: otherwise a call pays one relaxed load.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::context::Outbound;
+use crate::context::Context;
 
 static FORWARDING: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<dyn Outbound>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Context>> = const { RefCell::new(None) };
 }
 
 /// From now on, calls say who they are.
@@ -25,7 +24,7 @@ pub(crate) fn is_forwarding() -> bool {
 }
 
 /// Runs `work` as part of a call, or as part of what runs already.
-pub(crate) fn within<T>(call: Option<Arc<dyn Outbound>>, work: impl FnOnce() -> T) -> T {
+pub(crate) fn within<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     match call {
         Some(call) => replaced(Some(call), work),
         None => work(),
@@ -41,9 +40,9 @@ pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-fn replaced<T>(call: Option<Arc<dyn Outbound>>, work: impl FnOnce() -> T) -> T {
+fn replaced<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     /// Puts back what was there before, also when `work` panics.
-    struct Restore(Option<Arc<dyn Outbound>>);
+    struct Restore(Option<Context>);
     impl Drop for Restore {
         fn drop(&mut self) {
             let before = self.0.take();
@@ -58,7 +57,7 @@ fn replaced<T>(call: Option<Arc<dyn Outbound>>, work: impl FnOnce() -> T) -> T {
 }
 
 /// The call this thread is running, if any.
-pub(crate) fn current() -> Option<Arc<dyn Outbound>> {
+pub(crate) fn current() -> Option<Context> {
     CURRENT
         .try_with(|current| current.borrow().clone())
         .ok()

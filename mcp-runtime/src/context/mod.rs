@@ -21,5 +21,5 @@ pub(crate) use handle::{Change, Control, Edit, Step};
 pub use once::{CallId, MemoryStore, OnceClaim, OnceStore, StoreFuture};
 pub use principal::Principal;
 pub use request::{Amount, Context, Progress};
-pub(crate) use request::{Client, Outbound, RequestContext};
+pub(crate) use request::{Call, Client, Outbound, RequestContext};
 pub use state::{State, States};

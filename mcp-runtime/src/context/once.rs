@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
@@ -70,12 +70,12 @@ impl Context {
         F: Future<Output = Result<T>> + Send,
     {
         let name = name.into();
-        let asking = Arc::clone(self.asking());
+        let asking = self.asking();
         if let Some(result) = asking.begin_once(&name)? {
             return Ok(serde_json::from_str(&result)?);
         }
         let mut under_way = UnderWay {
-            asking: &*asking,
+            asking,
             name: &name,
             result: None,
         };

@@ -14,7 +14,16 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 /// Take it as a parameter, `ctx: Context` or `ctx: &Context`. Cheap to clone; a clone may outlive the call, but what it
 /// sends after the answer is dropped.
 #[derive(Clone)]
-pub struct Context(Arc<RequestContext>);
+pub struct Context(Arc<dyn Call>);
+
+/// A call as its context sees it; implemented by `dispatch`, which keeps all of it in one allocation.
+pub(crate) trait Call: Send + Sync {
+    fn request(&self) -> &RequestContext;
+    /// Where its notifications go.
+    fn outbound(&self) -> &dyn Outbound;
+    /// How it asks its client.
+    fn asking(&self) -> &dyn Asking;
+}
 
 /// What dispatch knows about a request when a handler asks for its context.
 pub(crate) struct RequestContext {
@@ -23,12 +32,21 @@ pub(crate) struct RequestContext {
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
-    pub(crate) outbound: Arc<dyn Outbound>,
-    pub(crate) asking: Arc<dyn Asking>,
     /// Made when first asked for, as hardly any handler does.
     pub(crate) cancelled: OnceLock<CancellationToken>,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
+}
+
+impl RequestContext {
+    fn cancellation(&self) -> &CancellationToken {
+        self.cancelled.get_or_init(CancellationToken::new)
+    }
+
+    /// The call is over before its time.
+    pub(crate) fn cancel(&self) {
+        self.cancellation().cancel();
+    }
 }
 
 /// Who the client says it is.
@@ -37,7 +55,7 @@ pub(crate) enum Client {
     /// It said so when it shook hands.
     Known(Option<Arc<Implementation>>),
     /// It says so in `_meta`, which is read when somebody wants to know.
-    Claimed(OnceLock<Option<Implementation>>),
+    Claimed(OnceLock<Option<Box<Implementation>>>),
 }
 
 /// Where a call's notifications go; implemented by `dispatch`, which encodes them and limits their rate.
@@ -52,24 +70,20 @@ pub(crate) trait Outbound: Send + Sync {
 }
 
 impl Context {
-    pub(crate) fn new(request: RequestContext) -> Self {
-        Self(Arc::new(request))
+    pub(crate) fn new(call: Arc<dyn Call>) -> Self {
+        Self(call)
     }
 
     pub(crate) fn states(&self) -> &States {
-        &self.0.states
+        &self.0.request().states
     }
 
-    pub(crate) fn asking(&self) -> &Arc<dyn Asking> {
-        &self.0.asking
+    pub(crate) fn outbound(&self) -> &dyn Outbound {
+        self.0.outbound()
     }
 
-    fn cancellation(&self) -> &CancellationToken {
-        self.0.cancelled.get_or_init(CancellationToken::new)
-    }
-
-    pub(crate) fn cancel(&self) {
-        self.cancellation().cancel();
+    pub(crate) fn asking(&self) -> &dyn Asking {
+        self.0.asking()
     }
 
     /// Tells the client how far the call has come, if it asked to know.
@@ -87,7 +101,7 @@ impl Context {
     ///
     /// Source: every revision, basic/utilities/progress. 2024-11-05 has no message: it is left out there.
     pub fn progress(&self, progress: impl Into<Progress>) {
-        self.0.outbound.progress(&progress.into());
+        self.outbound().progress(&progress.into());
     }
 
     /// Sends a log message to the client, if it wants messages of this level.
@@ -102,11 +116,11 @@ impl Context {
 
     /// Sends a log message under the name of a logger.
     pub fn log_as(&self, level: LoggingLevel, logger: Option<&str>, data: impl Serialize) {
-        if !self.0.outbound.logs(level) {
+        if !self.outbound().logs(level) {
             return;
         }
         match serde_json::to_string(&data) {
-            Ok(data) => self.0.outbound.log(level, logger, &data),
+            Ok(data) => self.outbound().log(level, logger, &data),
             Err(error) => tracing::warn!(%error, "a log message could not be written as JSON"),
         }
     }
@@ -139,7 +153,7 @@ impl Context {
     ///
     /// Source: revision 2025-11-25, basic/transports, "Sending Messages to the Server".
     pub fn close_stream(&self) {
-        self.0.outbound.close_stream();
+        self.outbound().close_stream();
     }
 
     /// Whether the call is over before its time: cancelled, timed out, or its client gone.
@@ -147,65 +161,64 @@ impl Context {
     /// A handler need not ask: its future is dropped then. This is for threads and tasks it started.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        let cancelled = self.0.cancelled.get();
+        let cancelled = self.0.request().cancelled.get();
         cancelled.is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
-        self.cancellation().cancelled()
+        self.0.request().cancellation().cancelled()
     }
 
     /// Who calls, if that is known from credentials; never over stdio.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
-        self.0.caller.principal()
+        self.0.request().caller.principal()
     }
 
     /// Who calls, as rules about who may do what see it: also whether scopes apply at all.
     #[must_use]
     pub fn caller(&self) -> &Caller {
-        &self.0.caller
+        &self.0.request().caller
     }
 
     /// Who the client says it is. Untrusted: decide nothing by it.
     #[must_use]
     pub fn client(&self) -> Option<&Implementation> {
-        match &self.0.client {
+        let request = self.0.request();
+        match &request.client {
             Client::Known(client) => client.as_deref(),
             Client::Claimed(client) => client
-                .get_or_init(|| client_info(self.0.meta.as_deref()?))
-                .as_ref(),
+                .get_or_init(|| client_info(request.meta.as_deref()?).map(Box::new))
+                .as_deref(),
         }
     }
 
     /// What the client says it can do.
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
-        &self.0.capabilities
+        &self.0.request().capabilities
     }
 
     /// The `_meta` object of the request; empty if there is none.
     #[must_use]
     pub fn meta(&self) -> Meta {
-        self.0
-            .meta
-            .as_deref()
-            .and_then(|meta| serde_json::from_str(meta).ok())
+        let meta = self.0.request().meta.as_deref();
+        meta.and_then(|meta| serde_json::from_str(meta).ok())
             .unwrap_or_default()
     }
 
     /// The running server: change notices, and what is registered.
     #[must_use]
     pub fn server(&self) -> &ServerHandle {
-        &self.0.server
+        &self.0.request().server
     }
 
     /// The shared value of type `T`, if the server was given one. [`State<T>`](crate::State) as a parameter is checked
     /// at start-up and usually nicer.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.0.states.get()
+        self.states().get()
     }
 }
 

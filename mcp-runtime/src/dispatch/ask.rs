@@ -1,6 +1,6 @@
 //! What one call may ask the client, and how: the two ways a question travels meet here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 
@@ -50,8 +50,8 @@ pub(super) enum Way {
 #[derive(Default)]
 struct Seen {
     /// How often each digest, or name, was asked for.
-    asked: HashMap<String, u32>,
-    once: HashSet<String>,
+    asked: BTreeMap<String, u32>,
+    once: BTreeSet<String>,
 }
 
 impl Asks {

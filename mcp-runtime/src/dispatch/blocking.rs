@@ -1,61 +1,74 @@
-//! Threads for handlers that block: a bounded number, and a bounded queue in front of them.
+//! Waiting for a place: among the calls of a handler that may run at once, or among the threads that may block.
 
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::dispatch::Dispatcher;
-use crate::handler::call::{Blocking, Running};
-use crate::handler::tool_error::ToolError;
+use crate::handler::call::{Blocking, Output};
+use crate::handler::tool_error::{Repr, ToolError};
 use crate::protocol::errors;
+use crate::registry::{Place, Places};
 
-/// Runs work that blocks on a thread made for that, when there is a place; also says when it got one. A thread cannot be
-/// cancelled: work that was given up runs to its end and keeps its place until then.
-pub(super) fn on_a_thread(
-    dispatcher: &Dispatcher,
-    work: Blocking,
-) -> Result<(Running, Arc<AtomicBool>), ToolError> {
-    let waiting = Waiting::enter(&dispatcher.blocked, dispatcher.limits().blocking_queued)?;
-    let started = Arc::new(AtomicBool::new(false));
-    let begin = Arc::clone(&started);
-    let places = Arc::clone(&dispatcher.blocking);
-    let future = Box::pin(async move {
-        let place = places.acquire_owned().await.map_err(ToolError::from)?;
-        drop(waiting);
-        begin.store(true, Ordering::Relaxed);
-        let work = move || {
-            let output = work();
-            drop(place);
-            output
-        };
-        match tokio::task::spawn_blocking(work).await {
-            Ok(output) => output,
-            Err(error) => match error.try_into_panic() {
-                // Goes on to where all panics of handlers end.
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(error) => Err(ToolError::from(error)),
-            },
+/// When somebody for whom there was no room may try again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// How often a call waits for a place just now. Its time does not run while it does.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waits(Arc<AtomicUsize>);
+
+impl Waits {
+    pub(super) fn is_waiting(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// A place for a call of `what`, once there is one.
+    pub(super) async fn place(
+        &self,
+        places: &Places,
+        most: usize,
+        what: &str,
+    ) -> Result<Place, ToolError> {
+        let entered = self.during(places.enter(most)).await;
+        entered.ok_or_else(|| ToolError(Repr::Busy(errors::too_many(what, RETRY_AFTER))))
+    }
+
+    async fn during<T>(&self, waiting: impl Future<Output = T>) -> T {
+        struct Leave<'a>(&'a AtomicUsize);
+        impl Drop for Leave<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
         }
-    });
-    Ok((future, started))
-}
-
-/// One that waits for a place among the threads that may block.
-struct Waiting(Arc<AtomicUsize>);
-
-impl Waiting {
-    fn enter(waiting: &Arc<AtomicUsize>, most: usize) -> Result<Self, ToolError> {
-        let entered = Self(Arc::clone(waiting));
-        if waiting.fetch_add(1, Ordering::Relaxed) >= most.max(1) {
-            let error = errors::too_many("calls that block a thread", Duration::from_secs(1));
-            return Err(ToolError::protocol(error));
-        }
-        Ok(entered)
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let _leave = Leave(&self.0);
+        waiting.await
     }
 }
 
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+/// Runs work that blocks on a thread made for that, when there is a place. A thread cannot be cancelled: work that was given
+/// up runs to its end, and keeps its place and `held` until then.
+pub(super) async fn on_a_thread(
+    dispatcher: Arc<Dispatcher>,
+    work: Blocking,
+    waits: Waits,
+    held: Option<Place>,
+) -> Output {
+    let most = dispatcher.limits().blocking_queued;
+    let place = waits.place(&dispatcher.blocking, most, "calls that block a thread");
+    let place = place.await?;
+    let work = move || {
+        let output = work();
+        drop((place, held));
+        output
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(output) => output,
+        Err(error) => match error.try_into_panic() {
+            // Goes on to where all panics of handlers end.
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => Err(ToolError::from(error)),
+        },
     }
 }

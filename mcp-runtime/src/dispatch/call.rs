@@ -8,16 +8,15 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-use crate::context::{Context, Outbound, current};
-use crate::dispatch::ask::Asks;
+use crate::context::{Context, current};
+use crate::dispatch::blocking::Waits;
+use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{Finish, Outcome};
-use crate::dispatch::stream::CallStream;
 use crate::handler::call::Running;
 
 pub(crate) use crate::dispatch::finish::Finished;
@@ -26,8 +25,21 @@ pub(crate) use crate::dispatch::finish::Finished;
 pub(crate) enum Started {
     /// It is over already.
     Done(Finished),
-    /// It has to be polled. Nothing was polled yet.
+    /// It has to be polled.
     Running(RunningCall),
+}
+
+impl Started {
+    /// Polls it once if it has to be polled, see [`RunningCall::first_poll`].
+    pub(crate) fn polled_once(self) -> Self {
+        match self {
+            Self::Running(mut running) => match running.first_poll() {
+                Poll::Ready(finished) => Self::Done(finished),
+                Poll::Pending => Self::Running(running),
+            },
+            done @ Self::Done(_) => done,
+        }
+    }
 }
 
 /// A handler's future with everything that ends with it.
@@ -39,43 +51,36 @@ pub(crate) struct RunningCall {
     /// What of the limit is left while no clock runs.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// Whether it has what it waits for before its time begins to count; none if that counts from the start.
-    placed: Option<Arc<AtomicBool>>,
+    /// Whether it waits for a place, if it may.
+    waits: Option<Waits>,
 }
 
-/// What a call's context was made of, if one was made.
-#[derive(Default)]
-pub(super) struct Scope {
-    pub(super) context: Option<Context>,
-    pub(super) stream: Option<Arc<CallStream>>,
-    pub(super) asks: Option<Arc<Asks>>,
-}
+/// What a call's handler was given, if it asked for a context.
+pub(super) struct Scope(pub(super) Option<Arc<CallContext>>);
 
 impl Scope {
     /// Sends what was held back, and closes the call's stream.
     pub(super) fn close(&mut self) {
-        if let Some(stream) = self.stream.take() {
-            stream.finish();
+        if let Some(context) = self.0.take() {
+            context.close();
         }
-        if let Some(asks) = self.asks.take() {
-            asks.close();
-        }
-        self.context = None;
     }
 
     /// Runs user code as part of this call; `Err` holds the text of a panic.
     pub(super) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, String> {
-        run(self.stream.as_ref(), work)
+        run(self.0.as_ref(), work)
     }
 }
 
 /// Runs user code as part of a call; `Err` holds the text of a panic.
 pub(super) fn run<T>(
-    stream: Option<&Arc<CallStream>>,
+    context: Option<&Arc<CallContext>>,
     work: impl FnOnce() -> T,
 ) -> Result<T, String> {
-    let call = match stream {
-        Some(stream) if current::is_forwarding() => Some(Arc::clone(stream) as Arc<dyn Outbound>),
+    let call = match context {
+        Some(context) if current::is_forwarding() => {
+            Some(Context::new(Arc::<CallContext>::clone(context)))
+        }
         _ => None,
     };
     catch_unwind(AssertUnwindSafe(|| current::within(call, work)))
@@ -97,13 +102,13 @@ impl RunningCall {
             limit,
             left: limit,
             deadline: None,
-            placed: None,
+            waits: None,
         }
     }
 
-    /// Counts its time only once `placed` is set.
-    pub(super) fn counting_from(mut self, placed: Arc<AtomicBool>) -> Self {
-        self.placed = Some(placed);
+    /// Its time stands still while it waits for a place.
+    pub(super) fn with_waits(mut self, waits: Waits) -> Self {
+        self.waits = Some(waits);
         self
     }
 
@@ -122,6 +127,66 @@ impl RunningCall {
         }
     }
 
+    /// The first poll, where nobody can be woken: whoever makes it polls again at once, or drops the call. So no clock is
+    /// started for what is over with the second.
+    pub(crate) fn first_poll(&mut self) -> Poll<Finished> {
+        self.poll_handler(&mut TaskContext::from_waker(Waker::noop()))
+    }
+
+    fn poll_handler(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
+        let Some(future) = &mut self.future else {
+            return Poll::Pending;
+        };
+        if let Some(context) = &self.scope.0 {
+            context.asks.register(task);
+        }
+        match self.scope.run(|| future.as_mut().poll(task)) {
+            Ok(Poll::Ready(output)) => return self.finished(Outcome::Output(output)),
+            Err(panic) => return self.finished(Outcome::Panicked(panic)),
+            Ok(Poll::Pending) => {}
+        }
+        match self
+            .scope
+            .0
+            .as_ref()
+            .and_then(|context| context.asks.round_over())
+        {
+            Some(end) => self.finished(Outcome::Input(end)),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Lets the handler's time pass while it is the handler that takes it.
+    fn poll_clock(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
+        if self.is_waiting() {
+            // Neither the client's time nor that of others is the handler's.
+            if let Some(deadline) = self.deadline.take() {
+                self.left = deadline
+                    .deadline()
+                    .saturating_duration_since(Instant::now());
+            }
+            return Poll::Pending;
+        }
+        let (limit, left) = (self.limit, self.left);
+        let deadline = self
+            .deadline
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(left)));
+        if deadline.as_mut().poll(task).is_pending() {
+            return Poll::Pending;
+        }
+        if let Some(context) = &self.scope.0 {
+            context.cancel();
+        }
+        self.finished(Outcome::TimedOut(limit))
+    }
+
+    /// Whether it waits for the client, or for a place.
+    fn is_waiting(&self) -> bool {
+        let context = self.scope.0.as_ref();
+        self.waits.as_ref().is_some_and(Waits::is_waiting)
+            || context.is_some_and(|context| context.asks.is_waiting())
+    }
+
     fn drop_future(&mut self) -> Result<(), String> {
         let future = self.future.take();
         self.scope.run(|| drop(future))
@@ -132,51 +197,10 @@ impl Future for RunningCall {
     type Output = Finished;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Finished> {
-        let this = &mut *self;
-        let Some(future) = &mut this.future else {
-            return Poll::Pending;
-        };
-        if let Some(asks) = &this.scope.asks {
-            asks.register(task);
-        }
-        match this.scope.run(|| future.as_mut().poll(task)) {
-            Ok(Poll::Ready(output)) => return this.finished(Outcome::Output(output)),
-            Err(panic) => return this.finished(Outcome::Panicked(panic)),
-            Ok(Poll::Pending) => {}
-        }
-        if let Some(asks) = &this.scope.asks {
-            if let Some(end) = asks.round_over() {
-                return this.finished(Outcome::Input(end));
-            }
-            if asks.is_waiting() {
-                // The client's time is not the handler's.
-                if let Some(deadline) = this.deadline.take() {
-                    this.left = deadline
-                        .deadline()
-                        .saturating_duration_since(Instant::now());
-                }
-                return Poll::Pending;
-            }
-        }
-        if this
-            .placed
-            .as_ref()
-            .is_some_and(|placed| !placed.load(Ordering::Relaxed))
-        {
-            return Poll::Pending;
-        }
-        let (limit, left) = (this.limit, this.left);
-        let deadline = this
-            .deadline
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(left)));
-        match deadline.as_mut().poll(task) {
-            Poll::Ready(()) => {
-                if let Some(context) = &this.scope.context {
-                    context.cancel();
-                }
-                this.finished(Outcome::TimedOut(limit))
-            }
-            Poll::Pending => Poll::Pending,
+        match self.poll_handler(task) {
+            Poll::Ready(finished) => Poll::Ready(finished),
+            Poll::Pending if self.future.is_none() => Poll::Pending,
+            Poll::Pending => self.poll_clock(task),
         }
     }
 }
@@ -186,14 +210,14 @@ impl Drop for RunningCall {
         if self.future.is_none() {
             return;
         }
-        if let Some(context) = self.scope.context.take() {
+        if let Some(context) = &self.scope.0 {
             context.cancel();
         }
         if let Err(panic) = self.drop_future() {
             tracing::error!(panic, "a cancelled handler panicked while it was dropped");
         }
-        if let Some(asks) = self.scope.asks.take() {
-            asks.close();
+        if let Some(context) = &self.scope.0 {
+            context.asks.close();
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) enum Decision<'m> {
     Silent,
     /// Send what was written.
     Answered,
+    /// Send what was written, with this page of a list in it, which all who ask for it share.
+    Around(Gap, Bytes),
     /// Refuse the request of this id: what it asks for needs scopes that the caller lacks, [`errors::scopes_needed`]. Where
     /// there are status codes it has one of its own, so nothing is written yet.
     Forbidden(RequestId, Box<ErrorObject>),
@@ -85,10 +87,7 @@ impl Dispatcher {
         }
         match self.answer(method, &id, &message.params, session, out) {
             Ok(Answer::Written) => Decision::Answered,
-            Ok(Answer::Around(gap, page)) => {
-                gap.fill(out, &page);
-                Decision::Answered
-            }
+            Ok(Answer::Around(gap, page)) => Decision::Around(gap, page),
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
             Err(error) if errors::scopes_needed(&error).is_some() => {
                 Decision::Forbidden(id, Box::new(error))

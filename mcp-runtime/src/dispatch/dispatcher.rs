@@ -1,9 +1,7 @@
 //! What all channels of one server share.
 
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "auth")]
@@ -11,11 +9,15 @@ use crate::context::Caller;
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notices::Notices;
+use crate::dispatch::rates::Rates;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
+use crate::handler::middleware::Next;
+use crate::handler::sanitize::Sanitizer;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{Registry, Snapshot};
+use crate::rate::Rate;
+use crate::registry::{Places, Registry, Snapshot};
 use crate::types::{
     CompletionsCapability, ListChangedCapability, LoggingCapability, ResourcesCapability,
     ServerCapabilities,
@@ -26,10 +28,9 @@ pub(crate) struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
     pub(super) shared: Arc<Shared>,
+    pub(super) rates: Rates,
     /// Places for tools that block a thread.
-    pub(super) blocking: Arc<Semaphore>,
-    /// How many wait for such a place.
-    pub(super) blocked: Arc<AtomicUsize>,
+    pub(super) blocking: Places,
 }
 
 /// What the author of the server decided.
@@ -47,6 +48,12 @@ pub(crate) struct Settings {
     pub(crate) argument_errors: bool,
     /// How long `server/discover` and the four lists may be reused.
     pub(crate) cache: CacheHints,
+    /// How often handlers may be called, all together.
+    pub(crate) rate: Option<Rate>,
+    /// What stands around handlers.
+    pub(crate) around: Next,
+    /// What is done to all text that a model reads.
+    pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
 }
 
@@ -66,19 +73,18 @@ impl Dispatcher {
         registry: Arc<Registry>,
         shared: Arc<Shared>,
     ) -> Arc<Self> {
-        let blocking = Arc::new(Semaphore::new(settings.limits.blocking.max(1)));
         Arc::new(Self {
+            rates: Rates::new(settings.rate, &settings.limits),
+            blocking: Places::new(settings.limits.blocking),
             settings,
             registry,
             shared,
-            blocking,
-            blocked: Arc::default(),
         })
     }
 
     /// Whether blocking tools run, also those whose calls were given up.
     pub(crate) fn is_blocking(&self) -> bool {
-        self.blocking.available_permits() < self.settings.limits.blocking.max(1)
+        self.blocking.in_use()
     }
 
     /// The caller with the scopes that come with those that were granted.

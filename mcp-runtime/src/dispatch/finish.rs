@@ -1,22 +1,24 @@
 //! What a call came to, and how it is written.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
+use crate::dispatch::call::run;
+use crate::dispatch::located::Located;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
-use crate::handler::call::{Output, Refusal, Success};
+use crate::handler::call::{Answer, Output, Refusal};
 use crate::handler::check::{Fault, describe};
 use crate::handler::completion::rank;
+use crate::handler::sanitize::Sanitizer;
 use crate::handler::tool_error::{Repr, ToolError};
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::{PromptEntry, ToolEntry};
-use crate::types::{CallToolResult, ReadResourceResult};
+use crate::types::CallToolResult;
 
 /// Who is to be answered, once a call is over.
 pub(super) struct Finish {
@@ -25,6 +27,8 @@ pub(super) struct Finish {
     pub(super) version: ProtocolVersion,
     pub(super) target: Target,
     pub(super) caller: Caller,
+    /// Most bytes of the answer.
+    pub(super) max_output: usize,
 }
 
 /// What was called.
@@ -36,13 +40,6 @@ pub(super) enum Target {
     Completion(Box<str>),
     /// A page of resources that user code lists.
     List(CacheHint),
-}
-
-/// What was read, and where.
-pub(super) struct Located {
-    pub(super) uri: String,
-    pub(super) mime_type: Option<String>,
-    pub(super) cache: CacheHint,
 }
 
 /// What a call came to.
@@ -71,24 +68,26 @@ impl Finish {
 }
 
 impl Finished {
-    /// Appends the answer, one message. Gives the code if it is an error, for transports that say it twice.
-    pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<i32> {
+    /// Appends the answer, one message. Gives the error if it is one, for transports that say it twice.
+    pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<ErrorObject> {
         let start = out.len();
-        let mut code = None;
         let Self { finish, outcome } = self;
-        if let Err(error) = finish.write(outcome, out) {
+        let mut error = match run(None, || finish.write_clean(outcome, out)) {
+            Ok(written) => written.err(),
+            Err(panic) => Some(finish.panicked(&panic)),
+        };
+        if let Some(error) = &error {
             out.truncate(start);
-            encode::error(out, Some(&finish.id), &error);
-            code = Some(error.code);
+            encode::error(out, Some(&finish.id), error);
         }
         let size = out.len().saturating_sub(start);
-        let limit = finish.dispatcher.limits().result;
+        let limit = finish.max_output;
         if size > limit {
             out.truncate(start);
             finish.write_too_large(size, limit, out);
-            code = None;
+            error = None;
         }
-        code
+        error
     }
 }
 
@@ -101,6 +100,34 @@ impl Finish {
         }
     }
 
+    /// Writes the answer, or gives the error it is, with its texts as the author wants them.
+    fn write_clean(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        self.write(outcome, out).map_err(|mut error| {
+            if let Some(sanitizer) = self.sanitizer() {
+                sanitizer.error(&mut error);
+            }
+            error
+        })
+    }
+
+    fn sanitizer(&self) -> Option<&Sanitizer> {
+        self.dispatcher.settings.sanitizer.as_ref()
+    }
+
+    /// Tells the log of a panic, and gives what the client is told.
+    fn panicked(&self, panic: &str) -> ErrorObject {
+        let reference = reference();
+        tracing::error!(reference, called = self.name(), panic, "a handler panicked");
+        internal(&reference)
+    }
+
+    fn write_tool(&self, mut result: CallToolResult, out: &mut Vec<u8>) {
+        if let Some(sanitizer) = self.sanitizer() {
+            sanitizer.tool(&mut result);
+        }
+        encode::tool_result(out, self.reply(), result);
+    }
+
     fn write(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match outcome {
             Outcome::Output(Ok(success)) => self.write_success(success, out),
@@ -108,11 +135,7 @@ impl Finish {
                 self.write_failure(error, out)
             }
             Outcome::Refused(Refusal::Arguments(faults)) => self.write_faults(&faults, out),
-            Outcome::Panicked(panic) => {
-                let reference = reference();
-                tracing::error!(reference, called = self.name(), panic, "a handler panicked");
-                Err(internal(&reference))
-            }
+            Outcome::Panicked(panic) => Err(self.panicked(&panic)),
             Outcome::Input(end) => self.write_input(&end, out),
             Outcome::TimedOut(limit) => {
                 tracing::warn!(
@@ -170,25 +193,31 @@ impl Finish {
         }
     }
 
-    fn write_success(&self, success: Success, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_success(&self, success: Answer, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
-            (Success::Tool(result), Target::Tool(_)) => {
-                encode::tool_result(out, self.reply(), result);
+            (Answer::Tool(result), Target::Tool(_)) => {
+                self.write_tool(result, out);
             }
-            (Success::Prompt(mut result), Target::Prompt(entry)) => {
+            (Answer::Prompt(mut result), Target::Prompt(entry)) => {
                 result.description = result
                     .description
                     .or_else(|| entry.prompt.description.clone());
+                if let Some(sanitizer) = self.sanitizer() {
+                    sanitizer.prompt(&mut result);
+                }
                 encode::prompt_result(out, self.reply(), result);
             }
-            (Success::Resource(result), Target::Resource(from)) => {
-                let result = located(result, &from.uri, from.mime_type.as_deref());
+            (Answer::Resource(result), Target::Resource(from)) => {
+                let mut result = from.complete(result);
+                if let Some(sanitizer) = self.sanitizer() {
+                    sanitizer.resource(&mut result);
+                }
                 encode::resource_result(out, self.reply(), result, from.cache);
             }
-            (Success::Completion(candidates), Target::Completion(partial)) => {
+            (Answer::Completion(candidates), Target::Completion(partial)) => {
                 encode::completion(out, self.reply(), &rank(partial, candidates));
             }
-            (Success::List(members), Target::List(cache)) => {
+            (Answer::List(members), Target::List(cache)) => {
                 encode::list(out, self.reply(), &members, *cache);
             }
             _ => {
@@ -212,6 +241,9 @@ impl Finish {
     ) -> Result<(), ErrorObject> {
         let text = match failure {
             Repr::Protocol(error) => return Err(error),
+            Repr::Arguments(faults) => return self.write_faults(&faults, out),
+            Repr::Busy(error) if matches!(self.target, Target::Tool(_)) => error.message,
+            Repr::Busy(error) => return Err(error),
             Repr::ResourceNotFound(text) => match &self.target {
                 Target::Resource(located) => {
                     let mut error = errors::resource_not_found(self.version, &located.uri);
@@ -234,7 +266,7 @@ impl Finish {
         };
         match self.target {
             Target::Tool(_) => {
-                encode::tool_result(out, self.reply(), CallToolResult::error(text));
+                self.write_tool(CallToolResult::error(text), out);
                 Ok(())
             }
             _ => Err(ErrorObject::internal(text)),
@@ -248,7 +280,7 @@ impl Finish {
         let as_error = self.dispatcher.settings.argument_errors
             && !self.version.reports_argument_faults_as_results();
         if is_tool && !as_error {
-            encode::tool_result(out, self.reply(), CallToolResult::error(text));
+            self.write_tool(CallToolResult::error(text), out);
             return Ok(());
         }
         let faults = faults
@@ -285,24 +317,6 @@ impl Finish {
     }
 }
 
-/// Contents that do not say where they are from are from the address that was read.
-fn located(
-    mut result: ReadResourceResult,
-    uri: &str,
-    mime_type: Option<&str>,
-) -> ReadResourceResult {
-    let mime_type = mime_type.or(result.mime_type);
-    for contents in &mut result.contents {
-        if contents.uri.is_empty() {
-            contents.uri = Cow::Owned(uri.to_owned());
-        }
-        if contents.mime_type.is_none() {
-            contents.mime_type = mime_type.map(|mime_type| Cow::Owned(mime_type.to_owned()));
-        }
-    }
-    result
-}
-
 fn internal(reference: &str) -> ErrorObject {
     ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
 }
@@ -328,46 +342,5 @@ impl std::fmt::Display for Causes<'_> {
             source = cause.source();
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::handler::output::Json;
-    use crate::handler::resource::IntoResource;
-    use crate::types::ResourceContents;
-
-    #[test]
-    fn contents_without_an_address_are_from_the_one_that_was_read() {
-        let result = ReadResourceResult {
-            contents: vec![
-                ResourceContents::text("", "a"),
-                ResourceContents::text("b://b", "b").with_mime_type("x/y"),
-            ],
-            ..ReadResourceResult::default()
-        };
-        let result = located(result, "a://a", Some("text/plain"));
-        let seen: Vec<_> = result
-            .contents
-            .iter()
-            .map(|c| (&*c.uri, c.mime_type.as_deref()))
-            .collect();
-        assert_eq!(
-            seen,
-            [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
-        );
-    }
-
-    #[test]
-    fn the_media_type_of_the_definition_comes_before_that_of_json() {
-        for (definition, expected) in [
-            (None, "application/json"),
-            (Some("application/geo+json"), "application/geo+json"),
-        ] {
-            let result = Json([1]).into_resource().unwrap();
-            let result = located(result, "a://a", definition);
-            assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! What a modern call remembers from round to round: answers, results of what is done once, questions that are open.
 //!
-//! It travels sealed, with the client. Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
+//! It travels sealed, with the client. That there is one proves that the call was let in: it is made when a round ends.
+//!
+//! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
 
 use std::collections::BTreeMap;
 

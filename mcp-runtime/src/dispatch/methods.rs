@@ -7,9 +7,10 @@ use serde::Deserialize;
 use crate::context::List;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::Answer;
-use crate::dispatch::prepared::{Completion, Prepared, Reading, Work};
+use crate::dispatch::prepared::Prepared;
 use crate::dispatch::request::Request;
 use crate::dispatch::session::Session;
+use crate::dispatch::work::{Completion, Reading, Work};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, Reply};
@@ -64,7 +65,7 @@ impl Dispatcher {
                 let readable = view.read(&uri, request.version)?;
                 Work::Read(Box::new(Reading { readable, uri }))
             }
-            Method::CompletionComplete => self.completion(&request, view, session)?,
+            Method::CompletionComplete => self.completion(&request, view)?,
             method => {
                 let (list, mut cache) = self
                     .list(method)
@@ -86,6 +87,7 @@ impl Dispatcher {
             dispatcher: Arc::clone(self),
             request,
             logs,
+            channel: session.channel,
             work,
         }))
     }
@@ -132,7 +134,6 @@ impl Dispatcher {
         &self,
         request: &Request<'m>,
         view: View<'_>,
-        session: &Session,
     ) -> Result<Work<'m>, ErrorObject> {
         let reference = member::<CompletionReference>(request, Member::Ref)?;
         let argument = member::<Argument>(request, Member::Argument)?;
@@ -151,9 +152,13 @@ impl Dispatcher {
         };
         Ok(Work::Complete(Box::new(Completion {
             completer,
+            of: match reference {
+                CompletionReference::Prompt { name } => name,
+                CompletionReference::Resource { uri } => uri,
+            },
+            argument: argument.name,
             partial: argument.value,
             earlier,
-            budget: session.completions.clone(),
         })))
     }
 }

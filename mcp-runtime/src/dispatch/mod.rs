@@ -8,17 +8,19 @@ mod admission;
 mod ask;
 mod blocking;
 mod call;
+mod call_context;
 mod decide;
 mod dispatcher;
 mod finish;
 mod journal;
 mod legacy;
+mod located;
 mod methods;
 mod modern;
 mod notices;
 mod pending;
 mod prepared;
-mod rate;
+mod rates;
 mod request;
 #[cfg(feature = "http")]
 mod resumed;
@@ -26,6 +28,7 @@ mod rounds;
 pub(crate) mod seal;
 mod session;
 mod stream;
+mod work;
 
 pub(crate) use admission::Admission;
 pub(crate) use call::{Finished, RunningCall, Started};
@@ -36,5 +39,7 @@ pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
 pub(crate) use prepared::Prepared;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{Agreed, Memory};
+#[cfg(feature = "http")]
+pub(crate) use session::Channel;
 pub(crate) use session::Session;
 pub(crate) use stream::Sink;

@@ -1,28 +1,25 @@
 //! A call on its way into user code: its context is made, its arguments are decoded, its handler is started.
 
-use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
-use crate::context::{Asking, Context, Outbound, RequestContext};
+use crate::context::Context;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::ask::{Asks, Way};
-use crate::dispatch::blocking::on_a_thread;
+use crate::dispatch::blocking::{Waits, on_a_thread};
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
-use crate::dispatch::finish::{Finish, Located, Outcome, Target};
-use crate::dispatch::journal::{Journal, Responses};
-use crate::dispatch::request::{Request, Sender};
-use crate::dispatch::rounds::Round;
+use crate::dispatch::call_context::{CallContext, Resumed};
+use crate::dispatch::finish::{Finish, Outcome};
+use crate::dispatch::journal::Journal;
+use crate::dispatch::rates::Applicant;
+use crate::dispatch::request::Request;
 use crate::dispatch::seal::{self, Refused};
-use crate::dispatch::session::CompletionBudget;
-use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
-use crate::handler::call::{Refusal, Success};
+use crate::dispatch::session::Channel;
+use crate::dispatch::stream::{LogBudget, Sink};
+use crate::dispatch::work::Work;
 use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::protocol::encode::CacheHint;
 use crate::protocol::{Era, errors};
-use crate::registry::{self, Completing, Listing, Pace, PromptEntry, Readable, ToolEntry};
+use crate::registry::{self, Pace};
 
 /// A call that may be made: everything about the request is in order, except perhaps its arguments.
 pub(crate) struct Prepared<'m> {
@@ -30,37 +27,8 @@ pub(crate) struct Prepared<'m> {
     pub(super) request: Request<'m>,
     /// What the session may still log, if it is more than this call.
     pub(super) logs: Option<Arc<LogBudget>>,
+    pub(super) channel: Channel,
     pub(super) work: Work<'m>,
-}
-
-/// What is to be run. A call is moved about, and most are of tools: what is larger is in a box.
-pub(super) enum Work<'m> {
-    Tool {
-        entry: Arc<ToolEntry>,
-        arguments: &'m str,
-    },
-    Prompt {
-        entry: Arc<PromptEntry>,
-        arguments: &'m str,
-    },
-    Read(Box<Reading<'m>>),
-    Complete(Box<Completion>),
-    List(Box<Listing>, CacheHint),
-}
-
-/// What is to be read.
-pub(super) struct Reading<'m> {
-    pub(super) readable: Readable,
-    pub(super) uri: Cow<'m, str>,
-}
-
-/// What is to be completed.
-pub(super) struct Completion {
-    pub(super) completer: Completing,
-    pub(super) partial: String,
-    pub(super) earlier: Option<String>,
-    /// Charged when the call starts: a request that waited is decided on more than once.
-    pub(super) budget: Option<Arc<CompletionBudget>>,
 }
 
 impl Prepared<'_> {
@@ -88,55 +56,76 @@ impl Prepared<'_> {
             dispatcher,
             request,
             logs,
+            channel,
             work,
         } = self;
-        let limit = work.timeout().unwrap_or(dispatcher.limits().tool_time);
+        let guards = work.guards();
+        let limits = dispatcher.limits();
+        let limit = guards.and_then(|guards| guards.timeout);
+        let limit = limit.unwrap_or(limits.tool_time);
+        let max_output = guards.and_then(|guards| guards.max_output);
         let finish = Finish {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,
             target: work.target(),
             caller: request.caller.clone(),
+            max_output: max_output.map_or(limits.result, |most| most.min(limits.result)),
         };
         let arguments = work.arguments();
-        let resumed = match resume(&finish, &request, arguments) {
-            Ok(resumed) => Cell::new(resumed),
-            Err(error) => {
-                let refusal = Refusal::Error(ToolError::protocol(error));
-                return Started::Done(finish.with(Outcome::Refused(refusal)));
-            }
+        let resumed = resume(&finish, &request, arguments).map_err(ToolError::protocol);
+        let admitted = resumed
+            .and_then(|resumed| admit(&finish, channel, &work, resumed.as_ref()).map(|()| resumed));
+        let resumed = match admitted {
+            Ok(resumed) => resumed,
+            Err(error) => return Started::Done(finish.with(Outcome::Refused(error.into()))),
         };
+        let rounds = resumed.as_ref().map_or(0, |(journal, _)| journal.round);
+        let around = &dispatcher.settings.around;
+        let is_around =
+            !around.is_handler() || guards.is_some_and(|guards| guards.places.is_some());
+        let resumed = Cell::new(resumed);
         let made = OnceCell::new();
         let context = || {
-            made.get_or_init(|| {
+            let made = made.get_or_init(|| {
                 let asking =
                     arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
-                make_context(&dispatcher, &request, logs.clone(), sink, asking)
-            })
-            .context
-            .clone()
+                let made = CallContext::new(&dispatcher, &request, logs.clone(), sink, asking);
+                Arc::new(made)
+            });
+            Context::new(Arc::<CallContext>::clone(made))
         };
+        let mut work = work;
+        if is_around {
+            let waits = Waits::default();
+            let round = rounds.saturating_add(1);
+            match work.into_call(&dispatcher, &context, round, &waits) {
+                Ok(call) => {
+                    let around = around.clone();
+                    // What stands around a handler runs when it is polled, as the handler does.
+                    let future = Box::pin(async move { around.start(call).await });
+                    let scope = Scope(made.into_inner());
+                    let call = RunningCall::new(future, finish, scope, limit);
+                    return Started::Running(call.with_waits(waits));
+                }
+                Err(list) => work = list,
+            }
+        }
         if crate::context::current::is_forwarding() {
             context();
         }
-        let stream = made.get().map(|made: &Made| &made.stream);
-        let started = run(stream, || work.start(&context));
-        let mut scope = made.into_inner().map_or_else(Scope::default, |made| Scope {
-            context: Some(made.context),
-            stream: Some(made.stream),
-            asks: Some(made.asks),
-        });
+        let started = run(made.get(), || work.start(&context));
+        let mut scope = Scope(made.into_inner());
         let outcome = match started {
             Ok(Ok(registry::Started::Running(future))) => {
                 return Started::Running(RunningCall::new(future, finish, scope, limit));
             }
-            Ok(Ok(registry::Started::Blocking(work))) => match on_a_thread(&dispatcher, work) {
-                Ok((future, placed)) => {
-                    let call = RunningCall::new(future, finish, scope, limit);
-                    return Started::Running(call.counting_from(placed));
-                }
-                Err(error) => Outcome::Refused(error.into()),
-            },
+            Ok(Ok(registry::Started::Blocking(work))) => {
+                let waits = Waits::default();
+                let future = Box::pin(on_a_thread(dispatcher, work, waits.clone(), None));
+                let call = RunningCall::new(future, finish, scope, limit).with_waits(waits);
+                return Started::Running(call);
+            }
             Ok(Ok(registry::Started::Done(output))) => Outcome::Output(output),
             Ok(Err(refusal)) => Outcome::Refused(refusal),
             Err(panic) => Outcome::Panicked(panic),
@@ -145,70 +134,6 @@ impl Prepared<'_> {
         Started::Done(finish.with(outcome))
     }
 }
-
-impl<'m> Work<'m> {
-    fn timeout(&self) -> Option<Duration> {
-        match self {
-            Self::Tool { entry, .. } => entry.timeout,
-            Self::Prompt { entry, .. } => entry.timeout,
-            Self::Read(reading) => reading.readable.timeout(),
-            Self::Complete(_) | Self::List(..) => None,
-        }
-    }
-
-    /// The arguments, if what is called may ask the client.
-    fn arguments(&self) -> Option<&'m str> {
-        match self {
-            Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
-            Self::Read(_) => Some("{}"),
-            Self::Complete(_) | Self::List(..) => None,
-        }
-    }
-
-    fn target(&self) -> Target {
-        match self {
-            Self::Tool { entry, .. } => Target::Tool(Arc::clone(entry)),
-            Self::Prompt { entry, .. } => Target::Prompt(Arc::clone(entry)),
-            Self::Read(reading) => Target::Resource(Box::new(Located {
-                uri: reading.uri.clone().into_owned(),
-                mime_type: reading.readable.mime_type().map(str::to_owned),
-                cache: reading.readable.cache(CacheHint::default()),
-            })),
-            Self::Complete(completion) => Target::Completion(completion.partial.as_str().into()),
-            Self::List(_, cache) => Target::List(*cache),
-        }
-    }
-
-    fn start(self, context: &dyn Fn() -> Context) -> Result<registry::Started, Refusal> {
-        match self {
-            Self::Tool { entry, arguments } => entry.handler.start(arguments, context),
-            Self::Prompt { entry, arguments } => entry.start(arguments, context),
-            Self::Read(reading) => reading.readable.start(context),
-            Self::Complete(completion) => {
-                let Completion {
-                    completer,
-                    partial,
-                    earlier,
-                    budget,
-                } = *completion;
-                if budget.is_some_and(|budget| !budget.take()) {
-                    let error = errors::too_many("completions", Duration::from_millis(100));
-                    return Err(ToolError::protocol(error).into());
-                }
-                completer.start(&partial, earlier.as_deref(), context)
-            }
-            Self::List(listing, _) => {
-                let members = listing.start(context());
-                Ok(registry::Started::Running(Box::pin(async move {
-                    members.await.map(Success::List)
-                })))
-            }
-        }
-    }
-}
-
-/// What came with a request that goes on with an earlier one: what the call remembers, and answers to nothing it remembers.
-type Resumed = (Journal, Responses);
 
 /// Reads the state and the answers of a modern request. A state that is there must be ours, whether or not it is needed.
 ///
@@ -257,67 +182,21 @@ fn resume(
     Ok(Some((journal, responses)))
 }
 
-/// What is made for a handler that takes a context.
-struct Made {
-    context: Context,
-    stream: Arc<CallStream>,
-    asks: Arc<Asks>,
-}
-
-/// Makes the context of a call, when its handler first asks for one. `asking` is there if the call may ask the client.
-fn make_context(
-    dispatcher: &Arc<Dispatcher>,
-    request: &Request<'_>,
-    logs: Option<Arc<LogBudget>>,
-    sink: &dyn Fn() -> Arc<dyn Sink>,
-    asking: Option<(&str, Resumed)>,
-) -> Made {
-    let sink = sink();
-    // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-    let capabilities = request.sender.capabilities().unwrap_or_default();
-    let way = match (asking, &request.sender) {
-        (None, _) => Way::None,
-        (Some(_), Sender::Legacy(client)) => Way::Requests {
-            pending: Arc::clone(&client.pending),
-            sink: Arc::clone(&sink),
-            waiting: Mutex::default(),
-        },
-        (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
-            Way::Rounds(Round::new(journal, responses, arguments))
-        }
+/// Lets a call in, if its caller may make it now.
+fn admit(
+    finish: &Finish,
+    channel: Channel,
+    work: &Work<'_>,
+    resumed: Option<&Resumed>,
+) -> Result<(), ToolError> {
+    let guards = work.guards();
+    let applicant = Applicant {
+        principal: finish.caller.principal(),
+        channel,
+        earlier: resumed.and_then(|(journal, _)| Some((journal.call()?, journal.round))),
+        is_completion: matches!(work, Work::Complete(_)),
+        rate: guards.and_then(|guards| guards.rate.as_ref()),
     };
-    let asks = Arc::new(Asks::new(
-        dispatcher,
-        request.version,
-        Arc::clone(&capabilities),
-        way,
-    ));
-    let stream = Arc::new(CallStream {
-        sink,
-        version: request.version,
-        token: request.progress_token().map(Into::into),
-        level: if dispatcher.settings.logging {
-            request.sender.log_level()
-        } else {
-            super::session::LogLevel::Off
-        },
-        logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
-        state: Mutex::new(Reports::new(dispatcher.limits().progress)),
-    });
-    let context = Context::new(RequestContext {
-        client: request.sender.client(),
-        caller: request.caller.clone(),
-        capabilities,
-        meta: request.params.get(Member::Meta).map(Into::into),
-        outbound: Arc::clone(&stream) as Arc<dyn Outbound>,
-        asking: Arc::clone(&asks) as Arc<dyn Asking>,
-        cancelled: OnceLock::new(),
-        states: Arc::clone(&dispatcher.settings.states),
-        server: dispatcher.handle(),
-    });
-    Made {
-        context,
-        stream,
-        asks,
-    }
+    let rates = &finish.dispatcher.rates;
+    rates.admit(&applicant, || finish.name())
 }

@@ -2,15 +2,15 @@
 //!
 //! Modern requests read none of the legacy part. A session is data: it owns no task and does no I/O.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+#[cfg(feature = "http")]
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
 use crate::dispatch::pending::Pending;
-use crate::dispatch::rate::Bucket;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, Reply};
@@ -29,9 +29,33 @@ pub(crate) struct Session {
     pub(super) listens: Vec<Listen>,
     /// Who sends what comes next.
     pub(super) caller: Caller,
-    /// None for a session of one request, whose budgets nobody shares.
+    /// None for a session of one request, whose budget nobody shares.
     pub(super) logs: Option<Arc<LogBudget>>,
-    pub(super) completions: Option<Arc<CompletionBudget>>,
+    pub(crate) channel: Channel,
+}
+
+/// Tells sessions and connections apart, for rates that are counted by caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Channel(u64);
+
+impl Channel {
+    /// That of all requests that have none of their own.
+    pub(crate) const SHARED: Self = Self(0);
+
+    /// That of a connection.
+    fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// That of a session by its id, which we made up: the same whenever the session is taken up again.
+    #[cfg(feature = "http")]
+    pub(crate) fn of_session(id: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        // Not the number of a connection.
+        Self(hasher.finish() | 1 << 63)
+    }
 }
 
 /// What a handshake agreed on.
@@ -53,21 +77,6 @@ pub(super) struct LegacyClient {
     pub(super) pending: Arc<Pending>,
 }
 
-/// How many completions a session may still ask for.
-pub(super) struct CompletionBudget(Mutex<Bucket>);
-
-impl CompletionBudget {
-    fn new(rate: u32) -> Self {
-        Self(Mutex::new(Bucket::new(rate, rate.saturating_mul(2))))
-    }
-
-    /// Takes one, if there is one.
-    pub(super) fn take(&self) -> bool {
-        let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bucket.take(Instant::now())
-    }
-}
-
 /// An open `subscriptions/listen` request.
 pub(super) struct Listen {
     pub(super) id: RequestId,
@@ -80,7 +89,7 @@ impl Session {
         let limits = dispatcher.limits();
         Self {
             logs: Some(Arc::new(LogBudget::new(limits.logs))),
-            completions: Some(Arc::new(CompletionBudget::new(limits.completions))),
+            channel: Channel::next(),
             ..Self::of_one_request(dispatcher, wake)
         }
     }
@@ -96,7 +105,7 @@ impl Session {
             listens: Vec::new(),
             caller: dispatcher.settings.admission.admit(Caller::anonymous()),
             logs: None,
-            completions: None,
+            channel: Channel::SHARED,
         }
     }
 

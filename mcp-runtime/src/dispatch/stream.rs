@@ -1,12 +1,15 @@
 //! What one call sends before its answer: progress and log messages, at a bounded rate, and nothing once it is over.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+
+use tokio::time::Instant;
 
 use crate::context::{Outbound, Progress};
-use crate::dispatch::rate::Bucket;
 use crate::dispatch::session::LogLevel;
+use crate::jsonrpc;
 use crate::protocol::{ProtocolVersion, encode};
+use crate::rate::{Bucket, Rate};
 use crate::types::LoggingLevel;
 
 /// Takes whole messages for the stream of one request.
@@ -26,6 +29,8 @@ pub(super) struct CallStream {
     pub(super) token: Option<Box<str>>,
     pub(super) level: LogLevel,
     pub(super) logs: Arc<LogBudget>,
+    /// Longest log message, in bytes.
+    pub(super) longest: usize,
     pub(super) state: Mutex<Reports>,
 }
 
@@ -44,7 +49,7 @@ impl Reports {
             over: false,
             last: None,
             held: None,
-            bucket: Bucket::new(rate, rate),
+            bucket: Bucket::new(Rate::a_second(rate, rate)),
         }
     }
 }
@@ -55,7 +60,8 @@ pub(super) struct LogBudget(Mutex<(Bucket, u64)>);
 
 impl LogBudget {
     pub(super) fn new(rate: u32) -> Self {
-        Self(Mutex::new((Bucket::new(rate, rate.saturating_mul(2)), 0)))
+        let rate = Rate::a_second(rate, rate.saturating_mul(2));
+        Self(Mutex::new((Bucket::new(rate), 0)))
     }
 
     /// Takes one; says how many were dropped since the last one taken. `None` drops this one.
@@ -147,9 +153,60 @@ impl Outbound for CallStream {
             self.sink.send(&message);
             message.clear();
         }
-        encode::log(&mut message, level, logger, data);
+        encode::log(&mut message, level, logger, &shortened(data, self.longest));
         if !self.sink.send(&message) {
             self.logs.lost();
         }
+    }
+}
+
+/// A log message of at most `longest` bytes of JSON: what is longer is cut, becomes text, and says so.
+fn shortened(data: &str, longest: usize) -> Cow<'_, str> {
+    if data.len() <= longest {
+        return Cow::Borrowed(data);
+    }
+    let text = serde_json::from_str::<String>(data);
+    let mut text = text.unwrap_or_else(|_| data.to_owned());
+    let mark = format!("… (cut: {} bytes in all)", data.len());
+    // In JSON a character takes up to six times its bytes.
+    let (mut end, mut room) = (0, longest.saturating_sub(mark.len() + 2));
+    for (index, character) in text.char_indices() {
+        let mut escaped = Vec::new();
+        jsonrpc::write_string(&mut escaped, character.encode_utf8(&mut [0; 4]));
+        let Some(rest) = room.checked_sub(escaped.len().saturating_sub(2)) else {
+            break;
+        };
+        (room, end) = (rest, index + character.len_utf8());
+    }
+    text.truncate(end);
+    text.push_str(&mark);
+    let mut json = Vec::with_capacity(longest);
+    jsonrpc::write_string(&mut json, &text);
+    Cow::Owned(String::from_utf8(json).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_message_is_cut_at_a_character_and_says_so() {
+        let json = |text: &str| serde_json::to_string(text).unwrap();
+        for text in ["a".repeat(1_000), "é".repeat(500), "\u{1}".repeat(400)] {
+            let data = json(&text);
+            assert_eq!(shortened(&data, data.len()), data);
+            for longest in [100, 101, data.len() - 1] {
+                let cut = shortened(&data, longest);
+                assert!(cut.len() <= longest && cut.len() + 6 > longest, "{cut}");
+                let cut: String = serde_json::from_str(&cut).unwrap();
+                let (start, mark) = cut.split_once('…').unwrap();
+                assert!(text.starts_with(start) && mark.contains(&data.len().to_string()));
+            }
+        }
+        let object = format!("{{\"a\":{}}}", json(&"x".repeat(100)));
+        let cut: String = serde_json::from_str(&shortened(&object, 60)).unwrap();
+        assert!(cut.starts_with(r#"{"a":"xxx"#), "{cut}");
+        // A mark is always there, even where it alone is too long.
+        assert!(shortened(&object, 1).contains("bytes in all"));
     }
 }

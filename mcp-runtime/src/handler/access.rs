@@ -110,6 +110,12 @@ impl fmt::Debug for Access {
     }
 }
 
+/// What `visible_if = …` names: so that a function of another kind is told which is expected.
+#[must_use]
+pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> bool> {
+    Some(function)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,16 +12,18 @@ use crate::handler::decode::Decoder;
 use crate::handler::output::IntoToolResult;
 use crate::handler::prompt::IntoPrompt;
 use crate::handler::resource::IntoResource;
-use crate::handler::tool_error::ToolError;
+use crate::handler::tool_error::{Repr, ToolError};
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 
 /// What a handler came to.
-pub type Output = Result<Success, ToolError>;
+pub type Output = Result<Answer, ToolError>;
 
-/// What a handler gives when all goes well, by kind.
-#[derive(Debug)]
+/// What a call comes to when all goes well, by the kind of what was called.
+///
+/// Middleware may change it, or make one: see [`Server::around`](crate::Server::around).
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Success {
+pub enum Answer {
     /// From a tool.
     Tool(CallToolResult),
     /// From a prompt.
@@ -30,7 +32,8 @@ pub enum Success {
     Resource(ReadResourceResult),
     /// From a completer: candidates, not yet ranked.
     Completion(Candidates),
-    /// From the listers of templates: the text of the members of a page.
+    /// From the listers of templates: the text of the members of a page. Middleware sees none.
+    #[doc(hidden)]
     List(String),
 }
 
@@ -63,6 +66,15 @@ pub enum Refusal {
 impl From<ToolError> for Refusal {
     fn from(error: ToolError) -> Self {
         Self::Error(error)
+    }
+}
+
+impl From<Refusal> for ToolError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Arguments(faults) => Self(Repr::Arguments(faults)),
+            Refusal::Error(error) => error,
+        }
     }
 }
 
@@ -140,11 +152,11 @@ macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
         pub mod $name {
-            use super::{Future, Output, Running, Success, $bound};
+            use super::{Answer, Future, Output, Running, $bound};
 
             /// Converts what a synchronous handler returned.
             pub fn reply<R: $bound>(value: R) -> Output {
-                value.$method().map(Success::$variant)
+                value.$method().map(Answer::$variant)
             }
 
             /// Boxes the future of an asynchronous handler.

@@ -15,6 +15,7 @@ use crate::types::{CacheScope, Icon, Role};
 
 /// Which attribute a function carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// `#[tool]`
     Tool,
@@ -100,8 +101,8 @@ pub struct Options {
     pub idempotent: Option<bool>,
     /// `open_world`
     pub open_world: Option<bool>,
-    /// `timeout`
-    pub timeout: Option<Duration>,
+    /// `timeout`, `rate`, `concurrency`, `max_output`
+    pub guards: GuardOptions<&'static str>,
     /// `requires(…)`
     pub requires: &'static [ClientFeature],
     /// `schema = …`
@@ -145,7 +146,7 @@ impl Options {
         destructive: None,
         idempotent: None,
         open_world: None,
-        timeout: None,
+        guards: GuardOptions::NONE,
         requires: &[],
         input_schema: None,
         output_schema: None,
@@ -160,6 +161,29 @@ impl Options {
         cache: None,
         list: None,
         completes: None,
+    };
+}
+
+/// What keeps a handler within bounds. Nothing said means that of the server.
+#[derive(Debug, Default)]
+pub struct GuardOptions<T> {
+    /// `timeout`
+    pub timeout: Option<Duration>,
+    /// `rate`, as it is written
+    pub rate: Option<T>,
+    /// `concurrency`
+    pub concurrency: Option<usize>,
+    /// `max_output`, in bytes
+    pub max_output: Option<usize>,
+}
+
+impl<T> GuardOptions<T> {
+    /// Nothing said.
+    pub const NONE: Self = Self {
+        timeout: None,
+        rate: None,
+        concurrency: None,
+        max_output: None,
     };
 }
 

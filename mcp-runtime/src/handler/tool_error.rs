@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use crate::context::AskError;
+use crate::handler::check::Fault;
 use crate::jsonrpc::ErrorObject;
 
 /// The result of a handler. Any error turns into [`ToolError`] with `?`.
@@ -28,6 +29,10 @@ pub(crate) enum Repr {
     Shown(String),
     Opaque(Box<dyn StdError + Send + Sync>),
     Protocol(ErrorObject),
+    /// It may be tried again later: text with when for the model, otherwise the error.
+    Busy(ErrorObject),
+    /// Everything that is wrong with the arguments.
+    Arguments(Vec<Fault>),
     /// The resource does not exist, and what there is to say of that; the code differs by revision.
     ResourceNotFound(Option<String>),
 }
@@ -75,6 +80,8 @@ impl fmt::Debug for ToolError {
             Repr::Shown(text) => f.debug_tuple("Shown").field(text).finish(),
             Repr::Opaque(cause) => f.debug_tuple("Opaque").field(cause).finish(),
             Repr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
+            Repr::Busy(error) => f.debug_tuple("Busy").field(error).finish(),
+            Repr::Arguments(faults) => f.debug_tuple("Arguments").field(faults).finish(),
             Repr::ResourceNotFound(None) => f.write_str("ResourceNotFound"),
             Repr::ResourceNotFound(Some(text)) => {
                 f.debug_tuple("ResourceNotFound").field(text).finish()

@@ -2,6 +2,7 @@
 //!
 //! HTTP status codes are not decided here.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -140,9 +141,30 @@ pub(crate) fn invalid_level() -> ErrorObject {
 
 /// The client asks for more than it may at once. The code is ours, outside of what JSON-RPC and the protocol reserve.
 pub(crate) fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
-    let retry = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX);
-    ErrorObject::new(TOO_MANY, format!("too many {what} at once"))
-        .with_data(json!({ "retryAfterMs": retry }))
+    later(format!("too many {what} at once"), retry_after)
+}
+
+/// The client calls something more often than it may. The code is that of [`too_many`].
+pub(crate) fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
+    later(format!("too many calls of {what}"), retry_after)
+}
+
+/// Says when to try again, in words and in `data.retryAfterMs`. Both are rounded up.
+fn later(mut message: String, retry_after: Duration) -> ErrorObject {
+    let milliseconds = retry_after.as_nanos().div_ceil(1_000_000);
+    let milliseconds = u64::try_from(milliseconds).unwrap_or(u64::MAX);
+    let _ = match milliseconds {
+        0..1_000 => write!(message, "; try again in {milliseconds} ms"),
+        _ => write!(message, "; try again in {} s", milliseconds.div_ceil(1_000)),
+    };
+    ErrorObject::new(TOO_MANY, message).with_data(json!({ "retryAfterMs": milliseconds }))
+}
+
+/// When what was refused may be tried again, in whole seconds, if it says so.
+#[cfg(feature = "http")]
+pub(crate) fn retry_after(error: &ErrorObject) -> Option<u64> {
+    let milliseconds = error.data.as_ref()?.get("retryAfterMs")?.as_u64()?;
+    Some(milliseconds.div_ceil(1_000))
 }
 
 /// The caller lacks scopes; `needed` are all of those that what it asks for needs, also those it has. The code is ours, as

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::call::{Refusal, Success};
+use crate::handler::call::{Answer, Refusal};
 use crate::handler::completion::Candidates;
+use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Started};
 
 /// How one argument completes. Cheap to clone.
@@ -26,6 +27,7 @@ pub(crate) enum Completer {
 #[derive(Debug)]
 pub(crate) struct CompleterEntry {
     pub(crate) handler: Handler,
+    pub(crate) guards: Guards,
 }
 
 /// How an argument completes that was asked for, and what is known of the others from where it was asked.
@@ -71,6 +73,16 @@ impl Completing {
     }
 }
 
+impl Completing {
+    /// What keeps the completer within bounds, if it is a function.
+    pub(crate) fn guards(&self) -> Option<&Guards> {
+        match &self.completer {
+            Completer::Function(entry) => Some(&entry.guards),
+            Completer::Nothing | Completer::Fixed(_) => None,
+        }
+    }
+}
+
 impl CompleterEntry {
     fn start(
         &self,
@@ -96,7 +108,7 @@ impl CompleterEntry {
 }
 
 fn offer(values: Vec<String>) -> Started {
-    Started::Done(Ok(Success::Completion(Candidates {
+    Started::Done(Ok(Answer::Completion(Candidates {
         values,
         ranked: false,
         total: None,

@@ -142,7 +142,7 @@ fn tag(list: List) -> u8 {
 }
 
 fn checksum(bytes: &[u8], owner: &str) -> u64 {
-    crate::registry::table::fnv(SALT.iter().chain(bytes).chain(owner.as_bytes()))
+    crate::fnv::fnv(SALT.iter().chain(bytes).chain(owner.as_bytes()))
 }
 
 #[cfg(test)]

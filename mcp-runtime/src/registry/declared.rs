@@ -15,6 +15,7 @@ use crate::handler::schema::{allows, hard_for_models, output_schema};
 use crate::handler::template::{List, UriTemplate};
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::guards::Guards;
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::types::{
@@ -22,8 +23,16 @@ use crate::types::{
     ToolAnnotations,
 };
 
+/// What a definition gets from the server that serves it.
+pub(super) struct Given {
+    /// The value a method is called on, for methods.
+    pub(super) receiver: Held,
+    /// Scopes it needs besides its own.
+    pub(super) scopes: Vec<String>,
+}
+
 /// The value a method is called on, for methods.
-pub(super) type Held = Option<Arc<dyn Any + Send + Sync>>;
+type Held = Option<Arc<dyn Any + Send + Sync>>;
 
 /// An entry, or everything that is wrong with the definition.
 type Made<E> = Result<E, Vec<String>>;
@@ -31,10 +40,11 @@ type Made<E> = Result<E, Vec<String>>;
 /// Finds the completer a parameter names.
 pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
-pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
+pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let raw_schema = options
         .input_schema
         .and_then(|schema| schema().map_err(|error| problems.push(error)).ok());
@@ -90,18 +100,19 @@ pub(super) fn tool(definition: &Definition, receiver: Held) -> Made<ToolEntry> {
             annotations: (annotations != ToolAnnotations::default()).then_some(annotations),
             meta,
         },
-        handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        handler: handler(definition, decoder, given.receiver),
+        guards,
         requires: options.requires.into(),
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
     })
 }
 
-pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) -> Made<PromptEntry> {
+pub(super) fn prompt(definition: &Definition, given: Given, find: Find<'_>) -> Made<PromptEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
@@ -126,18 +137,19 @@ pub(super) fn prompt(definition: &Definition, receiver: Held, find: Find<'_>) ->
             icons: icons(definition),
             meta,
         },
-        handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        handler: handler(definition, decoder, given.receiver),
+        guards,
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
         completions,
     })
 }
 
-pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<ResourceEntry> {
+pub(super) fn resource(definition: &Definition, given: Given) -> Made<ResourceEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     problems.extend(rules::uri(options.uri).into_result().err());
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
@@ -162,22 +174,23 @@ pub(super) fn resource(definition: &Definition, receiver: Held) -> Made<Resource
             icons: icons(definition),
             meta,
         },
-        handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        handler: handler(definition, decoder, given.receiver),
+        guards,
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
         cache: cache(definition),
     })
 }
 
 pub(super) fn template(
     definition: &Definition,
-    receiver: Held,
+    given: Given,
     find: Find<'_>,
 ) -> Made<TemplateEntry> {
     let options = &definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
+    let guards = Guards::new(&options.guards, &mut problems);
     let pattern = UriTemplate::parse(options.uri).map_err(|error| problems.push(error));
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
@@ -202,10 +215,10 @@ pub(super) fn template(
             meta,
         },
         pattern,
-        handler: handler(definition, decoder, receiver),
-        timeout: options.timeout,
+        handler: handler(definition, decoder, given.receiver),
+        guards,
         pace: Arc::default(),
-        access: access(definition),
+        access: access(definition, &given.scopes),
         cache: cache(definition),
         lister: options.list.map(|list| Arc::from(list())),
         completions,
@@ -247,13 +260,15 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
 
 pub(super) fn completer(definition: &Definition, receiver: Held) -> Made<CompleterEntry> {
     let mut problems = Vec::new();
+    let guards = Guards::new(&definition.options.guards, &mut problems);
     let decoder = decoder(definition, Style::Text, None, &mut problems);
-    match decoder {
-        Some(decoder) => Ok(CompleterEntry {
-            handler: handler(definition, decoder, receiver),
-        }),
-        None => Err(problems),
-    }
+    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
+        return Err(problems);
+    };
+    Ok(CompleterEntry {
+        handler: handler(definition, decoder, receiver),
+        guards,
+    })
 }
 
 /// What a kind is called, and the name it is known by.
@@ -346,8 +361,11 @@ fn cache(definition: &Definition) -> CacheOptions {
     }
 }
 
-fn access(definition: &Definition) -> Access {
-    Access::declared(definition.options.scopes, definition.options.visible_if)
+fn access(definition: &Definition, scopes: &[String]) -> Access {
+    let options = &definition.options;
+    let mut access = Access::declared(options.scopes, options.visible_if);
+    access.require(scopes);
+    access
 }
 
 fn text(text: &str) -> Option<String> {

@@ -12,6 +12,7 @@ use crate::handler::rules;
 use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Input};
 use crate::registry::meta;
 use crate::types::{ResourceTemplate, Tool};
@@ -23,6 +24,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let mut problems = Vec::new();
     problems.extend(rules::tool_name(&definition.name).into_result().err());
     problems.extend(meta::problems(definition.meta.as_ref()));
+    let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
     if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
@@ -56,7 +58,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
             run: definition.run,
             input: Some(Input { validator, headers }),
         },
-        timeout: definition.timeout,
+        guards,
         requires: Box::default(),
         pace: Arc::default(),
         access: definition.access,
@@ -65,6 +67,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
 
 pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
     if definition.name.is_empty() {
         problems.push("the name is empty".into());
@@ -93,7 +96,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
             run: definition.run,
             input: None,
         },
-        timeout: definition.timeout,
+        guards,
         pace: Arc::default(),
         access: definition.access,
         completions,
@@ -102,6 +105,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
 
 pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
     problems.extend(rules::uri(&definition.uri).into_result().err());
     if !problems.is_empty() {
@@ -113,7 +117,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
             run: definition.run,
             input: None,
         },
-        timeout: definition.timeout,
+        guards,
         pace: Arc::default(),
         access: definition.access,
         cache: CacheOptions {
@@ -125,6 +129,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
 
 pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
     let pattern =
         UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
@@ -151,7 +156,7 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
             run: definition.run,
             input: None,
         },
-        timeout: definition.timeout,
+        guards,
         pace: Arc::default(),
         access: definition.access,
         cache: CacheOptions {

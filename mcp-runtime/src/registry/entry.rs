@@ -17,6 +17,7 @@ use crate::handler::template::UriTemplate;
 use crate::protocol::encode::CacheHint;
 use crate::protocol::shape::Shape;
 use crate::registry::complete::Completions;
+use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Started};
 use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 
@@ -25,7 +26,7 @@ use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 pub(crate) struct ToolEntry {
     pub(crate) tool: Tool,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) requires: Box<[ClientFeature]>,
     pub(crate) pace: Arc<Pace>,
     pub(crate) access: Access,
@@ -36,7 +37,7 @@ pub(crate) struct ToolEntry {
 pub(crate) struct PromptEntry {
     pub(crate) prompt: Prompt,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) pace: Arc<Pace>,
     pub(crate) access: Access,
     pub(crate) completions: Completions,
@@ -47,7 +48,7 @@ pub(crate) struct PromptEntry {
 pub(crate) struct ResourceEntry {
     pub(crate) resource: Resource,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) pace: Arc<Pace>,
     pub(crate) access: Access,
     pub(crate) cache: CacheOptions,
@@ -59,7 +60,7 @@ pub(crate) struct TemplateEntry {
     pub(crate) template: ResourceTemplate,
     pub(crate) pattern: UriTemplate,
     pub(crate) handler: Handler,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: Guards,
     pub(crate) pace: Arc<Pace>,
     pub(crate) access: Access,
     pub(crate) cache: CacheOptions,

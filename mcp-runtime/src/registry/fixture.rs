@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, CallId, Caller, Change, Client, Context, Control, Edit, List, OnceStore,
-    Outbound, Place, Progress, Question, RequestContext, ServerHandle, States, Step,
+    AskError, Asking, Call, CallId, Caller, Change, Client, Context, Control, Edit, List,
+    OnceStore, Outbound, Place, Progress, Question, RequestContext, ServerHandle, States, Step,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
@@ -73,18 +73,31 @@ impl Asking for Nobody {
     }
 }
 
-pub(super) fn context() -> Context {
-    Context::new(RequestContext {
+/// A call that says and asks nothing.
+struct Unasked(RequestContext);
+
+impl Call for Unasked {
+    fn request(&self) -> &RequestContext {
+        &self.0
+    }
+    fn outbound(&self) -> &dyn Outbound {
+        &Nobody
+    }
+    fn asking(&self) -> &dyn Asking {
+        &Nobody
+    }
+}
+
+pub(crate) fn context() -> Context {
+    Context::new(Arc::new(Unasked(RequestContext {
         client: Client::Known(None),
         caller: Caller::trusted(),
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
-        outbound: Arc::new(Nobody),
         cancelled: OnceLock::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(Nobody)),
-        asking: Arc::new(Nobody),
-    })
+    })))
 }
 
 /// A prompt that says its name.

@@ -12,9 +12,10 @@ mod dynamic;
 mod edit;
 mod entry;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+mod guards;
 mod handler;
 mod meta;
 mod page;
@@ -29,6 +30,7 @@ pub(crate) use build::{Receiver, Sources};
 pub(crate) use complete::Completing;
 pub(crate) use edit::Edited;
 pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
+pub(crate) use guards::{Guards, Place, Places};
 pub(crate) use handler::Started;
 pub(crate) use page::{Listing, Page};
 pub(crate) use snapshot::{Readable, Snapshot, View};

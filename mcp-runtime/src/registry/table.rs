@@ -1,11 +1,10 @@
 //! One kind of entry: found by name, kept in one stable order, its list pages rendered once.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
+use crate::fnv::{FnvMap, fnv};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::shape::Shape;
 use crate::registry::cursor::Mark;
@@ -44,7 +43,7 @@ pub(crate) struct Table<E> {
     /// In order.
     slots: Vec<Slot<E>>,
     /// Where each name is in `slots`.
-    names: HashMap<Box<str>, usize, BuildHasherDefault<Fnv>>,
+    names: FnvMap<Box<str>, usize>,
     /// Where the enabled ones are in `slots`.
     visible: Vec<usize>,
     /// Whether there are entries that not everybody may use.
@@ -279,39 +278,4 @@ fn push(text: &mut String, item: &str) {
 /// A number that stands for a name in a cursor: the same everywhere.
 pub(crate) fn fingerprint(name: &str) -> u64 {
     fnv(name.as_bytes())
-}
-
-/// FNV-1a, 64 bits.
-pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
-    bytes
-        .into_iter()
-        .fold(Fnv::default().0, |hash, byte| Fnv::step(hash, *byte))
-}
-
-/// Hashes names. Clients choose what is looked up but not what is stored, so nobody can make names collide.
-#[derive(Debug)]
-struct Fnv(u64);
-
-impl Fnv {
-    fn step(hash: u64, byte: u8) -> u64 {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    }
-}
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hasher for Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes
-            .iter()
-            .fold(self.0, |hash, byte| Self::step(hash, *byte));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }

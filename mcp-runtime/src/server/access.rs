@@ -32,6 +32,21 @@ impl Server {
         self
     }
 
+    /// Every definition of this group needs these scopes, besides those it names itself. May be repeated.
+    ///
+    /// A group that no definition has is an error at start-up, and so is a scope that no credentials can hold.
+    pub fn require_scopes(
+        mut self,
+        group: impl Into<String>,
+        scopes: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        let verdicts = scopes.iter().map(|scope| rules::scope(scope).into_result());
+        self.faults.extend(verdicts.filter_map(Result::err));
+        self.group_scopes.push((group.into(), scopes));
+        self
+    }
+
     /// Callers of whom nothing is known may do everything, as on standard input and output: scopes apply only to those with
     /// credentials. Default: they may do nothing that needs a scope.
     ///

@@ -11,9 +11,11 @@ use crate::dispatch::seal::StateKey;
 use crate::dispatch::{Admission, CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
+use crate::handler::middleware;
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Receiver, Registry, Sources};
+use crate::server::around::Surroundings;
 use crate::types::{CacheScope, Icon, Implementation};
 
 /// A server, being built.
@@ -44,6 +46,7 @@ pub struct Server {
     receivers: Vec<Receiver>,
     selected: Option<Vec<Selected>>,
     groups: Vec<String>,
+    pub(super) group_scopes: Vec<(String, Vec<String>)>,
     offered: Vec<List>,
     page_size: usize,
     logging: bool,
@@ -52,6 +55,7 @@ pub struct Server {
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
     state_keys: Vec<StateKey>,
+    pub(super) surroundings: Surroundings,
     /// What is wrong with the settings so far.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
@@ -106,6 +110,7 @@ impl Server {
             receivers: Vec::new(),
             selected: None,
             groups: Vec::new(),
+            group_scopes: Vec::new(),
             offered: Vec::new(),
             page_size: 1_000,
             logging: true,
@@ -114,6 +119,7 @@ impl Server {
             admission: Admission::default(),
             #[cfg(feature = "sealing")]
             state_keys: Vec::new(),
+            surroundings: Surroundings::default(),
             faults: Vec::new(),
             once_store: None,
             #[cfg(feature = "http")]
@@ -330,6 +336,7 @@ impl Server {
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
             groups: self.groups,
+            group_scopes: self.group_scopes,
             receivers: self.receivers,
             states: Arc::clone(&states),
             early: self.shared.take_early(),
@@ -337,6 +344,8 @@ impl Server {
             page_size: self.page_size,
         })?);
         self.shared.attach(&registry)?;
+        let surroundings = self.surroundings;
+        surroundings.check(&registry.snapshot().names(List::Tools))?;
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);
         #[cfg(not(feature = "sealing"))]
@@ -351,6 +360,9 @@ impl Server {
             logging: self.logging,
             argument_errors: self.argument_errors,
             cache: self.cache,
+            rate: surroundings.rate,
+            around: middleware::chain(surroundings.around),
+            sanitizer: surroundings.sanitizer,
             admission: self.admission,
         };
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));

@@ -1,6 +1,7 @@
 //! The server: built from definitions and settings, then run.
 
 mod access;
+mod around;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;

@@ -43,12 +43,13 @@ impl<S: Subscriber> Layer<S> for ClientLogs {
             return;
         };
         let level = level(*event.metadata().level());
-        if !call.logs(level) {
+        let outbound = call.outbound();
+        if !outbound.logs(level) {
             return;
         }
         let mut fields = Fields::default();
         event.record(&mut fields);
-        call.log(level, Some(event.metadata().target()), &fields.into_data());
+        outbound.log(level, Some(event.metadata().target()), &fields.into_data());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The dispatcher as the protocol of a channel.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::context::Caller;
@@ -59,6 +60,10 @@ impl Peer for Dispatcher {
         match Dispatcher::decide(self, message, session, out) {
             Decision::Silent => Verdict::Silent,
             Decision::Answered => Verdict::Answered,
+            Decision::Around(gap, page) => {
+                gap.fill(out, &page);
+                Verdict::Answered
+            }
             Decision::Forbidden(id, error) => {
                 encode::error(out, Some(&id), &error);
                 Verdict::Answered
@@ -94,6 +99,10 @@ impl Peer for Dispatcher {
             Started::Done(finished) => Begun::Done(finished),
             Started::Running(running) => Begun::Running(running),
         }
+    }
+
+    fn first_poll(running: &mut RunningCall) -> Poll<Finished> {
+        running.first_poll()
     }
 
     fn encode(finished: Finished, out: &mut Vec<u8>) {

@@ -4,7 +4,9 @@
 //! outside of tests is the dispatcher's, in `dispatched`.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::context::Caller;
@@ -78,6 +80,10 @@ pub(crate) trait Peer: Send + Sync + 'static {
         call: Self::Call<'_>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
     ) -> Begun<Self::Running, Self::Finished>;
+    /// Polls a call for the first time, where nobody can be woken: it is polled again at once, or dropped. Runs user code.
+    fn first_poll(running: &mut Self::Running) -> Poll<Self::Finished> {
+        Pin::new(running).poll(&mut Context::from_waker(Waker::noop()))
+    }
     fn encode(finished: Self::Finished, out: &mut Vec<u8>);
 
     fn allows_batch(session: &Self::Session) -> bool;

@@ -27,6 +27,28 @@ async fn hello_is_short_and_greets() {
     }
 }
 
+#[tokio::test]
+async fn guarded_knows_what_it_did_and_says_nothing_it_should_not() {
+    for revision in Revision::ERAS {
+        let mut process = Process::raw("guarded", &[], revision);
+        process.client.capabilities = json!({"elicitation": {}});
+        let mut client = process.client.connect().await;
+        client.answer(|_| Answer::accept(json!({"sure": true})));
+        let tea = json!({"article": "tea"});
+        for _ in 0..5 {
+            assert_eq!(client.text("price", tea.clone()).await, "4.20");
+        }
+        let refused = client.refused("price", tea.clone()).await;
+        assert!(
+            refused.starts_with("too many calls of `price`"),
+            "{refused}"
+        );
+        let order = json!({"name": "order", "arguments": tea});
+        let ordered = client.ask("tools/call", order).await.unwrap();
+        assert_eq!(ordered["content"][0]["text"], "tea is on its way");
+    }
+}
+
 /// A person who approves, and a model that says one thing.
 fn approve(question: &Question) -> Answer {
     if question.method == "sampling/createMessage" {

@@ -34,7 +34,7 @@ use crate::types::{ClientFeature, InputRequest};
 /// again: see the page on asking in the documentation, and [`Context::once`].
 #[must_use = "a question is asked when it is awaited"]
 pub struct Ask<T> {
-    asking: Arc<dyn Asking>,
+    context: Context,
     question: Question,
     read: fn(&InputRequest, &str) -> Result<Elicited<T>, String>,
 }
@@ -183,10 +183,9 @@ impl<T> Ask<T> {
         request: InputRequest,
         read: fn(&InputRequest, &str) -> Result<Elicited<T>, String>,
     ) -> Self {
-        let asking = Arc::clone(context.asking());
-        let place = asking.place(&request);
+        let place = context.asking().place(&request);
         Self {
-            asking,
+            context: context.clone(),
             question: Question {
                 request,
                 place,
@@ -202,7 +201,7 @@ impl<T> Ask<T> {
     /// Used again within a call, it gets a number. A question that reads differently when the handler is run again is asked
     /// again, whatever its key.
     pub fn key(mut self, name: &str) -> Self {
-        self.question.place.key = self.asking.key(name);
+        self.question.place.key = self.context.asking().key(name);
         self.question.place.named = true;
         self
     }
@@ -226,14 +225,14 @@ impl<T> Ask<T> {
 
     /// Whether it may be asked.
     fn check(&self) -> Result<(), AskError> {
-        self.asking.check(&self.question.request)
+        self.context.asking().check(&self.question.request)
     }
 
     fn poll_outcome(&mut self, task: &mut TaskContext<'_>) -> Poll<Result<Elicited<T>, AskError>> {
         /// What clients answer when a person refuses to let a model be asked.
         const REJECTED: i64 = -1;
         loop {
-            let answer = match ready!(self.asking.poll(&mut self.question, task)) {
+            let answer = match ready!(self.context.asking().poll(&mut self.question, task)) {
                 Ok(answer) => answer,
                 Err(AskError::Failed { code: REJECTED, .. }) => {
                     return Poll::Ready(Ok(Elicited::Declined));
@@ -243,7 +242,7 @@ impl<T> Ask<T> {
             match (self.read)(&self.question.request, &answer) {
                 Ok(outcome) => return Poll::Ready(Ok(outcome)),
                 Err(problem) => {
-                    if let Err(error) = self.asking.reject(&mut self.question, problem) {
+                    if let Err(error) = self.context.asking().reject(&mut self.question, problem) {
                         return Poll::Ready(Err(error));
                     }
                 }
@@ -267,7 +266,7 @@ impl<T> Future for Ask<T> {
 
 impl<T> Drop for Ask<T> {
     fn drop(&mut self) {
-        self.asking.withdraw(&mut self.question);
+        self.context.asking().withdraw(&mut self.question);
     }
 }
 

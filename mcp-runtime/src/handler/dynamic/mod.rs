@@ -99,7 +99,30 @@ macro_rules! builder {
             /// Stopped after this long. Default: [`Limits::tool_time`](crate::Limits::tool_time).
             #[must_use]
             pub fn timeout(mut self, timeout: Duration) -> Self {
-                self.timeout = Some(timeout);
+                self.guards.timeout = Some(timeout);
+                self
+            }
+
+            /// Called at most this often: `10/min`, `5/s burst 20`, `100/h per caller`. Default: as often as the server
+            /// allows. What is not a rate is refused when it is inserted.
+            #[must_use]
+            pub fn rate(mut self, rate: impl Into<String>) -> Self {
+                self.guards.rate = Some(rate.into());
+                self
+            }
+
+            /// Running at most this many times at once; further calls wait. Default: no bound of its own.
+            #[must_use]
+            pub fn concurrency(mut self, calls: usize) -> Self {
+                self.guards.concurrency = Some(calls);
+                self
+            }
+
+            /// Answering with at most this many bytes. Default: [`Limits::result`](crate::Limits::result), which no answer
+            /// may exceed.
+            #[must_use]
+            pub fn max_output(mut self, bytes: usize) -> Self {
+                self.guards.max_output = Some(bytes);
                 self
             }
 

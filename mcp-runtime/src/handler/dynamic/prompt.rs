@@ -10,6 +10,7 @@ use super::{Arguments, DynamicRun, builder};
 use crate::context::{Caller, Context};
 use crate::handler::access::Access;
 use crate::handler::call::prompt;
+use crate::handler::definition::GuardOptions;
 use crate::handler::prompt::IntoPrompt;
 use crate::types::{Icon, Meta, Prompt, PromptArgument};
 
@@ -20,7 +21,7 @@ pub struct DynamicPrompt {
     pub(crate) description: Option<String>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Option<Meta>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) access: Access,
     pub(crate) arguments: Vec<PromptArgument>,
     pub(crate) candidates: Vec<(String, Vec<String>)>,
@@ -45,7 +46,7 @@ impl DynamicPrompt {
             description: None,
             icons: Vec::new(),
             meta: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             access: Access::default(),
             arguments: Vec::new(),
             candidates: Vec::new(),

@@ -12,6 +12,7 @@ use super::{Arguments, DynamicRun, builder};
 use crate::context::{Caller, Context};
 use crate::handler::access::Access;
 use crate::handler::call::resource;
+use crate::handler::definition::GuardOptions;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::ToolError;
@@ -28,7 +29,7 @@ pub struct DynamicResource {
     pub(crate) mime_type: Option<String>,
     pub(crate) size: Option<u64>,
     pub(crate) annotations: Option<Annotations>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) access: Access,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
@@ -58,7 +59,7 @@ impl DynamicResource {
             mime_type: None,
             size: None,
             annotations: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             access: Access::default(),
             ttl: None,
             cache: None,
@@ -100,7 +101,7 @@ pub struct DynamicTemplate {
     pub(crate) meta: Option<Meta>,
     pub(crate) mime_type: Option<String>,
     pub(crate) annotations: Option<Annotations>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) access: Access,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
@@ -131,7 +132,7 @@ impl DynamicTemplate {
             meta: None,
             mime_type: None,
             annotations: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             access: Access::default(),
             ttl: None,
             cache: None,

@@ -10,6 +10,7 @@ use super::{Arguments, DynamicRun, builder};
 use crate::context::{Caller, Context};
 use crate::handler::access::Access;
 use crate::handler::call::tool;
+use crate::handler::definition::GuardOptions;
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Meta, ToolAnnotations};
 
@@ -39,7 +40,7 @@ pub struct DynamicTool {
     pub(crate) annotations: Option<ToolAnnotations>,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) guards: GuardOptions<String>,
     pub(crate) access: Access,
     pub(crate) run: DynamicRun,
 }
@@ -69,7 +70,7 @@ impl DynamicTool {
             annotations: None,
             input_schema,
             output_schema: None,
-            timeout: None,
+            guards: GuardOptions::NONE,
             access: Access::default(),
             run: Arc::new(move |arguments, context| {
                 tool::boxed::<R, _>(handler(arguments, context))

@@ -8,6 +8,7 @@
 mod address;
 mod names;
 mod parameters;
+mod rate;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -17,6 +18,8 @@ pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use parameters::{
     completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,
 };
+pub use rate::rate;
+pub(crate) use rate::read_rate;
 pub use verdict::Verdict;
 
 /// Whether two texts are the same.

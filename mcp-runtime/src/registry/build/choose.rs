@@ -43,7 +43,12 @@ pub(super) fn choose(
         .iter()
         .filter_map(|definition| definition.options.group)
         .collect();
-    for group in groups {
+    let scoped: Vec<_> = build
+        .group_scopes
+        .iter()
+        .map(|(group, _)| group.clone())
+        .collect();
+    for group in groups.iter().chain(&scoped) {
         if !known.contains(group.as_str()) {
             let known: Vec<_> = known.iter().map(|group| format!("`{group}`")).collect();
             build.problems.push(if known.is_empty() {

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
 use crate::registry::complete::CompleterEntry;
-use crate::registry::declared;
+use crate::registry::declared::{self, Given};
 use crate::registry::entry::{Entry as _, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{Key, Slot, Table};
@@ -29,6 +29,8 @@ pub(crate) struct Sources {
     pub(crate) only: Option<Vec<Selected>>,
     /// Groups chosen by name. With neither these nor `only`, everything linked in is served.
     pub(crate) groups: Vec<String>,
+    /// Scopes that all definitions of a group need.
+    pub(crate) group_scopes: Vec<(String, Vec<String>)>,
     /// Values whose methods are served.
     pub(crate) receivers: Vec<Receiver>,
     /// Shared state, to be checked against what handlers ask for.
@@ -46,6 +48,7 @@ impl Default for Sources {
         Self {
             only: None,
             groups: Vec::new(),
+            group_scopes: Vec::new(),
             receivers: Vec::new(),
             states: Arc::default(),
             early: Vec::new(),
@@ -101,6 +104,7 @@ fn assemble(
             .collect(),
         made: HashMap::new(),
         receivers: HashMap::new(),
+        group_scopes: sources.group_scopes,
         states: sources.states,
         problems: Vec::new(),
         taken: HashMap::new(),
@@ -176,6 +180,7 @@ struct Build {
     /// Those made so far; `None` if something is wrong with them, which has been said.
     made: HashMap<TypeId, Option<Arc<CompleterEntry>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    group_scopes: Vec<(String, Vec<String>)>,
     states: Arc<States>,
     problems: Vec<String>,
     taken: Names,
@@ -229,19 +234,22 @@ impl Build {
         self.check_states(definition);
         self.claim(definition);
         let key = Key::Declared(rank);
-        let receiver = self.receiver(definition);
+        let given = Given {
+            receiver: self.receiver(definition),
+            scopes: self.scopes(definition),
+        };
         match definition.kind {
-            Kind::Tool => match declared::tool(definition, receiver) {
+            Kind::Tool => match declared::tool(definition, given) {
                 Ok(entry) => self.tools.push(slot(key, entry)),
                 Err(problems) => self.report(definition, problems),
             },
-            Kind::Resource => match declared::resource(definition, receiver) {
+            Kind::Resource => match declared::resource(definition, given) {
                 Ok(entry) => self.resources.push(slot(key, entry)),
                 Err(problems) => self.report(definition, problems),
             },
             Kind::Prompt => {
                 let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
-                match declared::prompt(definition, receiver, &mut find) {
+                match declared::prompt(definition, given, &mut find) {
                     Ok(mut entry) => {
                         self.reverse(definition, &mut entry.completions);
                         self.prompts.push(slot(key, entry));
@@ -251,7 +259,7 @@ impl Build {
             }
             Kind::ResourceTemplate => {
                 let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
-                match declared::template(definition, receiver, &mut find) {
+                match declared::template(definition, given, &mut find) {
                     Ok(mut entry) => {
                         self.reverse(definition, &mut entry.completions);
                         self.templates.push(slot(key, entry));
@@ -299,6 +307,14 @@ impl Build {
             .receiver
             .and_then(|receiver| self.receivers.get(&receiver.id))
             .map(Arc::clone)
+    }
+
+    /// Which scopes its group needs.
+    fn scopes(&self, definition: &Definition) -> Vec<String> {
+        let group = definition.options.group;
+        let groups = self.group_scopes.iter();
+        let groups = groups.filter(|(name, _)| Some(name.as_str()) == group);
+        groups.flat_map(|(_, scopes)| scopes).cloned().collect()
     }
 
     /// Says which injected values will be missing.

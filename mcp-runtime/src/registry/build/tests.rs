@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::context::{Caller, Edit, List, State, Step};
-use crate::handler::call::{Run, Success};
+use crate::handler::call::{Answer, Run};
 use crate::handler::completion::Candidates;
 use crate::handler::definition::{Completes, Options, Owner};
 use crate::handler::dynamic::ItemKind as _;
@@ -61,7 +61,7 @@ fn languages<const N: usize>(mut earlier: Vec<ParameterMeta>) -> Definition {
         run: Run::Sync(|call| {
             let (mut partial, mut strict) = (None::<String>, None::<Option<bool>>);
             call.decode(&mut [&mut partial, &mut strict])?;
-            Ok(Ok(Success::Completion(Candidates {
+            Ok(Ok(Answer::Completion(Candidates {
                 values: vec![format!("{partial:?} {strict:?}")],
                 ..Candidates::default()
             })))
@@ -381,7 +381,7 @@ fn complete(
         .seen_by(&Caller::trusted())
         .completer(&CompletionReference::Prompt { name }, argument)?;
     match completer.start(partial, earlier, &context).unwrap() {
-        Started::Done(Ok(Success::Completion(candidates))) => Ok(candidates.values),
+        Started::Done(Ok(Answer::Completion(candidates))) => Ok(candidates.values),
         _ => panic!("not done"),
     }
 }
@@ -547,7 +547,7 @@ fn the_other_variables_of_an_address_are_earlier_arguments() {
             .completer(&reference, "id")
             .unwrap();
         match completer.start("x", earlier, &context).unwrap() {
-            Started::Done(Ok(Success::Completion(candidates))) => candidates.values,
+            Started::Done(Ok(Answer::Completion(candidates))) => candidates.values,
             _ => panic!("not done"),
         }
     };

@@ -1,12 +1,13 @@
 //! Something at an address, whether it has the address to itself or a template matches it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::context::Context;
 use crate::handler::call::Refusal;
+use crate::handler::definition::Kind;
 use crate::protocol::encode::CacheHint;
 use crate::registry::entry::{CacheOptions, Pace, ResourceEntry, TemplateEntry};
+use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Started};
 use crate::types::CacheScope;
 
@@ -30,11 +31,31 @@ impl Readable {
     ///
     /// If a variable does not fit its type, or an injected value could not be had.
     pub(crate) fn start(&self, context: &dyn Fn() -> Context) -> Result<Started, Refusal> {
-        self.handler().start(&self.arguments, context)
+        self.start_with(&self.arguments, context)
+    }
+
+    /// Starts reading with other variables than those of the address.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub(crate) fn start_with(
+        &self,
+        arguments: &str,
+        context: &dyn Fn() -> Context,
+    ) -> Result<Started, Refusal> {
+        self.handler().start(arguments, context)
+    }
+
+    /// Whether it has the address to itself, or a template matches it.
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.source {
+            Source::Resource(_) => Kind::Resource,
+            Source::Template(_) => Kind::ResourceTemplate,
+        }
     }
 
     /// The arguments, as a JSON object.
-    #[cfg(test)]
     pub(crate) fn arguments(&self) -> &str {
         &self.arguments
     }
@@ -77,11 +98,11 @@ impl Readable {
         hint
     }
 
-    /// Longest it may run, as far as the definition says.
-    pub(crate) fn timeout(&self) -> Option<Duration> {
+    /// What keeps it within bounds.
+    pub(crate) fn guards(&self) -> &Guards {
         match &self.source {
-            Source::Resource(entry) => entry.timeout,
-            Source::Template(entry) => entry.timeout,
+            Source::Resource(entry) => &entry.guards,
+            Source::Template(entry) => &entry.guards,
         }
     }
 

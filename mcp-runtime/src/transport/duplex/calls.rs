@@ -172,20 +172,24 @@ impl<P: Peer> Channel<P> {
         state.deliver(batch, &message);
     }
 
-    /// Queues the answer of a call. One that nobody makes room for becomes an error.
+    /// Queues the answer of a call, whose buffer may go with it. One that nobody makes room for becomes an error.
     pub(super) fn deliver(
         &self,
         state: &mut State<P>,
         batch: Option<u64>,
         id: &RequestId,
-        answer: &[u8],
+        answer: &mut Vec<u8>,
     ) {
         let limits = self.peer.limits();
         let results = limits.result.saturating_mul(UNREAD_RESULTS);
         let most = limits.outgoing.saturating_add(results);
         let unread = state.out.len().saturating_add(state.in_flight.held());
         if unread.saturating_add(answer.len()) <= most {
-            return state.deliver(batch, answer);
+            return match batch {
+                None if answer.is_empty() => {}
+                None => state.out.push_whole(answer),
+                Some(_) => state.deliver(batch, answer),
+            };
         }
         let mut message = Vec::new();
         let error = "the answer is lost, because too many others wait to be read";

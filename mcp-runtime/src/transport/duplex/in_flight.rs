@@ -2,10 +2,11 @@
 //!
 //! Removal from the table decides every race: a call whose entry is gone answers nothing and sends nothing.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use tokio::task::AbortHandle;
 
+use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 
 /// A call that waits for its turn, as the text it came in.
@@ -45,11 +46,11 @@ struct Batch {
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     serials: u64,
-    calls: HashMap<RequestId, Entry>,
+    calls: FnvMap<RequestId, Entry>,
     polling: Vec<Polling>,
     queue: VecDeque<Job>,
     queued_bytes: usize,
-    batches: HashMap<u64, Batch>,
+    batches: FnvMap<u64, Batch>,
     /// The bytes of all answers in `batches`.
     held: usize,
     /// Tasks whose futures are not dropped yet, cancelled ones included.

@@ -62,6 +62,12 @@ impl Lines {
                 return self.rest(line);
             };
             let end = self.searched.saturating_add(length);
+            if self.start == 0 && end > LARGE && end <= self.limit && !self.discarding {
+                if self.take_all(end, line) {
+                    return Some(Line::Text);
+                }
+                continue;
+            }
             let found = self.take(self.start..end, line);
             self.start = end.saturating_add(1);
             self.searched = self.start;
@@ -84,6 +90,16 @@ impl Lines {
         }
         line.extend_from_slice(text);
         Some(Line::Text)
+    }
+
+    /// Takes a large line with the buffer it is in, so that it is there but once; `false` if it is blank.
+    fn take_all(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
+        let after = self.buffer.split_off(end.saturating_add(1));
+        *line = std::mem::replace(&mut self.buffer, after);
+        line.truncate(end);
+        line.truncate(line.strip_suffix(b"\r").map_or(end, <[u8]>::len));
+        self.searched = 0;
+        !line.trim_ascii().is_empty()
     }
 
     /// No line end is left in the buffer: makes room, and at the end of input takes what there is.
@@ -204,6 +220,19 @@ mod tests {
         assert_eq!(at(10, "\r\n"), ["xxxxxxxxxx", "ok"]);
         assert_eq!(at(11, "\n"), ["!", "ok"]);
         assert_eq!(at(100_000, "\n"), ["!", "ok"]);
+    }
+
+    #[test]
+    fn a_large_line_is_taken_with_its_buffer() {
+        let large = "x".repeat(LARGE + 1);
+        let blank = " ".repeat(LARGE + 1);
+        let text = format!("{large}\r\n{blank}\n{large}\na\n{large}\nb");
+        let expected = [&large, &large, "a", &large, "b"];
+        assert_eq!(lines(LARGE + 1, &[text.as_bytes()]), expected);
+        assert_eq!(
+            lines(LARGE, &[text.as_bytes()]),
+            ["!", "!", "!", "a", "!", "b"]
+        );
     }
 
     #[test]

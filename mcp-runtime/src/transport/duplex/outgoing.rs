@@ -39,6 +39,16 @@ impl Outgoing {
         self.bytes.push(b'\n');
     }
 
+    /// The same, and takes the buffer of a large message with it if nothing else waits.
+    pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
+        if self.len() > 0 || message.len() <= LARGE {
+            return self.push(message);
+        }
+        std::mem::swap(&mut self.bytes, message);
+        self.bytes.push(b'\n');
+        self.written = 0;
+    }
+
     /// To append a message of which the length is not known; [`end_line`](Self::end_line) must follow.
     ///
     /// Holds only what waits, so that its length is [`len`](Self::len).

@@ -42,7 +42,8 @@ impl<P: Peer> Channel<P> {
                 Begun::Done(finished) => finished,
                 Begun::Running(mut running) => {
                     // The budget of the leader's task is not the handler's: it would become pending for nothing.
-                    let mut first_poll = tokio::task::unconstrained(&mut running);
+                    let first_poll = poll_fn(|_| P::first_poll(&mut running));
+                    let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());
                     match Pin::new(&mut first_poll).poll(&mut cx) {
                         Poll::Ready(finished) => finished,
@@ -252,14 +253,14 @@ impl<P: Peer> Channel<P> {
 
     /// Queues the answer of a call, unless it was taken back.
     fn finish(&self, id: &RequestId, serial: u64, answer: Answer) {
-        let answer = answer.0.unwrap_or_else(|| {
+        let mut answer = answer.0.unwrap_or_else(|| {
             let mut message = Vec::new();
             self.peer.error(&mut message, Some(id), &panicked());
             message
         });
         let mut state = self.lock();
         if let Some(removed) = state.in_flight.finish(id, serial) {
-            self.deliver(&mut state, removed.batch, id, &answer);
+            self.deliver(&mut state, removed.batch, id, &mut answer);
             self.after_answer(&mut state);
         }
     }

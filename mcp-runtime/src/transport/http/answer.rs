@@ -1,11 +1,13 @@
 //! Answers that are known whole: a message, an error, or nothing but a status.
 
+use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::body::HttpBody;
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::protocol::{encode, errors};
+use crate::protocol::encode::{self, Gap};
+use crate::protocol::errors;
 
 /// A request that is refused, and how.
 pub(super) struct Refusal {
@@ -95,8 +97,22 @@ impl Refusal {
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
         }
-        response
+        with_retry_after(response, &self.error)
     }
+}
+
+/// Says in the header what the error says: when to try again.
+pub(super) fn with_retry_after(
+    mut response: Response<HttpBody>,
+    error: &ErrorObject,
+) -> Response<HttpBody> {
+    if response.status() == StatusCode::TOO_MANY_REQUESTS
+        && let Some(seconds) = errors::retry_after(error)
+    {
+        let headers = response.headers_mut();
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 /// The status of an answer in the modern era, by the code of its error.
@@ -105,6 +121,7 @@ impl Refusal {
 pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
     match code {
         Some(ErrorObject::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(errors::TOO_MANY) => StatusCode::TOO_MANY_REQUESTS,
         Some(
             errors::HEADER_MISMATCH
             | errors::MISSING_CAPABILITY
@@ -117,19 +134,47 @@ pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
 }
 
 /// One message, or an array of them.
-pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<HttpBody> {
-    json_body(status, HttpBody::whole(message))
-}
-
-/// The same, however the message is held.
-pub(super) fn json_body(status: StatusCode, body: HttpBody) -> Response<HttpBody> {
-    let mut response = Response::new(body);
+pub(super) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<HttpBody> {
+    let mut response = Response::new(message.into().into_body());
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/json"),
     );
     response
+}
+
+/// A message that is there, perhaps around a page of a list that all who ask for it share.
+pub(super) struct Whole {
+    pub(super) text: Vec<u8>,
+    pub(super) page: Option<(Gap, Bytes)>,
+}
+
+impl From<Vec<u8>> for Whole {
+    fn from(text: Vec<u8>) -> Self {
+        Self { text, page: None }
+    }
+}
+
+impl Whole {
+    /// As a text of its own.
+    pub(super) fn into_text(self) -> Vec<u8> {
+        let Self { mut text, page } = self;
+        if let Some((gap, page)) = page {
+            gap.fill(&mut text, &page);
+        }
+        text
+    }
+
+    /// As the body of a response, for which no page is copied.
+    pub(super) fn into_body(self) -> HttpBody {
+        let Self { mut text, page } = self;
+        let Some((gap, page)) = page else {
+            return HttpBody::whole(text);
+        };
+        let after = gap.split(&mut text);
+        HttpBody::parts([text.into(), page, after.into()])
+    }
 }
 
 /// A status and nothing else.

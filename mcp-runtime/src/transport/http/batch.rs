@@ -9,7 +9,6 @@ use hyper::StatusCode;
 
 use super::answer::{self, Refusal};
 use super::head::Head;
-use super::headers::Accepts;
 use super::keeping::Keeping;
 use super::legacy::{
     Answer, Exchange, Finding, Posted, check_version, is_modern, one, session_of, take_notification,
@@ -71,7 +70,7 @@ pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: 
             answer: Answer::Over(answer::empty(StatusCode::ACCEPTED)),
         };
     }
-    let accepts = Accepts::read(head.headers);
+    let accepts = head.headers.accepts;
     let stream = session.open_stream(accepts.events, requests, inner.limits());
     for message in &messages {
         if !is_request(&message) {
@@ -79,7 +78,7 @@ pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: 
         } else if let Some(answer) = one(inner, &session, head.caller, message, &|| {
             Arc::clone(&stream)
         }) {
-            stream.answer(&answer);
+            stream.answer(&answer.into_text());
         }
     }
     if found.is_none() {

@@ -1,9 +1,9 @@
 //! Calls of a session: each runs in place if it can, else in a task that the session owns.
 
+use std::collections::hash_map::Entry;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -46,39 +46,31 @@ impl HttpSession {
     ) -> Begun {
         let id = prepared.id().clone();
         let serial = {
-            let mut state = self.state();
-            if state.calls.contains_key(&id) {
-                return Begun::Repeated;
-            }
-            if state.calls.len() >= limits.running {
-                return Begun::TooMany;
-            }
+            let state = &mut *self.state();
+            let is_full = state.calls.len() >= limits.running;
+            let place = match state.calls.entry(id.clone()) {
+                Entry::Occupied(_) => return Begun::Repeated,
+                Entry::Vacant(_) if is_full => return Begun::TooMany,
+                Entry::Vacant(place) => place,
+            };
             let serial = state.next_call;
             state.next_call = serial.wrapping_add(1);
-            state.calls.insert(id.clone(), Call { serial, task: None });
+            place.insert(Call { serial, task: None });
             serial
         };
-        let done = |answer: Vec<u8>| {
-            if self.finish(&id, serial) {
-                Begun::Done(answer)
-            } else {
-                Begun::Cancelled
-            }
-        };
-        let mut running = match prepared.start(&|| stream() as Arc<dyn Sink>) {
+        let start = || prepared.start(&|| stream() as Arc<dyn Sink>);
+        let mut running = match pulse.run(|| start().polled_once()) {
             Started::Done(finished) => {
                 let mut answer = Vec::with_capacity(256);
                 finished.encode(&mut answer);
-                return done(answer);
+                return if self.finish(&id, serial) {
+                    Begun::Done(answer)
+                } else {
+                    Begun::Cancelled
+                };
             }
             Started::Running(running) => running,
         };
-        let first = Pin::new(&mut running).poll(&mut Context::from_waker(Waker::noop()));
-        if let Poll::Ready(finished) = first {
-            let mut answer = Vec::with_capacity(256);
-            finished.encode(&mut answer);
-            return done(answer);
-        }
         let stream = stream();
         let mut state = self.state();
         let Some(call) = state
@@ -113,11 +105,15 @@ impl HttpSession {
     fn finish(&self, id: &RequestId, serial: u64) -> bool {
         let mut state = self.state();
         state.used = Instant::now();
-        let is_there = state
-            .calls
-            .get(id)
-            .is_some_and(|call| call.serial == serial);
-        is_there && state.calls.remove(id).is_some()
+        match state.calls.remove_entry(id) {
+            Some((_, call)) if call.serial == serial => true,
+            // A later call of the same id.
+            Some((id, call)) => {
+                state.calls.insert(id, call);
+                false
+            }
+            None => false,
+        }
     }
 
     /// The client takes back a request: its handler's future is dropped, and no answer comes.

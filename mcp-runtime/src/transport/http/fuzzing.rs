@@ -3,7 +3,7 @@
 use hyper::Uri;
 use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
-use super::headers::{Accepts, decoded};
+use super::headers::{Fields, decoded};
 use super::options::HttpOptions;
 use super::params::check_arguments;
 use super::{events, guards};
@@ -16,7 +16,7 @@ pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     for field in fields {
         headers.append(ACCEPT, HeaderValue::from_bytes(field).ok()?);
     }
-    let accepts = Accepts::read(&headers);
+    let accepts = Fields::read(&headers).accepts;
     Some((accepts.json, accepts.events))
 }
 

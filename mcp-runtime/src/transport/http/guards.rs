@@ -59,15 +59,18 @@ pub(super) fn check_origin(
 }
 
 fn is_allowed_host(options: &HttpOptions, host: &str) -> bool {
-    let host = host.to_ascii_lowercase();
-    let Some(name) = without_port(&host) else {
+    let Some(name) = without_port(host) else {
         return false;
     };
-    LOOPBACK.contains(&name)
-        || options
-            .hosts
-            .iter()
-            .any(|allowed| allowed == "*" || *allowed == host || allowed == name)
+    let is = |text: &str, other: &str| text.eq_ignore_ascii_case(other);
+    is_loopback(name)
+        || options.hosts.iter().any(|allowed| {
+            (allowed == "*" && is_name(name)) || is(allowed, host) || is(allowed, name)
+        })
+}
+
+fn is_loopback(name: &str) -> bool {
+    LOOPBACK.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
@@ -76,7 +79,7 @@ fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
         .iter()
         .find_map(|scheme| origin.strip_prefix(scheme))
         .and_then(without_port)
-        .is_some_and(|name| LOOPBACK.contains(&name));
+        .is_some_and(is_loopback);
     is_local
         || options
             .origins
@@ -84,7 +87,7 @@ fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
             .any(|allowed| allowed == "*" || *allowed == origin)
 }
 
-/// The host without its port; `None` if it is neither a name nor an address.
+/// The host without its port; `None` if that is none.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')?.checked_add(2)?,
@@ -96,11 +99,15 @@ fn without_port(host: &str) -> Option<&str> {
         None if port.is_empty() => "",
         None => return None,
     };
-    let is_name = !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte));
-    (is_name && port.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+    port.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then_some(name)
+}
+
+/// Whether this is a name or an address at all.
+fn is_name(host: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
+    !host.is_empty() && host.bytes().all(is_part)
 }
 
 /// Lets the browser show the answer to the web page that asked, if its origin was listed.

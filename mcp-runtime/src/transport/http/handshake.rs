@@ -8,7 +8,7 @@ use hyper::{Response, StatusCode};
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
 use super::head::Head;
-use super::headers::{Accepts, SESSION, text};
+use super::headers::{Accepts, SESSION};
 use super::keeping::{Keeping, is_id, random_id};
 use super::legacy::{Answer, Posted, check_version, is_modern, session_required, whole};
 use super::record::SessionRecord;
@@ -39,7 +39,7 @@ pub(super) fn initialize(
         encode::error(&mut out, Some(&id), &error);
         Begun::Told(None)
     });
-    let mut response = whole(StatusCode::OK, &[out.into()], false, accepts);
+    let mut response = whole(out, accepts);
     match begun {
         Begun::Kept(record) => Answer::Opening(Opening {
             id,
@@ -165,7 +165,7 @@ async fn end(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refusa
     if is_modern(check_version(head.headers)?) {
         return Ok(Refusal::method("POST"));
     }
-    let id = text(head.headers, &SESSION).ok_or_else(session_required)?;
+    let id = head.headers.session().ok_or_else(session_required)?;
     let id = id.ok().filter(|id| is_id(id));
     let id = id.ok_or_else(Refusal::unknown_session)?;
     let time = inner.limits().store_time;

@@ -1,15 +1,16 @@
 //! Reads a body: bounded in size, and in the time it may take.
 
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use hyper::StatusCode;
 use hyper::body::{Body, Buf, Bytes};
-use hyper::header::{self, HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::answer::Refusal;
+use super::headers::Fields;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
@@ -20,11 +21,11 @@ const READ_AWAY_TIME: Duration = Duration::from_secs(2);
 const READ_AWAY: usize = 32 << 20;
 
 /// Reads the whole body.
-pub(super) async fn read<B>(body: B, headers: &HeaderMap, limits: &Limits) -> Result<Bytes, Refusal>
-where
-    B: Body,
-{
-    let mut body = std::pin::pin!(body);
+pub(super) async fn read<B: Body>(
+    mut body: Pin<&mut B>,
+    headers: &Fields<'_>,
+    limits: &Limits,
+) -> Result<Bytes, Refusal> {
     let too_large = || {
         let message = format!("the body is larger than {} bytes", limits.body);
         Refusal::new(
@@ -33,15 +34,14 @@ where
         )
     };
     let announced = headers
-        .get(header::CONTENT_LENGTH)
-        .map(HeaderValue::to_str)
-        .and_then(|length| length.ok()?.parse::<u64>().ok());
+        .length
+        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     let limit = u64::try_from(limits.body).unwrap_or(u64::MAX);
     if announced.is_some_and(|length| length > limit) {
-        read_away(body.as_mut()).await;
+        Box::pin(read_away(body.as_mut())).await;
         return Err(too_large());
     }
-    let began = Instant::now();
+    let mut began = None;
     // Usually the body is one frame, which is used as it is.
     let mut first: Option<Bytes> = None;
     let mut rest = Vec::new();
@@ -55,7 +55,10 @@ where
         // Most bodies are there already, and need no clock.
         let frame = match std::future::poll_fn(|cx| Poll::Ready(next.poll_unpin(cx))).await {
             Poll::Ready(frame) => Ok(frame),
-            Poll::Pending => timeout_at(began + allowed, next).await,
+            Poll::Pending => {
+                let began = *began.get_or_insert_with(Instant::now);
+                Box::pin(timeout_at(began + allowed, next)).await
+            }
         };
         let Ok(frame) = frame else {
             return Err(Refusal::new(
@@ -71,11 +74,14 @@ where
         length = length.saturating_add(data.remaining());
         if length > limits.body {
             drop((first, rest));
-            read_away(body.as_mut()).await;
+            Box::pin(read_away(body.as_mut())).await;
             return Err(too_large());
         }
         if first.is_none() && rest.is_empty() {
             first = Some(data.copy_to_bytes(data.remaining()));
+            if body.is_end_stream() {
+                break;
+            }
             continue;
         }
         if let Some(first) = first.take() {
@@ -91,7 +97,7 @@ where
     Ok(first.unwrap_or_else(|| rest.into()))
 }
 
-async fn read_away<B: Body>(mut body: std::pin::Pin<&mut B>) {
+async fn read_away<B: Body>(mut body: Pin<&mut B>) {
     let reading = async {
         let mut read = 0_usize;
         while let Some(Ok(frame)) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {

@@ -37,67 +37,76 @@ impl Drop for Busy {
     }
 }
 
+/// How long a client may take for what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Between a response and the next request.
+    pub(super) idle: Duration,
+    /// From the first byte of a head, or of a connection, to the end of the head.
+    pub(super) head: Duration,
+    /// To take what it is sent.
+    pub(super) unread: Duration,
+}
+
 /// A socket with clocks.
 pub(super) struct Timed<S> {
     socket: S,
     activity: Arc<Activity>,
-    head: Clock,
-    unread: Clock,
+    patience: Patience,
+    /// Until when the next byte must come, while no request is served.
+    due: Option<(Instant, &'static str)>,
+    reading: Alarm,
+    /// Since when nothing is taken.
+    blocked: Option<Instant>,
+    writing: Alarm,
 }
 
-/// Runs out some time after it was started.
-struct Clock {
-    time: Duration,
-    running: bool,
-    sleep: Pin<Box<Sleep>>,
+const IDLE: &str = "the client sends no further request";
+const SLOW: &str = "the head of a request comes too slowly";
+const UNREAD: &str = "the client does not read what it is sent";
+
+/// Goes off at a time that may be moved further away at no cost: it looks again when it would have gone off before.
+#[derive(Default)]
+struct Alarm(Option<Pin<Box<Sleep>>>);
+
+impl Alarm {
+    fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let sleep = self
+            .0
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+        if sleep.deadline() > due {
+            sleep.as_mut().reset(due);
+        }
+        while sleep.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= due {
+                return Poll::Ready(());
+            }
+            sleep.as_mut().reset(due);
+        }
+        Poll::Pending
+    }
 }
 
-impl Clock {
-    fn new(time: Duration) -> Self {
-        Self {
-            time,
-            running: false,
-            sleep: Box::pin(tokio::time::sleep(time)),
-        }
-    }
+fn late<T>(what: &'static str) -> Poll<io::Result<T>> {
+    Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, what)))
+}
 
-    /// Starts, unless it runs.
-    fn start(&mut self) {
-        if !self.running {
-            self.running = true;
-            self.sleep.as_mut().reset(Instant::now() + self.time);
-        }
-    }
-
-    fn stop(&mut self) {
-        self.running = false;
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.running {
-            self.sleep.as_mut().poll(cx)
-        } else {
-            Poll::Pending
-        }
-    }
+/// Later than any limit, if that is too far away for a clock.
+fn after(now: Instant, time: Duration) -> Instant {
+    let far = || now + Duration::from_hours(24 * 365);
+    now.checked_add(time).unwrap_or_else(far)
 }
 
 impl<S> Timed<S> {
-    /// A head must come within `head` of its first byte, the first one within that of now; what is sent must be read
-    /// within `unread`.
-    pub(super) fn new(
-        socket: S,
-        activity: Arc<Activity>,
-        head: Duration,
-        unread: Duration,
-    ) -> Self {
-        let mut head = Clock::new(head);
-        head.start();
+    pub(super) fn new(socket: S, activity: Arc<Activity>, patience: Patience) -> Self {
         Self {
             socket,
             activity,
-            head,
-            unread: Clock::new(unread),
+            patience,
+            due: Some((after(Instant::now(), patience.head), SLOW)),
+            reading: Alarm::default(),
+            blocked: None,
+            writing: Alarm::default(),
         }
     }
 
@@ -108,13 +117,12 @@ impl<S> Timed<S> {
         polled: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
-            self.unread.stop();
+            self.blocked = None;
             return polled;
         }
-        self.unread.start();
-        ready!(self.unread.poll(cx));
-        let text = "the client does not read what it is sent";
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, text)))
+        let since = *self.blocked.get_or_insert_with(Instant::now);
+        ready!(self.writing.poll(after(since, self.patience.unread), cx));
+        late(UNREAD)
     }
 }
 
@@ -128,18 +136,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut this.socket).poll_read(cx, buffer);
         if this.activity.is_busy() {
-            this.head.stop();
+            this.due = None;
             return polled;
         }
         if polled.is_ready() {
-            if buffer.filled().len() > before {
-                this.head.start();
+            let has_begun = matches!(this.due, Some((_, SLOW)));
+            if buffer.filled().len() > before && !has_begun {
+                this.due = Some((after(Instant::now(), this.patience.head), SLOW));
             }
             return polled;
         }
-        ready!(this.head.poll(cx));
-        let text = "the head of a request comes too slowly";
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, text)))
+        let idle = || (after(Instant::now(), this.patience.idle), IDLE);
+        let (due, what) = *this.due.get_or_insert_with(idle);
+        ready!(this.reading.poll(due, cx));
+        late(what)
     }
 }
 

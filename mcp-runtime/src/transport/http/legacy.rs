@@ -11,17 +11,16 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
-use super::answer::{self, Refusal};
+use super::answer::{self, Refusal, Whole};
 use super::body::HttpBody;
 use super::calls::Begun;
 use super::found::{Found, Save};
 use super::handshake::{Opening, initialize};
 use super::head::Head;
-use super::headers::{Accepts, VERSION, text};
+use super::headers::{Accepts, Fields};
 use super::keeping::Keeping;
 use super::reading::following;
 use super::record::Change;
@@ -78,8 +77,8 @@ impl From<Response<HttpBody>> for Posted {
 }
 
 /// What the header says about the revision.
-pub(super) fn check_version(headers: &HeaderMap) -> Result<Option<ProtocolVersion>, Refusal> {
-    match text(headers, &VERSION) {
+pub(super) fn check_version(headers: &Fields<'_>) -> Result<Option<ProtocolVersion>, Refusal> {
+    match headers.version {
         None => Ok(None),
         Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
         Some(_) => {
@@ -129,7 +128,7 @@ pub(super) fn post(
         let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
         return with_id(refusal);
     }
-    let accepts = Accepts::read(head.headers);
+    let accepts = head.headers.accepts;
     if !accepts.json && !accepts.events {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
@@ -262,16 +261,16 @@ fn request(
     };
     let is_open = stream.get().is_some();
     match answer {
-        Some(answer) if is_open => open().answer(&answer),
+        Some(answer) if is_open => open().answer(&answer.into_text()),
         Some(answer) => {
             let found = found.filter(|_| is_remembered);
             return Posted {
                 save: found.and_then(|found| found.changed(session, id)),
-                answer: Answer::Over(whole(StatusCode::OK, &[answer.into()], false, accepts)),
+                answer: Answer::Over(whole(answer, accepts)),
             };
         }
         // Taken back while it started; then its stream ends without an answer.
-        None if !is_open => return whole(StatusCode::OK, &[], false, accepts).into(),
+        None if !is_open => return nothing(accepts).into(),
         None => {}
     }
     if found.is_none() {
@@ -294,11 +293,11 @@ pub(super) fn one(
     caller: Option<&Principal>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
-) -> Option<Vec<u8>> {
+) -> Option<Whole> {
     try_one(inner, session, caller, message, stream).unwrap_or_else(|error| {
         let mut out = Vec::new();
         encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
-        Some(out)
+        Some(out.into())
     })
 }
 
@@ -309,16 +308,20 @@ fn try_one(
     caller: Option<&Principal>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
-) -> Result<Option<Vec<u8>>, Box<ErrorObject>> {
+) -> Result<Option<Whole>, Box<ErrorObject>> {
     let id = message.id.to_request_id();
     let mut out = Vec::new();
     let prepared = match session.decide(&inner.dispatcher, caller, message, &mut out) {
         Decision::Call(prepared) => prepared,
-        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Ok(Some(out)),
+        Decision::Around(gap, page) => {
+            let page = Some((gap, page));
+            return Ok(Some(Whole { text: out, page }));
+        }
+        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Ok(Some(out.into())),
         Decision::Forbidden(_, error) => return Err(error),
     };
     let error = match session.run(prepared, (inner.limits(), &inner.pulse), stream) {
-        Begun::Done(answer) => return Ok(Some(answer)),
+        Begun::Done(answer) => return Ok(Some(answer.into())),
         Begun::Running => return Ok(None),
         Begun::Cancelled => {
             stream().give_up();
@@ -328,7 +331,7 @@ fn try_one(
         Begun::TooMany => errors::too_many("calls", Duration::from_secs(1)),
     };
     encode::error(&mut out, id.as_ref(), &error);
-    Ok(Some(out))
+    Ok(Some(out.into()))
 }
 
 /// Does what has to be waited for. Dropping this leaves calls running.
@@ -356,41 +359,52 @@ async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
     match poll_fn(|cx| stream.poll_opening(cx)).await {
         Begins::Answers(answers) => {
             session.forget(stream.number);
-            whole(StatusCode::OK, &answers, is_batch, accepts)
+            all(&answers, is_batch, accepts)
         }
         Begins::Events => match stream.reader(1, true) {
             Some(reader) => following(inner, session, reader),
-            None => whole(StatusCode::OK, &[], false, accepts),
+            None => nothing(accepts),
         },
     }
 }
 
-/// Answers that are all there. None of them means that the request was taken back.
-pub(super) fn whole(
-    status: StatusCode,
-    messages: &[Arc<[u8]>],
-    is_batch: bool,
-    accepts: Accepts,
-) -> Response<HttpBody> {
-    if messages.is_empty() {
-        return if accepts.events {
-            answer::stream(HttpBody::empty())
-        } else {
-            answer::empty(StatusCode::NO_CONTENT)
-        };
+/// The answer of one request, which is there.
+pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<HttpBody> {
+    let answer = answer.into();
+    if accepts.json {
+        return answer::json(StatusCode::OK, answer);
     }
     let mut out = Vec::new();
-    if !accepts.json {
-        for message in messages {
-            events::write(&mut out, None, "message", message);
+    events::write(&mut out, None, "message", &answer.into_text());
+    answer::stream(HttpBody::whole(out))
+}
+
+/// No answer: the request was taken back.
+fn nothing(accepts: Accepts) -> Response<HttpBody> {
+    if accepts.events {
+        answer::stream(HttpBody::empty())
+    } else {
+        answer::empty(StatusCode::NO_CONTENT)
+    }
+}
+
+/// Answers that are all there, of one request or of an array of them.
+fn all(messages: &[Arc<[u8]>], is_batch: bool, accepts: Accepts) -> Response<HttpBody> {
+    match messages {
+        [] => nothing(accepts),
+        [message] if !is_batch => whole(message.to_vec(), accepts),
+        messages if accepts.json => {
+            let mut out = vec![b'['];
+            out.extend_from_slice(&messages.join(&b','));
+            out.push(b']');
+            answer::json(StatusCode::OK, out)
         }
-        return answer::stream(HttpBody::whole(out));
+        messages => {
+            let mut out = Vec::new();
+            for message in messages {
+                events::write(&mut out, None, "message", message);
+            }
+            answer::stream(HttpBody::whole(out))
+        }
     }
-    if !is_batch {
-        return answer::json(status, messages.concat());
-    }
-    out.push(b'[');
-    out.extend_from_slice(&messages.join(&b','));
-    out.push(b']');
-    answer::json(status, out)
 }

@@ -2,26 +2,26 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::future::Future;
 #[cfg(feature = "cli")]
 use std::future::ready;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout};
-use tower_service::Service as _;
 
 use super::accept::HttpListener;
 use super::answer::Refusal;
 use super::body::HttpBody;
-use super::io::{Activity, Timed};
+use super::io::{Activity, Patience, Timed};
 use super::service::HttpService;
 use crate::error::Error;
 use crate::jsonrpc::ErrorObject;
@@ -155,12 +155,12 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         },
         () = shutdown.cancelled() => return,
     };
-    let stream = Timed::new(
-        stream,
-        Arc::clone(&activity),
-        limits.head_time,
-        limits.stalled,
-    );
+    let patience = Patience {
+        idle: limits.idle_connection,
+        head: limits.head_time,
+        unread: limits.stalled,
+    };
+    let stream = Timed::new(stream, Arc::clone(&activity), patience);
     let serve = service_fn(move |request| {
         let busy = activity.begin();
         let response = route(&service, request);
@@ -171,16 +171,26 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         }
     });
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        // Runs from the last response, so it bounds how long a connection may be idle; heads have a clock of their own.
-        .header_read_timeout(limits.idle_connection)
+        // The stream has the clocks: hyper would make one for each request.
+        .header_read_timeout(None)
         .max_headers(limits.headers)
         .max_buf_size(limits.head.max(8 << 10))
         .serve_connection(TokioIo::new(stream), serve);
-    let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = shutdown.cancelled() => {
+    let mut connection = pin!(connection);
+    let mut stopping = pin!(shutdown.cancelled());
+    // Asked once: from then on it wakes this task, which never changes.
+    let mut is_awaited = false;
+    let ended = poll_fn(|cx| {
+        let served = connection.as_mut().poll(cx);
+        if served.is_ready() || (is_awaited && !shutdown.is_cancelled()) {
+            return served.map(Some);
+        }
+        is_awaited = true;
+        stopping.as_mut().poll(cx).map(|()| None)
+    });
+    let ended = match ended.await {
+        Some(ended) => ended,
+        None => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -209,7 +219,7 @@ fn route(
         request.headers_mut().remove(&super::headers::SESSION);
         request.headers_mut().remove(&super::headers::VERSION);
     }
-    let served = is_there.then(|| service.clone().call(request));
+    let served = is_there.then(|| service.respond(request));
     async move {
         if let Some(served) = served {
             return served.await.unwrap_or_else(|never| match never {});

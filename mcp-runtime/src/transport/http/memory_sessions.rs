@@ -9,10 +9,13 @@ use tokio::time::Instant;
 
 use super::record::SessionRecord;
 use super::session_store::{MaybeReady, SessionStore};
+use crate::fnv::FnvMap;
 use crate::limits::Limits;
 
 /// How often sessions whose time is over are looked for, in microseconds.
 const SWEEP: u64 = 5_000_000;
+/// One in so many sessions is noted as idle when all of them are looked at.
+const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process: what servers do by themselves, and servers in one process can share.
 ///
@@ -27,7 +30,11 @@ pub struct MemorySessions {
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<Box<str>, Entry>,
+    entries: FnvMap<Box<str>, Entry>,
+    /// Those that were idle longest when all were last looked at, the longest last, with the time of their last use then.
+    idle: Vec<(u64, Box<str>)>,
+    /// The sessions of each principal, perhaps with some that have ended.
+    owned: HashMap<Box<str>, Vec<Box<str>>>,
     swept: u64,
 }
 
@@ -56,7 +63,12 @@ impl MemorySessions {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         if now.saturating_sub(table.swept) > SWEEP {
             table.swept = now;
-            table.entries.retain(|_, entry| now <= entry.until);
+            let Table { entries, owned, .. } = &mut *table;
+            entries.retain(|_, entry| now <= entry.until);
+            owned.retain(|_, ids| {
+                ids.retain(|id| entries.contains_key(id));
+                !ids.is_empty()
+            });
         }
         (table, now)
     }
@@ -71,22 +83,49 @@ impl Table {
         self.entries.get_mut(id).filter(|entry| now <= entry.until)
     }
 
-    /// How many sessions a principal has.
-    fn owned(&self, owner: &str) -> usize {
-        let entries = self.entries.values();
-        entries
-            .filter(|entry| entry.record.owner() == Some(owner))
-            .count()
+    /// Ends the session that was idle longest; `false` if none is idle.
+    fn make_room(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
+        if self.end_idle(in_use) {
+            return true;
+        }
+        let idle = self.entries.iter().filter(|(id, _)| !in_use(id));
+        let mut idle: Vec<_> = idle.map(|(id, entry)| (entry.used, id)).collect();
+        let share = idle.len() / SHARE;
+        if share > 0 {
+            idle.select_nth_unstable(share);
+            idle.truncate(share + 1);
+        }
+        idle.sort_unstable_by(|one, other| other.cmp(one));
+        self.idle = idle
+            .into_iter()
+            .map(|(used, id)| (used, id.clone()))
+            .collect();
+        self.end_idle(in_use)
     }
 
-    /// Ends the session that was idle longest, of this principal if one is named; `false` if none is idle.
-    fn make_room(&mut self, owner: Option<&str>, in_use: &dyn Fn(&str) -> bool) -> bool {
-        let idle = self.entries.iter().filter(|(id, entry)| {
-            (owner.is_none() || entry.record.owner() == owner) && !in_use(id)
-        });
-        let oldest = idle.min_by_key(|(_, entry)| entry.used);
-        let oldest = oldest.map(|(id, _)| id.clone());
-        oldest.is_some_and(|id| self.entries.remove(&id).is_some())
+    /// The same, among those that were noted. Whatever was not noted, or was used since, was used later.
+    fn end_idle(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
+        while let Some((used, id)) = self.idle.pop() {
+            let entry = self.entries.get(&id);
+            if entry.is_some_and(|entry| entry.used == used) && !in_use(&id) {
+                return self.entries.remove(&id).is_some();
+            }
+        }
+        false
+    }
+
+    /// Makes room for one more session of a principal, who may have so many; `false` if none of theirs is idle.
+    fn make_room_of(&mut self, owner: &str, most: usize, in_use: &dyn Fn(&str) -> bool) -> bool {
+        let Some(ids) = self.owned.get_mut(owner) else {
+            return true;
+        };
+        ids.retain(|id| self.entries.contains_key(id));
+        if ids.len() < most {
+            return true;
+        }
+        let idle = ids.iter().filter(|id| !in_use(id));
+        let oldest = idle.min_by_key(|id| self.entries.get(*id).map(|entry| entry.used));
+        oldest.is_some_and(|id| self.entries.remove(id).is_some())
     }
 }
 
@@ -100,11 +139,14 @@ impl SessionStore for MemorySessions {
     ) -> MaybeReady<'a, bool> {
         let (mut table, now) = self.table();
         let owner = record.owner();
-        let is_full = owner.is_some_and(|owner| table.owned(owner) >= self.most_each);
-        if is_full && !table.make_room(owner, in_use)
-            || table.entries.len() >= self.most && !table.make_room(None, in_use)
-        {
+        if !owner.is_none_or(|owner| table.make_room_of(owner, self.most_each, in_use)) {
             return MaybeReady::ready(false);
+        }
+        if table.entries.len() >= self.most && !table.make_room(in_use) {
+            return MaybeReady::ready(false);
+        }
+        if let Some(owner) = owner {
+            table.owned.entry(owner.into()).or_default().push(id.into());
         }
         let entry = Entry {
             record,
@@ -214,6 +256,34 @@ mod tests {
             MINUTE,
             &in_use(&["a", "c"])
         )));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whatever_is_used_meanwhile_the_longest_idle_makes_room() {
+        const MOST: u64 = 100;
+        let store = store(100);
+        let id = |number: u64| format!("{number}");
+        let insert = |number| known(store.insert(&id(number), record(), MINUTE, &|_| false));
+        let mut used = std::collections::VecDeque::new();
+        for number in 0..MOST * 5 {
+            tokio::time::advance(Duration::from_micros(10)).await;
+            assert!(insert(number));
+            used.push_back(number);
+            if number >= MOST {
+                used.pop_front();
+            }
+            if let Some(again) = used.remove((number * 7 % MOST) as usize) {
+                tokio::time::advance(Duration::from_micros(10)).await;
+                assert!(known(store.load(&id(again), MINUTE)).is_some(), "{again}");
+                used.push_back(again);
+            }
+        }
+        let table = store.table.lock().unwrap();
+        assert!(
+            used.iter()
+                .all(|number| table.entries.contains_key(&*id(*number)))
+        );
+        assert_eq!(table.entries.len(), used.len());
     }
 
     #[test]

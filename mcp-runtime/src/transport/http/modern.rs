@@ -14,16 +14,15 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::task::AtomicWaker;
-use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::answer::{self, Refusal, modern_status};
+use super::answer::{self, Refusal, Whole, modern_status};
 use super::body::{Events, HttpBody};
 use super::head::Head;
-use super::headers::{Accepts, VERSION, text};
+use super::headers::Fields;
 use super::pulse::Pulse;
-use super::service::Inner;
+use super::service::{Begun, Inner};
 use super::{access, events, params};
 use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
@@ -33,30 +32,9 @@ use crate::transport::peer::Wake;
 /// How many bytes of events are made at once.
 const ROOM: usize = 64 << 10;
 
-/// A request on its way to its answer.
-pub(super) enum Begun {
-    /// Answered.
-    Over(Response<HttpBody>),
-    /// User code has to run on.
-    Running(Call),
-}
-
-/// A call under way.
-pub(super) struct Call {
-    running: RunningCall,
-    /// None if nothing can be sent before the answer, because the call asked for no stream when it started.
-    queue: Option<Arc<Queue>>,
-}
-
-impl From<Refusal> for Begun {
-    fn from(refusal: Refusal) -> Self {
-        Self::Over(refusal.into_response())
-    }
-}
-
 /// Reads the claim, and compares it with the header: what is malformed comes first, then what disagrees, then what is not
 /// served.
-fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>, ErrorObject> {
+fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m>, ErrorObject> {
     let claim = claim(params, None);
     if let Claim::Malformed(error) = claim {
         return Err(error);
@@ -65,7 +43,7 @@ fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>
         .meta_string(MetaMember::ProtocolVersion)
         .ok()
         .flatten();
-    match text(headers, &VERSION) {
+    match headers.version {
         None => {
             return Err(errors::header_mismatch(
                 "MCP-Protocol-Version",
@@ -86,7 +64,7 @@ fn read_claim<'m>(headers: &HeaderMap, params: &Params<'m>) -> Result<Modern<'m>
 }
 
 /// A notification: there is none that means anything here, but one that is malformed is refused.
-pub(super) fn notification(headers: &HeaderMap, params: &Params<'_>) -> Response<HttpBody> {
+pub(super) fn notification(headers: &Fields<'_>, params: &Params<'_>) -> Response<HttpBody> {
     let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
     match read_claim(headers, params) {
         Err(error) if has_claim => Refusal::new(StatusCode::BAD_REQUEST, error).into_response(),
@@ -94,14 +72,14 @@ pub(super) fn notification(headers: &HeaderMap, params: &Params<'_>) -> Response
     }
 }
 
-/// Decides a request, and starts its call if it is one.
-pub(super) fn begin(
-    inner: &Inner,
+/// Decides a request, and runs its call as far as it goes if it is one.
+pub(super) fn begin<'i>(
+    inner: &'i Inner,
     head: Head<'_>,
     id: RequestId,
     method: &str,
     message: &Message<'_>,
-) -> Begun {
+) -> Begun<'i> {
     let headers = head.headers;
     let refuse =
         |error: ErrorObject| Refusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()));
@@ -119,7 +97,7 @@ pub(super) fn begin(
     if let Err(error) = checked {
         return refuse(error).into();
     }
-    let accepts = Accepts::read(headers);
+    let accepts = headers.accepts;
     if !accepts.events && (is_listen || !accepts.json) {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
@@ -149,31 +127,26 @@ pub(super) fn begin(
         }
         Ok(Answer::Written) => return Begun::Over(answer::json(StatusCode::OK, out)),
         Ok(Answer::Around(gap, page)) => {
-            let after = gap.split(&mut out);
-            let body = HttpBody::parts([out.into(), page, after.into()]);
-            return Begun::Over(answer::json_body(StatusCode::OK, body));
+            let page = Some((gap, page));
+            return Begun::Over(answer::json(StatusCode::OK, Whole { text: out, page }));
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
             let refusal = access::refuse(inner, head.caller, error);
             return refusal.with_id(Some(id)).into();
         }
         Err(error) => {
-            let status = match error.code {
-                // Parameters that do not fit are the handler's business; here 200 would say that a call was made.
-                errors::TOO_MANY => StatusCode::TOO_MANY_REQUESTS,
-                code => modern_status(Some(code)),
-            };
+            let status = modern_status(Some(error.code));
             return Refusal::new(status, error).with_id(Some(id)).into();
         }
     };
     let queue = OnceCell::new();
     let open = || Arc::new(Queue::new(accepts.events, inner.limits().outgoing));
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
-    let started = prepared.start(&sink);
+    let started = inner.pulse.run(|| prepared.start(&sink).polled_once());
     let queue = queue.into_inner();
     match started {
         Started::Done(finished) => Begun::Over(finish(finished, queue.as_deref())),
-        Started::Running(running) => Begun::Running(Call { running, queue }),
+        Started::Running(running) => Begun::waiting(run(inner, running, queue)),
     }
 }
 
@@ -192,7 +165,7 @@ fn rings(bell: Option<&Arc<AtomicWaker>>) -> Wake {
 /// The fields that mirror arguments are compared once it is known that there is such a tool.
 fn check_arguments(
     session: &Session,
-    headers: &HeaderMap,
+    headers: &Fields<'_>,
     method: &str,
     params: &Params<'_>,
 ) -> Result<(), ErrorObject> {
@@ -209,12 +182,16 @@ fn check_arguments(
     if !arguments.starts_with('{') {
         return Ok(());
     }
-    params::check_arguments(headers, entry.handler.headers(), arguments)
+    params::check_arguments(headers.all, entry.handler.headers(), arguments)
 }
 
-/// Runs a call until it is known how the response begins.
-pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
-    let Call { mut running, queue } = call;
+/// Runs a call until it is known how the response begins. There is no queue if nothing can be sent before the answer,
+/// because the call asked for no stream when it started.
+async fn run(
+    inner: &Inner,
+    mut running: RunningCall,
+    queue: Option<Arc<Queue>>,
+) -> Response<HttpBody> {
     let Some(queue) = queue else {
         let finished = poll_fn(|cx| inner.pulse.run(|| Pin::new(&mut running).poll(cx))).await;
         return finish(finished, None);
@@ -251,13 +228,17 @@ pub(super) async fn run(inner: &Inner, call: Call) -> Response<HttpBody> {
 /// The answer of a call that is over: with what was sent before it, if there was anything.
 fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
-    let code = finished.encode(&mut message);
+    let error = finished.encode(&mut message);
     let mut out = Vec::new();
     if let Some(queue) = queue {
         queue.take(&mut out);
     }
     if out.is_empty() {
-        return answer::json(modern_status(code), message);
+        let response = answer::json(modern_status(error.as_ref().map(|e| e.code)), message);
+        return match &error {
+            Some(error) => answer::with_retry_after(response, error),
+            None => response,
+        };
     }
     events::write(&mut out, None, "message", &message);
     answer::stream(HttpBody::whole(out))

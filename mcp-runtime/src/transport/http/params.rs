@@ -8,7 +8,7 @@
 use hyper::header::HeaderMap;
 use serde_json::Value;
 
-use super::headers::{METHOD, NAME, decoded, text};
+use super::headers::{Fields, decoded};
 use crate::handler::decode::HeaderArgument;
 use crate::jsonrpc::{ErrorObject, Member, Params};
 use crate::protocol::errors::header_mismatch;
@@ -18,11 +18,11 @@ const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// Compares `Mcp-Method` and `Mcp-Name`.
 pub(super) fn check_names(
-    headers: &HeaderMap,
+    headers: &Fields<'_>,
     method: &str,
     params: &Params<'_>,
 ) -> Result<(), ErrorObject> {
-    match text(headers, &METHOD) {
+    match headers.method() {
         None => return Err(header_mismatch("Mcp-Method", "is missing")),
         Some(Ok(sent)) if sent == method => {}
         Some(_) => {
@@ -38,7 +38,7 @@ pub(super) fn check_names(
         _ => return Ok(()),
     };
     let body = params.string(source).ok().flatten();
-    match (headers.get(&NAME), body) {
+    match (headers.name, body) {
         // What the body lacks is reported as that.
         (None, None) => Ok(()),
         (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),

@@ -12,7 +12,6 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
 use super::head::Head;
-use super::headers::{Accepts, last_event};
 use super::legacy::{check_version, is_modern, session_required};
 use super::service::Inner;
 use super::session::HttpSession;
@@ -36,12 +35,12 @@ async fn open(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refus
     }
     let found = inner.sessions.find(head).await?;
     let found = found.ok_or_else(session_required)?;
-    if !Accepts::read(headers).events {
+    if !headers.accepts.events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, error));
     }
     let session = inner.sessions.resume(&found)?;
-    let reader = match last_event(headers) {
+    let reader = match headers.last_event() {
         None => {
             let stream = session.standalone(inner.limits());
             stream.reader(stream.unread_place(), true)

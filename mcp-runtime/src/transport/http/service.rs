@@ -5,13 +5,13 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::body::Body;
-use hyper::header::{self, HeaderMap};
+use hyper::header;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use tower_service::Service;
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
 use super::head::Head;
-use super::headers::{SESSION, VERSION, check_content, check_repeated};
+use super::headers::{Fields, check_repeated};
 use super::legacy::{self, Finding, Posted};
 use super::options::HttpOptions;
 use super::places::Places;
@@ -119,30 +119,40 @@ where
 {
     type Response = Response<HttpBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
+    type Future = Responding;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.respond(request)
+    }
+}
+
+/// A response on its way.
+type Responding = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
+
+impl HttpService {
+    pub(super) fn respond<B>(&self, request: Request<B>) -> Responding
+    where
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Send,
+    {
         let inner = Arc::clone(&self.0);
+        let (parts, body) = request.into_parts();
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            let origin = parts.headers.get(header::ORIGIN).cloned();
-            let served = serve(&inner, &parts, body);
-            let mut response = match guard(&inner, &parts.uri, &parts.headers) {
+            let headers = Fields::read(&parts.headers);
+            let mut response = match guard(&inner, &parts.uri, &headers) {
                 Ok(()) => {
-                    let mut response = tokio::select! {
-                        biased;
-                        response = served => response,
-                        () = inner.overdue() => Refusal::stopping().into_response(),
-                    };
+                    let served = pin!(serve(&inner, &parts, &headers, body));
+                    let mut response = within_time(&inner, served).await;
                     response.body_mut().end_with(|| {
                         let inner = Arc::clone(&inner);
                         async move { inner.overdue().await }
                     });
-                    guards::add_cors(&inner.options, origin.as_ref(), &mut response);
+                    guards::add_cors(&inner.options, headers.origin, &mut response);
                     response
                 }
                 Err(refusal) => refusal.into_response(),
@@ -157,21 +167,42 @@ where
     }
 }
 
-/// What is checked before anything of the request is used.
-fn guard(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-    guards::check_host(&inner.options, uri, headers.get(header::HOST))?;
-    guards::check_origin(&inner.options, headers.get(header::ORIGIN))?;
-    check_repeated(headers)
+/// Waits for a response, until the server was told to stop and the time to finish is over. Most are there at once, and
+/// need no clock.
+async fn within_time(
+    inner: &Inner,
+    mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
+) -> Response<HttpBody> {
+    let mut overdue = None;
+    poll_fn(|cx| {
+        if let Poll::Ready(response) = served.as_mut().poll(cx) {
+            return Poll::Ready(response);
+        }
+        let overdue = overdue.get_or_insert_with(|| Box::pin(inner.overdue()));
+        let is_over = overdue.as_mut().poll(cx);
+        is_over.map(|()| Refusal::stopping().into_response())
+    })
+    .await
 }
 
-async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<HttpBody> {
-    let (options, headers) = (&inner.options, &parts.headers);
-    if parts.method == Method::OPTIONS
-        && !options.origins.is_empty()
-        && headers.contains_key(header::ORIGIN)
-    {
+/// What is checked before anything of the request is used.
+fn guard(inner: &Inner, uri: &Uri, headers: &Fields<'_>) -> Result<(), Refusal> {
+    guards::check_host(&inner.options, uri, headers.host)?;
+    guards::check_origin(&inner.options, headers.origin)?;
+    check_repeated(headers.all)
+}
+
+/// Serves a request. What hardly any request needs is in a box, because all of them would have to move it about.
+async fn serve<B: Body>(
+    inner: &Arc<Inner>,
+    parts: &Parts,
+    headers: &Fields<'_>,
+    body: B,
+) -> Response<HttpBody> {
+    let options = &inner.options;
+    if parts.method == Method::OPTIONS && !options.origins.is_empty() && headers.origin.is_some() {
         let mut response = answer::empty(StatusCode::NO_CONTENT);
-        guards::preflight(headers, &mut response);
+        guards::preflight(headers.all, &mut response);
         return response;
     }
     #[cfg(feature = "auth")]
@@ -199,8 +230,8 @@ async fn serve<B: Body>(inner: &Arc<Inner>, parts: &Parts, body: B) -> Response<
         caller: caller.as_ref(),
     };
     match parts.method {
-        Method::GET => get(inner, head, parts).await,
-        Method::DELETE => handshake::delete(inner, head).await,
+        Method::GET => Box::pin(get(inner, head, parts)).await,
+        Method::DELETE => Box::pin(handshake::delete(inner, head)).await,
         _ => post(inner, head, body).await,
     }
 }
@@ -211,7 +242,7 @@ async fn get(inner: &Arc<Inner>, head: Head<'_>, parts: &Parts) -> Response<Http
         Ok(place) => place,
         Err(refusal) => return refusal.into_response(),
     };
-    let says_nothing = !headers.contains_key(&SESSION) && !headers.contains_key(&VERSION);
+    let says_nothing = headers.session().is_none() && headers.version.is_none();
     let mut response = if options.sse_2024 && says_nothing {
         sse_2024::open(inner, head, path(options, parts))
     } else {
@@ -246,8 +277,8 @@ fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
 
 async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpBody> {
     let headers = head.headers;
-    let body = match check_content(headers) {
-        Ok(()) => incoming::read(body, headers, inner.limits()).await,
+    let body = match headers.check_content() {
+        Ok(()) => incoming::read(pin!(body), headers, inner.limits()).await,
         Err(refusal) => Err(refusal),
     };
     let body = match body {
@@ -256,38 +287,47 @@ async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpB
     };
     let found = inner.sessions.find(head).await;
     // What is borrowed from the body is gone before anything is awaited.
-    let begun = inner.pulse.run(|| begin(inner, head, found, &body));
+    let begun = begin(inner, head, found, &body);
     drop(body);
     match begun {
         Begun::Over(response) => response,
-        Begun::Modern(call) => modern::run(inner, call).await,
-        Begun::Legacy(posted) => legacy::finish(inner, posted).await,
+        Begun::Waiting(rest) => rest.await,
     }
 }
 
-enum Begun {
+/// What came of a request as far as nothing had to be waited for.
+pub(super) enum Begun<'i> {
+    /// It is answered.
     Over(Response<HttpBody>),
-    Modern(modern::Call),
-    Legacy(Posted),
+    /// What is still to be done.
+    Waiting(Pin<Box<dyn Future<Output = Response<HttpBody>> + Send + 'i>>),
 }
 
-impl From<Posted> for Begun {
-    fn from(posted: Posted) -> Self {
-        Self::Legacy(posted)
+impl<'i> Begun<'i> {
+    pub(super) fn waiting(rest: impl Future<Output = Response<HttpBody>> + Send + 'i) -> Self {
+        Self::Waiting(Box::pin(rest))
     }
-}
 
-impl From<modern::Begun> for Begun {
-    fn from(begun: modern::Begun) -> Self {
-        match begun {
-            modern::Begun::Over(response) => Self::Over(response),
-            modern::Begun::Running(call) => Self::Modern(call),
+    /// Keeps what has to be kept of a legacy request, before it is answered.
+    fn legacy(inner: &'i Inner, posted: Posted) -> Self {
+        match posted {
+            Posted {
+                save: None,
+                answer: legacy::Answer::Over(response),
+            } => Self::Over(response),
+            posted => Self::waiting(legacy::finish(inner, posted)),
         }
     }
 }
 
+impl From<Refusal> for Begun<'_> {
+    fn from(refusal: Refusal) -> Self {
+        Self::Over(refusal.into_response())
+    }
+}
+
 /// Decides by the body which era a message belongs to.
-fn begin(inner: &Inner, head: Head<'_>, found: Finding<'_>, body: &[u8]) -> Begun {
+fn begin<'i>(inner: &'i Inner, head: Head<'_>, found: Finding<'_>, body: &[u8]) -> Begun<'i> {
     if inner.options.sse_2024
         && let Some(connection) = sse_2024::connection(head.uri)
     {
@@ -295,21 +335,27 @@ fn begin(inner: &Inner, head: Head<'_>, found: Finding<'_>, body: &[u8]) -> Begu
     }
     match jsonrpc::parse(body, inner.limits()) {
         Ok(Incoming::Message(message)) => one(inner, head, found, &message),
-        Ok(Incoming::Batch(elements)) => batch::post(inner, head, found, &elements).into(),
-        Err((id, error)) => {
-            let refusal = Refusal::new(StatusCode::BAD_REQUEST, error).with_id(id);
-            Begun::Over(refusal.into_response())
+        Ok(Incoming::Batch(elements)) => {
+            Begun::legacy(inner, batch::post(inner, head, found, &elements))
         }
+        Err((id, error)) => Refusal::new(StatusCode::BAD_REQUEST, error)
+            .with_id(id)
+            .into(),
     }
 }
 
-fn one(inner: &Inner, head: Head<'_>, found: Finding<'_>, message: &Message<'_>) -> Begun {
+fn one<'i>(
+    inner: &'i Inner,
+    head: Head<'_>,
+    found: Finding<'_>,
+    message: &Message<'_>,
+) -> Begun<'i> {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
-    let Some(method) = message.method.clone().filter(|_| is_modern) else {
-        return legacy::post(inner, head, found, message).into();
+    let Some(method) = message.method.as_deref().filter(|_| is_modern) else {
+        return Begun::legacy(inner, legacy::post(inner, head, found, message));
     };
     match message.id.to_request_id() {
-        Some(id) => modern::begin(inner, head, id, &method, message).into(),
+        Some(id) => modern::begin(inner, head, id, method, message),
         None => Begun::Over(modern::notification(head.headers, &message.params)),
     }
 }

@@ -3,7 +3,6 @@
 //! It is made when it is needed and dropped when nothing is in it. It is data: its calls run in tasks that it owns, so that
 //! a connection that breaks ends none of them; ending the session ends them all.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +15,8 @@ use super::calls::Call;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
 use crate::context::Principal;
-use crate::dispatch::{Decision, Dispatcher, Session, Sink as _};
+use crate::dispatch::{Channel, Decision, Dispatcher, Session, Sink as _};
+use crate::fnv::FnvMap;
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
@@ -48,9 +48,9 @@ pub(super) enum Kind {
 
 pub(super) struct State {
     session: Session,
-    pub(super) calls: HashMap<RequestId, Call>,
+    pub(super) calls: FnvMap<RequestId, Call>,
     pub(super) next_call: u64,
-    streams: HashMap<u64, Arc<Stream>>,
+    streams: FnvMap<u64, Arc<Stream>>,
     /// The number of the stream that no request opened.
     standalone: u64,
     next_stream: u64,
@@ -95,6 +95,12 @@ impl HttpSession {
         })
     }
 
+    /// Counts as the same caller as everybody else without a session.
+    pub(super) fn of_nobody(self) -> Self {
+        self.state().session.channel = Channel::SHARED;
+        self
+    }
+
     fn new(
         id: Arc<str>,
         kind: Kind,
@@ -111,16 +117,18 @@ impl HttpSession {
         let numbers = u64::from_ne_bytes(crate::dispatch::seal::random());
         let standalone = (numbers >> 2) & !1;
         let now = Instant::now();
+        let mut session = session(wake);
+        session.channel = Channel::of_session(&id);
         Self {
             id,
             kind,
             owner,
             bell,
             state: Mutex::new(State {
-                session: session(wake),
-                calls: HashMap::new(),
+                session,
+                calls: FnvMap::default(),
                 next_call: 0,
-                streams: HashMap::new(),
+                streams: FnvMap::default(),
                 standalone,
                 next_stream: standalone.saturating_add(1),
                 readers: 0,
@@ -173,12 +181,15 @@ impl HttpSession {
 
     /// Its record was looked at: takes over what was changed elsewhere.
     pub(super) fn know(&self, record: &SessionRecord) {
+        self.state().know(record, Instant::now());
+    }
+
+    /// Its client is there, with a request for which its record was looked at.
+    pub(super) fn meet(&self, record: &SessionRecord) {
         let mut state = self.state();
-        state.renewed = Instant::now();
-        if record.changes() > state.known {
-            state.known = record.changes();
-            state.session.recall(&record.memory());
-        }
+        let now = Instant::now();
+        state.used = now;
+        state.know(record, now);
     }
 
     /// What is remembered here may differ from its record.
@@ -361,6 +372,14 @@ impl Drop for HttpSession {
 }
 
 impl State {
+    fn know(&mut self, record: &SessionRecord, now: Instant) {
+        self.renewed = now;
+        if record.changes() > self.known {
+            self.known = record.changes();
+            self.session.recall(&record.memory());
+        }
+    }
+
     fn add(&mut self, stream: Stream) -> Arc<Stream> {
         let stream = Arc::new(stream);
         if self.is_closed {

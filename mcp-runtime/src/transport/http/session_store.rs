@@ -93,7 +93,7 @@ impl<'a, T> MaybeReady<'a, T> {
     pub(super) async fn within(self, time: Duration) -> Result<T, StoreFailed> {
         let known = match self {
             Self::Ready(known) => known,
-            Self::Later(future) => tokio::time::timeout(time, future)
+            Self::Later(future) => Box::pin(tokio::time::timeout(time, future))
                 .await
                 .unwrap_or_else(|_| Err(format!("it took longer than {time:?}").into())),
         };

@@ -1,6 +1,5 @@
 //! All sessions of a server: where they are kept, and their live parts at this instance.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -12,7 +11,6 @@ use super::answer::Refusal;
 use super::event_store::EventStore;
 use super::found::{Found, Save};
 use super::head::Head;
-use super::headers::{SESSION, VERSION, text};
 use super::keeping::{Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::SessionRecord;
@@ -20,6 +18,7 @@ use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
+use crate::fnv::FnvMap;
 use crate::limits::Limits;
 use crate::protocol::{Era, ProtocolVersion};
 
@@ -44,7 +43,7 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Live {
-    sessions: HashMap<Arc<str>, Arc<HttpSession>>,
+    sessions: FnvMap<Arc<str>, Arc<HttpSession>>,
     /// Looks after them as long as there are any.
     tending: Option<JoinHandle<()>>,
 }
@@ -78,12 +77,12 @@ impl Sessions {
     /// That of somebody else is unknown, as one that never was.
     pub(super) async fn find<'h>(&self, head: Head<'h>) -> Result<Option<Found<'h>>, Refusal> {
         let headers = head.headers;
-        let version = text(headers, &VERSION).and_then(Result::ok);
+        let version = headers.version.and_then(Result::ok);
         let version = version.and_then(ProtocolVersion::from_wire);
         if version.is_some_and(|version| version.era() == Era::Modern) {
             return Ok(None);
         }
-        let id = match text(headers, &SESSION) {
+        let id = match headers.session() {
             None => return Ok(None),
             Some(Ok(id)) => id,
             Some(Err(_)) => return Err(Refusal::unknown_session()),
@@ -120,12 +119,11 @@ impl Sessions {
     pub(super) fn resume(self: &Arc<Self>, found: &Found<'_>) -> Result<Arc<HttpSession>, Refusal> {
         let mut live = self.live();
         if let Some(session) = live.sessions.get(found.id) {
-            session.know(&found.record);
-            session.touch();
+            session.meet(&found.record);
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;
-        let session = self.make(found.id.into(), &found.record);
+        let session = Arc::new(self.make(found.id.into(), &found.record));
         self.add(&mut live, &session);
         Ok(session)
     }
@@ -133,7 +131,8 @@ impl Sessions {
     /// A session for one request, of a client of whom nothing is known but a revision.
     pub(super) fn anonymous(&self, version: ProtocolVersion) -> Result<Arc<HttpSession>, Refusal> {
         self.make_room(&mut self.live())?;
-        Ok(self.make(random_id().into(), &SessionRecord::unknown(version)))
+        let session = self.make(random_id().into(), &SessionRecord::unknown(version));
+        Ok(Arc::new(session.of_nobody()))
     }
 
     /// Holds a session whose call goes on, so that it does if its connection breaks.
@@ -141,7 +140,7 @@ impl Sessions {
         self.add(&mut self.live(), session);
     }
 
-    fn make(&self, id: Arc<str>, record: &SessionRecord) -> Arc<HttpSession> {
+    fn make(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
         let kind = if self.keeping.is_lasting() {
             Kind::Kept {
                 stores_events: self.events.is_some(),
@@ -149,7 +148,7 @@ impl Sessions {
         } else {
             Kind::Alone
         };
-        Arc::new(HttpSession::resume(id, kind, record, &self.dispatcher))
+        HttpSession::resume(id, kind, record, &self.dispatcher)
     }
 
     /// A new connection of 2024-11-05; none if there are too many.

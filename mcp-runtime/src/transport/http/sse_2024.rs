@@ -15,7 +15,6 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
 use super::head::Head;
-use super::headers::Accepts;
 use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, Stream};
@@ -32,7 +31,7 @@ const CONNECTION: &str = "connection=";
 
 /// Opens a stream. Its first event says that messages go to `path`.
 pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<HttpBody> {
-    if !Accepts::read(head.headers).events {
+    if !head.headers.accepts.events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
         return Refusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
     }
@@ -130,7 +129,7 @@ fn take(
         return;
     }
     if let Some(answer) = legacy::one(inner, session, caller, message, &|| Arc::clone(stream)) {
-        stream.answer(&answer);
+        stream.answer(&answer.into_text());
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use tests::Revision;
 use tests::link::Hub;
 
-use super::{READER, Who, server};
+use super::{ADMIN, READER, STAFF, Who, server};
 
 #[tokio::test]
 async fn scopes_that_nobody_could_have_over_http_are_an_error_at_the_start() {
@@ -28,6 +28,29 @@ async fn strangers_may_be_trusted() {
     let mut reader = READER.connect(&hub, Revision::E).await;
     let params = json!({"name": "write_note", "arguments": {}});
     reader.fails("tools/call", params, 403).await;
+}
+
+#[tokio::test]
+async fn a_group_may_need_scopes_as_a_whole() {
+    let hub = Hub::serve(server().require_scopes("identity", ["staff"]));
+    for (who, tools) in [(READER, 0), (STAFF, 4), (ADMIN, 6)] {
+        let mut client = who.connect(&hub, Revision::E).await;
+        let (seen, _) = client.list("tools/list", "tools").await;
+        assert_eq!(seen.len(), tools, "{who:?}");
+        if tools < 6 {
+            let params = json!({"name": "write_note", "arguments": {}});
+            let failure = client.fails("tools/call", params, 403).await;
+            let needed = json!({"scopes": ["notes:read", "notes:write", "staff"]});
+            assert_eq!(failure.data, needed);
+        }
+    }
+    let (transport, _client) = mcp_runtime::transport::memory();
+    let server = server().require_scopes("identiti", ["a"]);
+    let error = server.serve(transport).await.unwrap_err().to_string();
+    assert!(
+        error.contains("no definition has the group `identiti`"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

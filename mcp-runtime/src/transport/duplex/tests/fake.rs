@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 
-use crate::context::{Caller, Outbound, Progress, current};
+use crate::context::{Caller, current};
 use crate::dispatch::Sink;
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
+use crate::registry::fixture::context;
 use crate::transport::peer::{Begun, Peer, Verdict, Wake};
-use crate::types::LoggingLevel;
 
 /// The server's side of the test.
 pub(in crate::transport) struct Fake {
@@ -238,8 +238,7 @@ impl Peer for Fake {
                 Box::pin(async move {
                     let _under_way = under_way;
                     tokio::task::yield_now().await;
-                    let sent =
-                        current::within(Some(Arc::new(Silent)), || sink.send(b"{\"progress\":1}"));
+                    let sent = current::within(Some(context()), || sink.send(b"{\"progress\":1}"));
                     assert!(sent);
                     done
                 })
@@ -284,19 +283,6 @@ impl Peer for Fake {
     fn end(_: &mut Session, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"end\":true}\n");
     }
-}
-
-/// A call that says nothing.
-struct Silent;
-
-impl Outbound for Silent {
-    fn progress(&self, _: &Progress) {}
-
-    fn logs(&self, _: LoggingLevel) -> bool {
-        false
-    }
-
-    fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
 }
 
 impl Fake {

@@ -1,0 +1,116 @@
+//! The options that keep a handler within bounds, the same on every attribute.
+
+use darling::{Error, FromMeta, Result};
+
+use crate::parse::value::{Expression, Time, text};
+
+/// How often, how many at once, how long, how much.
+#[derive(Default, FromMeta)]
+pub(crate) struct GuardOptions {
+    /// How long a call may take.
+    pub(crate) timeout: Option<Time>,
+    /// How often it may be called.
+    #[darling(with = text)]
+    pub(crate) rate: Option<syn::LitStr>,
+    /// How many calls may run at once.
+    pub(crate) concurrency: Option<Count>,
+    /// How long an answer may be.
+    pub(crate) max_output: Option<Size>,
+}
+
+/// A whole number above zero, or an expression of type `usize`.
+#[derive(Clone, Debug)]
+pub(crate) struct Count(pub(crate) syn::Expr);
+
+impl FromMeta for Count {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        let Expression(value) = Expression::from_meta(item)?;
+        let is_wrong = match &value {
+            syn::Expr::Lit(syn::ExprLit {
+                lit: syn::Lit::Int(number),
+                ..
+            }) => number.base10_parse().is_ok_and(|number: u64| number == 0),
+            syn::Expr::Lit(_) | syn::Expr::Unary(_) => true,
+            _ => false,
+        };
+        if is_wrong {
+            let said = "`concurrency` is a whole number above zero: `concurrency = 4`";
+            return Err(Error::custom(said).with_span(&value));
+        }
+        Ok(Self(value))
+    }
+}
+
+/// A number of bytes: `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or an expression of type `usize`.
+#[derive(Clone, Debug)]
+pub(crate) enum Size {
+    Bytes(usize),
+    Expression(syn::Expr),
+}
+
+impl FromMeta for Size {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        let Expression(value) = Expression::from_meta(item)?;
+        match &value {
+            syn::Expr::Lit(syn::ExprLit {
+                lit: syn::Lit::Str(text),
+                ..
+            }) => match parse_size(&text.value()) {
+                Some(bytes) => Ok(Self::Bytes(bytes)),
+                None => Err(Error::custom(format!(
+                    "`{}` is not a size; write a whole number above zero and a unit: `512B`, `256KB`, `64KiB`, `1MB` or \
+                     `1MiB`",
+                    text.value()
+                ))
+                .with_span(text)),
+            },
+            syn::Expr::Lit(_) | syn::Expr::Unary(_) => Err(Error::custom(
+                "a size needs a unit: `\"512B\"`, `\"256KB\"`, `\"64KiB\"`, `\"1MB\"` or `\"1MiB\"`",
+            )
+            .with_span(&value)),
+            _ => Ok(Self::Expression(value)),
+        }
+    }
+}
+
+fn parse_size(text: &str) -> Option<usize> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let bytes = match unit.trim_start() {
+        "B" => 1,
+        "KB" => 1_000,
+        "KiB" => 1 << 10,
+        "MB" => 1_000_000,
+        "MiB" => 1 << 20,
+        _ => return None,
+    };
+    // What any machine can count: the server may be built for another one.
+    let bytes = number.parse::<u32>().ok()?.checked_mul(bytes)?;
+    usize::try_from(bytes).ok().filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_size;
+
+    #[test]
+    fn a_size_is_a_whole_number_and_a_unit() {
+        for (text, expected) in [
+            ("512B", Some(512)),
+            ("256KB", Some(256_000)),
+            ("64 KiB", Some(65_536)),
+            ("1MB", Some(1_000_000)),
+            ("2MiB", Some(2_097_152)),
+            ("0B", None),
+            ("256", None),
+            ("KB", None),
+            ("1.5MB", None),
+            ("-1KB", None),
+            ("256kb", None),
+            ("1GB", None),
+            ("4295MB", None),
+        ] {
+            assert_eq!(parse_size(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What is made for a handler that takes a context: all of it in one allocation.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::context::{Asking, Call, Outbound, RequestContext};
+use crate::dispatch::Dispatcher;
+use crate::dispatch::ask::{Asks, Way};
+use crate::dispatch::journal::{Journal, Responses};
+use crate::dispatch::request::{Request, Sender};
+use crate::dispatch::rounds::Round;
+use crate::dispatch::session::LogLevel;
+use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
+use crate::jsonrpc::Member;
+
+/// What came with a request that goes on with an earlier one: what the call remembers, and answers to nothing it remembers.
+pub(super) type Resumed = (Journal, Responses);
+
+/// A call, as its handler and whoever runs it share it.
+pub(super) struct CallContext {
+    request: RequestContext,
+    pub(super) stream: CallStream,
+    pub(super) asks: Asks,
+}
+
+impl CallContext {
+    /// Made when a handler first asks for it. `asking` is there if the call may ask the client.
+    pub(super) fn new(
+        dispatcher: &Arc<Dispatcher>,
+        request: &Request<'_>,
+        logs: Option<Arc<LogBudget>>,
+        sink: &dyn Fn() -> Arc<dyn Sink>,
+        asking: Option<(&str, Resumed)>,
+    ) -> Self {
+        let sink = sink();
+        // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
+        let capabilities = request.sender.capabilities().unwrap_or_default();
+        let way = match (asking, &request.sender) {
+            (None, _) => Way::None,
+            (Some(_), Sender::Legacy(client)) => Way::Requests {
+                pending: Arc::clone(&client.pending),
+                sink: Arc::clone(&sink),
+                waiting: Mutex::default(),
+            },
+            (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
+                Way::Rounds(Round::new(journal, responses, arguments))
+            }
+        };
+        let version = request.version;
+        Self {
+            asks: Asks::new(dispatcher, version, Arc::clone(&capabilities), way),
+            stream: CallStream {
+                sink,
+                version,
+                token: request.progress_token().map(Into::into),
+                level: if dispatcher.settings.logging {
+                    request.sender.log_level()
+                } else {
+                    LogLevel::Off
+                },
+                longest: dispatcher.limits().log,
+                logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
+                state: Mutex::new(Reports::new(dispatcher.limits().progress)),
+            },
+            request: RequestContext {
+                client: request.sender.client(),
+                caller: request.caller.clone(),
+                capabilities,
+                meta: request.params.get(Member::Meta).map(Into::into),
+                cancelled: OnceLock::new(),
+                states: Arc::clone(&dispatcher.settings.states),
+                server: dispatcher.handle(),
+            },
+        }
+    }
+
+    /// The call is over: sends what was held back, and nothing from then on.
+    pub(super) fn close(&self) {
+        self.stream.finish();
+        self.asks.close();
+    }
+
+    /// Tells clones of the context that the call is over before its time.
+    pub(super) fn cancel(&self) {
+        self.request.cancel();
+    }
+}
+
+impl Call for CallContext {
+    fn request(&self) -> &RequestContext {
+        &self.request
+    }
+
+    fn outbound(&self) -> &dyn Outbound {
+        &self.stream
+    }
+
+    fn asking(&self) -> &dyn Asking {
+        &self.asks
+    }
+}

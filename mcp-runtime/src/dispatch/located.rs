@@ -1,0 +1,78 @@
+//! Where something was read from: what its contents do not say of themselves.
+
+use std::borrow::Cow;
+
+use crate::protocol::encode::CacheHint;
+use crate::types::ReadResourceResult;
+
+/// What was read, and where.
+pub(super) struct Located {
+    pub(super) uri: String,
+    pub(super) mime_type: Option<String>,
+    pub(super) cache: CacheHint,
+}
+
+impl Located {
+    /// Contents that do not say where they are from are from the address that was read.
+    pub(super) fn complete(&self, mut result: ReadResourceResult) -> ReadResourceResult {
+        let mime_type = self.mime_type.as_deref().or(result.mime_type);
+        for contents in &mut result.contents {
+            if contents.uri.is_empty() {
+                contents.uri = Cow::Owned(self.uri.clone());
+            }
+            if contents.mime_type.is_none() {
+                contents.mime_type = mime_type.map(|mime_type| Cow::Owned(mime_type.to_owned()));
+            }
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handler::output::Json;
+    use crate::handler::resource::IntoResource;
+    use crate::types::ResourceContents;
+
+    fn located(mime_type: Option<&str>) -> Located {
+        Located {
+            uri: "a://a".into(),
+            mime_type: mime_type.map(str::to_owned),
+            cache: CacheHint::default(),
+        }
+    }
+
+    #[test]
+    fn contents_without_an_address_are_from_the_one_that_was_read() {
+        let result = ReadResourceResult {
+            contents: vec![
+                ResourceContents::text("", "a"),
+                ResourceContents::text("b://b", "b").with_mime_type("x/y"),
+            ],
+            ..ReadResourceResult::default()
+        };
+        let result = located(Some("text/plain")).complete(result);
+        let seen: Vec<_> = result
+            .contents
+            .iter()
+            .map(|c| (&*c.uri, c.mime_type.as_deref()))
+            .collect();
+        assert_eq!(
+            seen,
+            [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
+        );
+    }
+
+    #[test]
+    fn the_media_type_of_the_definition_comes_before_that_of_json() {
+        for (definition, expected) in [
+            (None, "application/json"),
+            (Some("application/geo+json"), "application/geo+json"),
+        ] {
+            let result = Json([1]).into_resource().unwrap();
+            let result = located(definition).complete(result);
+            assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
+        }
+    }
+}

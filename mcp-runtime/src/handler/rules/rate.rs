@@ -1,0 +1,179 @@
+//! How a rate is written: `10/min`, `5/s burst 20`, `100/h per caller`.
+
+use std::time::Duration;
+
+use super::Verdict;
+use crate::rate::Rate;
+
+/// What is wrong with a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// It does not have the form.
+    Form,
+    /// It allows nothing.
+    Zero,
+    /// Its unit is none.
+    Unit,
+    /// What follows `burst` is no number, or zero.
+    Burst,
+}
+
+/// A rate is a number and a unit, then perhaps `burst` and a number, then perhaps `per caller`.
+#[must_use]
+pub const fn rate(text: &str) -> Verdict {
+    let fault = match parse_rate(text) {
+        Ok(_) => return Verdict::HOLDS,
+        Err(fault) => fault,
+    };
+    let said = match fault {
+        Fault::Form => {
+            "` is not a rate; write a number and a unit, as in `10/min`, `5/s burst 20` or `100/h per caller`"
+        }
+        Fault::Zero => "` allows nothing; the least is 1",
+        Fault::Unit => "` has no unit of time; write `10/s`, `10/min` or `10/h`",
+        Fault::Burst => "` says no burst; write a number above zero after it, as in `5/s burst 20`",
+    };
+    Verdict::wrong(&["the rate `", text, said])
+}
+
+/// Reads a rate.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn read_rate(text: &str) -> Result<Rate, String> {
+    parse_rate(text).map_err(|_| rate(text).text().to_owned())
+}
+
+const fn parse_rate(text: &str) -> Result<Rate, Fault> {
+    let bytes = text.as_bytes();
+    let (Some(count), mut at) = number(bytes, 0) else {
+        return Err(Fault::Form);
+    };
+    if count == 0 {
+        return Err(Fault::Zero);
+    }
+    if at >= bytes.len() || bytes[at] != b'/' {
+        return Err(Fault::Form);
+    }
+    at += 1;
+    let seconds = if has_word(bytes, at, b"s") {
+        at += 1;
+        1
+    } else if has_word(bytes, at, b"min") {
+        at += 3;
+        60
+    } else if has_word(bytes, at, b"h") {
+        at += 1;
+        3_600
+    } else {
+        return Err(Fault::Unit);
+    };
+    at = after_spaces(bytes, at);
+    let mut burst = count;
+    if has_word(bytes, at, b"burst") {
+        burst = match number(bytes, after_spaces(bytes, at + 5)) {
+            (Some(burst), end) if burst > 0 => {
+                at = after_spaces(bytes, end);
+                burst
+            }
+            _ => return Err(Fault::Burst),
+        };
+    }
+    let rate = Rate::new(count, Duration::from_secs(seconds), burst);
+    if at == bytes.len() {
+        return Ok(rate);
+    }
+    if has_word(bytes, at, b"per") {
+        at = after_spaces(bytes, at + 3);
+        if has_word(bytes, at, b"caller") && after_spaces(bytes, at + 6) == bytes.len() {
+            return Ok(rate.per_caller());
+        }
+    }
+    Err(Fault::Form)
+}
+
+/// The whole number at `at`, if there is one that fits, and where it ends.
+const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
+    let start = at;
+    let mut value: Option<u32> = Some(0);
+    while at < bytes.len() && bytes[at].is_ascii_digit() {
+        value = match value {
+            Some(value) => match value.checked_mul(10) {
+                Some(value) => value.checked_add((bytes[at] - b'0') as u32),
+                None => None,
+            },
+            None => None,
+        };
+        at += 1;
+    }
+    if at == start { (None, at) } else { (value, at) }
+}
+
+/// Whether a word stands at `at`, with a space or nothing after it.
+const fn has_word(bytes: &[u8], at: usize, word: &[u8]) -> bool {
+    let mut index = 0;
+    while index < word.len() {
+        if at + index >= bytes.len() || bytes[at + index] != word[index] {
+            return false;
+        }
+        index += 1;
+    }
+    at + index == bytes.len() || bytes[at + index] == b' '
+}
+
+const fn after_spaces(bytes: &[u8], mut at: usize) -> usize {
+    while at < bytes.len() && bytes[at] == b' ' {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read() {
+        let rate = |count, seconds, burst| Rate::new(count, Duration::from_secs(seconds), burst);
+        for (text, expected) in [
+            ("10/min", rate(10, 60, 10)),
+            ("5/s burst 20", rate(5, 1, 20)),
+            ("100/h per caller", rate(100, 3_600, 100).per_caller()),
+            ("1/s  burst 2  per  caller ", rate(1, 1, 2).per_caller()),
+            ("4294967295/s", rate(u32::MAX, 1, u32::MAX)),
+        ] {
+            assert_eq!(parse_rate(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_apart() {
+        use Fault::{Burst, Form, Unit, Zero};
+        for (text, fault) in [
+            ("", Form),
+            ("fast", Form),
+            ("10", Form),
+            ("10 / min", Form),
+            ("-1/s", Form),
+            ("1.5/s", Form),
+            ("4294967296/s", Form),
+            ("0/s", Zero),
+            ("10/", Unit),
+            ("10/m", Unit),
+            ("10/minute", Unit),
+            ("10/d", Unit),
+            ("10/s burst", Burst),
+            ("10/s burst 0", Burst),
+            ("10/s burst many", Burst),
+            ("10/s per", Form),
+            ("10/s per client", Form),
+            ("10/s per caller burst 5", Form),
+            ("10/s please", Form),
+            ("10/s burst 5x", Form),
+        ] {
+            assert_eq!(parse_rate(text), Err(fault), "{text}");
+            assert!(!rate(text).holds());
+        }
+    }
+}

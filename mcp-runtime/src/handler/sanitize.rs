@@ -1,0 +1,273 @@
+//! What is done to all text that a model reads, before it is written.
+//!
+//! Which answers pass through here is for `dispatch` to say.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::iter::Peekable;
+use std::str::Chars;
+use std::sync::Arc;
+
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::jsonrpc::ErrorObject;
+use crate::types::{
+    CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
+};
+
+/// A function of texts.
+type Clean = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
+
+/// What is done to all text that a model reads, one function after the other.
+#[derive(Clone, Default)]
+pub(crate) struct Sanitizer(Vec<Arc<Clean>>);
+
+impl Sanitizer {
+    /// Does one more thing.
+    pub(crate) fn push(
+        &mut self,
+        clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
+    ) {
+        self.0.push(Arc::new(clean));
+    }
+
+    /// The blocks and the structured content. What of the latter cannot be read is left out.
+    pub(crate) fn tool(&self, result: &mut CallToolResult) {
+        for block in &mut result.content {
+            self.block(block);
+        }
+        if let Some(structured) = result.structured_content.take() {
+            result.structured_content = self.json(&structured);
+        }
+    }
+
+    pub(crate) fn prompt(&self, result: &mut GetPromptResult) {
+        self.optional(&mut result.description);
+        for message in &mut result.messages {
+            self.block(&mut message.content);
+        }
+    }
+
+    pub(crate) fn resource(&self, result: &mut ReadResourceResult) {
+        for contents in &mut result.contents {
+            self.contents(contents);
+        }
+    }
+
+    pub(crate) fn error(&self, error: &mut ErrorObject) {
+        self.text(&mut error.message);
+        if let Some(data) = &mut error.data {
+            self.value(data);
+        }
+    }
+
+    fn block(&self, block: &mut ContentBlock) {
+        match block {
+            ContentBlock::Text(content) => self.text(&mut content.text),
+            ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
+            ContentBlock::ResourceLink(link) => {
+                self.text(&mut link.name);
+                self.optional(&mut link.title);
+                self.optional(&mut link.description);
+            }
+            ContentBlock::Image(_) | ContentBlock::Audio(_) => {}
+        }
+    }
+
+    fn contents(&self, contents: &mut ResourceContents) {
+        self.optional(&mut contents.text);
+    }
+
+    fn json(&self, json: &RawValue) -> Option<Box<RawValue>> {
+        let mut value = serde_json::from_str(json.get())
+            .inspect_err(|error| tracing::error!(%error, "structured content was left out"))
+            .ok()?;
+        self.value(&mut value);
+        to_raw_value(&value).ok()
+    }
+
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(members) => {
+                let cleaned = std::mem::take(members).into_iter();
+                *members = Map::from_iter(cleaned.map(|(mut name, mut value)| {
+                    self.text(&mut name);
+                    self.value(&mut value);
+                    (name, value)
+                }));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn optional(&self, text: &mut Option<String>) {
+        if let Some(text) = text {
+            self.text(text);
+        }
+    }
+
+    fn text(&self, text: &mut String) {
+        for clean in &self.0 {
+            let cleaned = match clean(text) {
+                Cow::Borrowed(cleaned) if cleaned.len() == text.len() => continue,
+                cleaned => cleaned.into_owned(),
+            };
+            *text = cleaned;
+        }
+    }
+}
+
+impl fmt::Debug for Sanitizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sanitizer")
+    }
+}
+
+/// A text without what people do not see and models may obey: escape sequences of terminals, control characters, and the
+/// characters of Unicode that only tag text or turn its direction. Line breaks and tabs stay.
+///
+/// For [`Server::sanitize`](crate::Server::sanitize).
+///
+/// ```
+/// use mcp_runtime::visible_text;
+///
+/// assert_eq!(visible_text("\u{1b}[31mred\u{1b}[0m\tand\nblue"), "red\tand\nblue");
+/// assert_eq!(visible_text("harmless\u{E0041}\u{E0042}"), "harmless");
+/// ```
+#[must_use]
+pub fn visible_text(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut visible = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => skip_escape(&mut characters),
+            '\u{9b}' => skip_control(&mut characters),
+            _ if is_hidden(character) => {}
+            _ => visible.push(character),
+        }
+    }
+    Cow::Owned(visible)
+}
+
+fn is_hidden(character: char) -> bool {
+    match character {
+        '\n' | '\r' | '\t' => false,
+        // Tags, marks of direction, and what hides nothing but itself.
+        '\u{E0000}'..='\u{E007F}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{200B}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{FEFF}' => true,
+        other => other.is_control(),
+    }
+}
+
+/// Skips what follows ESC: a sequence of its own, a text for the terminal, or one character.
+fn skip_escape(characters: &mut Peekable<Chars<'_>>) {
+    match characters.next_if(|character| matches!(character, ' '..='~')) {
+        Some('[') => skip_control(characters),
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            // Ends with BEL or ESC \. Without an end it is no such text, and nothing of it is lost.
+            let mut ahead = characters.clone();
+            while let Some(character) = ahead.next() {
+                let is_end = character == '\u{7}'
+                    || character == '\u{1b}' && ahead.next_if_eq(&'\\').is_some();
+                if is_end {
+                    *characters = ahead;
+                    return;
+                }
+            }
+        }
+        Some(' '..='/') => {
+            characters.next_if(|character| matches!(character, '0'..='~'));
+        }
+        _ => {}
+    }
+}
+
+/// Skips the parameters and the last byte of a control sequence.
+fn skip_control(characters: &mut Peekable<Chars<'_>>) {
+    while characters
+        .next_if(|character| matches!(character, ' '..='?'))
+        .is_some()
+    {}
+    characters.next_if(|character| matches!(character, '@'..='~'));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hidden_text_is_dropped_and_the_rest_stays() {
+        for (text, visible) in [
+            ("plain\r\n\ttext é 日本 👩‍👩‍👧", "plain\r\n\ttext é 日本 👩‍👩‍👧"),
+            ("\u{1b}[1;31mred\u{1b}[0m", "red"),
+            ("\u{9b}31mred", "red"),
+            ("\u{1b}]0;title\u{7}text", "text"),
+            ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}]no end", "no end"),
+            ("\u{1b}(Btext", "text"),
+            ("\u{1b}", ""),
+            ("a\u{0}b\u{8}c\u{7f}d\u{85}e", "abcde"),
+            ("a\u{202e}b\u{2066}c\u{200b}d\u{feff}", "abcd"),
+            ("ok\u{E0001}\u{E0068}\u{E0069}\u{E007F}", "ok"),
+        ] {
+            assert_eq!(visible_text(text), visible, "{text:?}");
+            assert_eq!(visible_text(visible), visible);
+        }
+        assert!(matches!(visible_text("plain"), Cow::Borrowed("plain")));
+    }
+
+    fn secret(text: &str) -> Cow<'_, str> {
+        if text.contains("secret") {
+            Cow::Owned(text.replace("secret", "***"))
+        } else {
+            Cow::Borrowed(text)
+        }
+    }
+
+    #[test]
+    fn every_text_of_a_result_is_cleaned() {
+        let mut sanitizer = Sanitizer::default();
+        sanitizer.push(secret);
+        sanitizer.push(|text| Cow::Borrowed(text.trim()));
+        let mut result: CallToolResult = serde_json::from_value(json!({
+            "content": [
+                {"type": "text", "text": " secret one "},
+                {"type": "image", "data": "secret", "mimeType": "image/png"},
+                {"type": "resource_link", "uri": "x://secret", "name": "secret", "title": "secret", "description": "secret"},
+                {"type": "resource", "resource": {"uri": "x://y", "text": "secret"}},
+            ],
+            "structuredContent": {"secret": ["secret", 1, {"deep": "a secret"}]},
+        }))
+        .unwrap();
+        sanitizer.tool(&mut result);
+        assert_eq!(
+            serde_json::to_value(&result).unwrap(),
+            json!({
+                "content": [
+                    {"type": "text", "text": "*** one"},
+                    {"type": "image", "data": "secret", "mimeType": "image/png"},
+                    {"type": "resource_link", "uri": "x://secret", "name": "***", "title": "***", "description": "***"},
+                    {"type": "resource", "resource": {"uri": "x://y", "text": "***"}},
+                ],
+                "structuredContent": {"***": ["***", 1, {"deep": "a ***"}]},
+            })
+        );
+        let data = json!({"faults": [{"message": "secret"}]});
+        let mut error = ErrorObject::internal("secret").with_data(data);
+        sanitizer.error(&mut error);
+        assert_eq!(error.message, "***");
+        assert_eq!(error.data, Some(json!({"faults": [{"message": "***"}]})));
+    }
+}

@@ -1,0 +1,229 @@
+//! Rates: so many in a span of time, so many at once; and what is left of them, for everybody or for each caller.
+//!
+//! A bucket is one moment: when all that was taken will have been paid back. So one that is full is none at all, and can be
+//! forgotten. How a rate is written is a rule (`handler::rules`); who a caller is, is for `dispatch` to say.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// So many in a span of time, and so many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    /// How long one takes to be paid back.
+    interval: Duration,
+    /// How far ahead of that somebody may be.
+    slack: Duration,
+    per_caller: bool,
+}
+
+impl Rate {
+    /// `count` in `span`, `burst` at once. Zero of anything counts as one.
+    pub(crate) const fn new(count: u32, span: Duration, burst: u32) -> Self {
+        let count = if count == 0 { 1 } else { count };
+        let burst = if burst == 0 { 1 } else { burst };
+        let interval = match span.checked_div(count) {
+            Some(interval) if !interval.is_zero() => interval,
+            _ => Duration::from_nanos(1),
+        };
+        Self {
+            interval,
+            slack: interval.saturating_mul(burst - 1),
+            per_caller: false,
+        }
+    }
+
+    /// `count` a second, `burst` at once.
+    pub(crate) const fn a_second(count: u32, burst: u32) -> Self {
+        Self::new(count, Duration::from_secs(1), burst)
+    }
+
+    /// For each caller, rather than for all of them.
+    pub(crate) const fn per_caller(mut self) -> Self {
+        self.per_caller = true;
+        self
+    }
+
+    /// When a bucket that is full at `full` is full again after one more was taken, or how long to wait for that one.
+    fn take(self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
+        let full = full.map_or(now, |full| full.max(now));
+        let ahead = full.saturating_duration_since(now);
+        match ahead.checked_sub(self.slack) {
+            Some(wait) if !wait.is_zero() => Err(wait),
+            _ => Ok(full.checked_add(self.interval).unwrap_or(full)),
+        }
+    }
+}
+
+/// What is left of a rate.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    rate: Rate,
+    full: Option<Instant>,
+}
+
+impl Bucket {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, full: None }
+    }
+
+    /// Takes one, if there is one.
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
+        let taken = self.rate.take(self.full, now);
+        self.full = taken.ok().or(self.full);
+        taken.is_ok()
+    }
+}
+
+/// What is left of a rate, for everybody or for each caller.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    rate: Rate,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    /// By caller: when its bucket is full again.
+    full: HashMap<u64, Instant>,
+    /// The one bucket of all for whom there was no room.
+    others: Option<Instant>,
+    swept: Option<Instant>,
+}
+
+/// How often those who have a full bucket are looked for, at most.
+const SWEEP: Duration = Duration::from_secs(1);
+
+impl Limiter {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// Whether one could be taken; otherwise how long to wait.
+    pub(crate) fn check(&self, caller: u64, now: Instant) -> Result<(), Duration> {
+        let caller = self.key(caller);
+        let taken = self.taken();
+        let full = taken.full.get(&caller).copied();
+        self.rate.take(full, now).map(|_| ())
+    }
+
+    /// Takes one, if there is one; otherwise says how long to wait. At most `most` callers are told apart: the rest share.
+    pub(crate) fn take(&self, caller: u64, most: usize, now: Instant) -> Result<(), Duration> {
+        let caller = self.key(caller);
+        let taken = &mut *self.taken();
+        if let Some(full) = taken.full.get_mut(&caller) {
+            *full = self.rate.take(Some(*full), now)?;
+            return Ok(());
+        }
+        if taken.full.len() >= most {
+            taken.sweep(now);
+        }
+        if taken.full.len() >= most {
+            taken.others = Some(self.rate.take(taken.others, now)?);
+        } else {
+            taken.full.insert(caller, self.rate.take(None, now)?);
+        }
+        Ok(())
+    }
+
+    fn key(&self, caller: u64) -> u64 {
+        if self.rate.per_caller { caller } else { 0 }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    /// Forgets those whose bucket is full. Not at once again, so that many strangers do not make each call walk them all.
+    fn sweep(&mut self, now: Instant) {
+        let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;
+        if self.swept.is_none_or(is_due) {
+            self.swept = Some(now);
+            self.full.retain(|_, full| *full > now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_burst_is_allowed_and_then_the_rate() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(Rate::a_second(10, 3));
+        let taken = |bucket: &mut Bucket, after: u32| bucket.take(start + MILLISECOND * after);
+        assert!((0..3).all(|_| taken(&mut bucket, 0)));
+        assert!(!taken(&mut bucket, 0));
+        assert!(!taken(&mut bucket, 99));
+        assert!(taken(&mut bucket, 100));
+        assert!(!taken(&mut bucket, 101));
+    }
+
+    #[test]
+    fn a_pause_refills_no_more_than_the_burst() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(Rate::a_second(10, 2));
+        assert!(bucket.take(start));
+        let later = start + Duration::from_mins(1);
+        assert!(bucket.take(later) && bucket.take(later) && !bucket.take(later));
+    }
+
+    #[test]
+    fn one_may_be_taken_after_the_time_that_was_said_and_not_before() {
+        let start = Instant::now();
+        let limiter = Limiter::new(Rate::new(3, Duration::from_mins(1), 1));
+        assert_eq!(limiter.take(1, 10, start), Ok(()));
+        let wait = limiter.take(2, 10, start).unwrap_err();
+        assert_eq!(wait, Duration::from_secs(20));
+        assert_eq!(
+            limiter.check(2, start + wait - MILLISECOND),
+            Err(MILLISECOND)
+        );
+        assert_eq!(limiter.take(2, 10, start + wait), Ok(()));
+    }
+
+    #[test]
+    fn callers_have_buckets_of_their_own_and_those_beyond_the_limit_share_one() {
+        let start = Instant::now();
+        let limiter = Limiter::new(Rate::new(1, Duration::from_mins(1), 1).per_caller());
+        for caller in 0..10 {
+            assert!(limiter.take(caller, 10, start).is_ok(), "{caller}");
+            assert!(limiter.take(caller, 10, start).is_err(), "{caller}");
+        }
+        assert!(limiter.take(10, 10, start).is_ok());
+        assert!(limiter.take(11, 10, start).is_err());
+        assert_eq!(limiter.taken().full.len(), 10);
+        // Those whose bucket is full are forgotten, when the room is needed.
+        let later = start + Duration::from_mins(1);
+        assert!(limiter.take(12, 10, later).is_ok());
+        assert_eq!(limiter.taken().full.len(), 1);
+    }
+
+    #[test]
+    fn extreme_rates_are_no_panic() {
+        let start = Instant::now();
+        let hour = Duration::from_hours(1);
+        for rate in [
+            Rate::a_second(u32::MAX, u32::MAX),
+            Rate::new(1, hour, u32::MAX),
+            Rate::new(u32::MAX, hour, 1),
+            Rate::new(1, Duration::MAX, 2),
+            Rate::new(0, Duration::ZERO, 0),
+        ] {
+            let limiter = Limiter::new(rate);
+            for _ in 0..3 {
+                let _ = limiter.take(0, 1, start);
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What keeps one handler from being called too often, from running too many times at once or for too long, and from
+//! saying too much.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::handler::definition::GuardOptions;
+use crate::handler::rules;
+use crate::rate::Limiter;
+
+/// What keeps one handler within bounds. Those of the server come on top.
+#[derive(Debug, Default)]
+pub(crate) struct Guards {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) rate: Option<Limiter>,
+    pub(crate) places: Option<Places>,
+    /// Most bytes of an answer.
+    pub(crate) max_output: Option<usize>,
+}
+
+impl Guards {
+    /// What a definition asks for; what is wrong with it goes to `problems`.
+    pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
+        let rate = options
+            .rate
+            .as_ref()
+            .map(|rate| rules::read_rate(rate.as_ref()));
+        let rate = rate.transpose().map_err(|problem| problems.push(problem));
+        for (name, value) in [
+            ("concurrency", options.concurrency),
+            ("max_output", options.max_output),
+        ] {
+            if value == Some(0) {
+                problems.push(format!("`{name}` is zero; the least is one"));
+            }
+        }
+        Self {
+            timeout: options.timeout,
+            rate: rate.ok().flatten().map(Limiter::new),
+            places: options.concurrency.map(Places::new),
+            max_output: options.max_output,
+        }
+    }
+}
+
+/// Places for calls that may run at once, in the order in which they came.
+#[derive(Debug)]
+pub(crate) struct Places {
+    free: Arc<Semaphore>,
+    most: usize,
+    waiting: AtomicUsize,
+}
+
+/// A place. It is free again when this is dropped.
+pub(crate) type Place = OwnedSemaphorePermit;
+
+impl Places {
+    pub(crate) fn new(most: usize) -> Self {
+        let most = most.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            free: Arc::new(Semaphore::new(most)),
+            most,
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether any is taken.
+    pub(crate) fn in_use(&self) -> bool {
+        self.free.available_permits() < self.most
+    }
+
+    /// A place, once there is one; none if `most` wait already. Dropping the future gives up the wait.
+    pub(crate) async fn enter(&self, most: usize) -> Option<Place> {
+        if let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
+            return Some(place);
+        }
+        let _waiting = Waiting::enter(&self.waiting, most)?;
+        // Nobody closes it.
+        Arc::clone(&self.free).acquire_owned().await.ok()
+    }
+}
+
+/// One that waits for a place.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn enter(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let entered = Self(waiting);
+        let before = waiting.fetch_add(1, Ordering::Relaxed);
+        (before < most).then_some(entered)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,567 @@
+//! What keeps handlers within bounds: how often, how many at once, how long, how much.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::transport::{Connection, Transport};
+use mcp_runtime::{Arguments, DynamicPrompt, DynamicTool, Limits, Principal};
+use serde_json::{Value, json};
+use tests::client::Failure;
+use tests::http::Request;
+use tests::link::Hub;
+use tests::{Answer, Client, Revision};
+use tokio::io::DuplexStream;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::advance;
+
+use crate::fixture::Shared;
+use crate::http_support::{call, serve_server, text};
+use crate::support::connect;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+#[tool(group = "guards", rate = "2/min")]
+fn rare() -> &'static str {
+    "called"
+}
+
+#[tool(group = "guards", rate = "2/min per caller")]
+fn each() -> &'static str {
+    "called"
+}
+
+#[prompt(group = "guards", rate = "1/min")]
+fn greet(#[complete(words)] word: &str) -> String {
+    word.to_owned()
+}
+
+#[completer(rate = "1/min")]
+fn words(_partial: &str) -> [&'static str; 1] {
+    ["hello"]
+}
+
+#[resource("guards://one", group = "guards", rate = "1/min")]
+fn one() -> &'static str {
+    "one"
+}
+
+#[resource_template("guards://many/{id}", group = "guards", rate = "1/min")]
+fn many(id: &str) -> String {
+    id.to_owned()
+}
+
+#[tool(group = "guards", concurrency = 2, timeout = "10s")]
+async fn two_at_once(shared: State<Shared>) -> &'static str {
+    crate::fixture::wait(shared).await
+}
+
+/// What a thread that blocks waits for.
+#[derive(Clone)]
+struct Gate {
+    entered: Arc<Semaphore>,
+    open: Arc<Semaphore>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        let closed = || Arc::new(Semaphore::new(0));
+        Self {
+            entered: closed(),
+            open: closed(),
+        }
+    }
+}
+
+#[tool(group = "guards", concurrency = 1, blocking)]
+fn one_thread(gate: &State<Gate>) {
+    gate.entered.add_permits(1);
+    let open = Handle::current().block_on(gate.open.acquire());
+    open.expect("nobody closes it").forget();
+}
+
+#[tool(group = "guards", max_output = "1KB")]
+fn short(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
+#[resource_template("guards://short/{bytes}", group = "guards", max_output = "1KB")]
+fn short_text(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
+#[prompt(group = "guards", timeout = "5s")]
+async fn endless() -> String {
+    std::future::pending().await
+}
+
+#[tool(group = "guards")]
+fn free() -> &'static str {
+    "called"
+}
+
+#[tool(group = "guards")]
+fn log(ctx: &Context, characters: usize) {
+    ctx.info("x".repeat(characters));
+}
+
+/// Somebody's name.
+#[derive(Elicit)]
+struct Name {
+    name: String,
+}
+
+#[tool(group = "guards", rate = "1/h")]
+async fn ask_twice(ctx: Context) -> Result<String> {
+    let Name { name } = ctx.elicit("Who?").key("first").await?;
+    let Name { name: other } = ctx.elicit("And who else?").key("second").await?;
+    Ok(format!("{name} and {other}"))
+}
+
+fn server() -> Server {
+    Server::new("guards", "1")
+        .group("guards")
+        .state(Shared::default())
+        .state(Gate::default())
+}
+
+fn retry_after(failure: &Failure) -> u64 {
+    failure.data["retryAfterMs"].as_u64().unwrap()
+}
+
+// Covers: SEC-06, TOOL-18
+#[tokio::test(start_paused = true)]
+async fn a_rate_refuses_what_is_beyond_it_and_says_when_to_try_again() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        for _ in 0..2 {
+            assert_eq!(client.text("rare", json!({})).await, "called");
+        }
+        let refused = client.refused("rare", json!({})).await;
+        assert_eq!(refused, "too many calls of `rare`; try again in 30 s");
+        advance(30 * SECOND - MILLISECOND).await;
+        let refused = client.refused("rare", json!({})).await;
+        assert_eq!(refused, "too many calls of `rare`; try again in 1 ms");
+        advance(MILLISECOND).await;
+        client.text("rare", json!({})).await;
+        client.refused("rare", json!({})).await;
+        client.text("free", json!({})).await;
+    }
+}
+
+// Covers: SEC-06, COMP-05
+#[tokio::test(start_paused = true)]
+async fn prompts_resources_templates_and_completers_have_rates_as_well() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        for (method, params) in [
+            (
+                "prompts/get",
+                json!({"name": "greet", "arguments": {"word": "hello"}}),
+            ),
+            ("resources/read", json!({"uri": "guards://one"})),
+            ("resources/read", json!({"uri": "guards://many/1"})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "word", "value": ""}}),
+            ),
+        ] {
+            client.ok(method, params.clone()).await;
+            let failure = client.fails(method, params.clone(), 429).await;
+            assert_eq!(retry_after(&failure), 60_000, "{failure:?}");
+            assert!(
+                failure.message.ends_with("; try again in 60 s"),
+                "{failure:?}"
+            );
+            advance(60 * SECOND).await;
+            client.ok(method, params).await;
+        }
+    }
+}
+
+/// Connections of somebody, or nobody in particular.
+struct People(UnboundedReceiver<(DuplexStream, Option<Principal>)>);
+
+impl Transport for People {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        let (stream, principal) = self.0.recv().await?;
+        let connection = Connection::from_stream(stream);
+        Some(Ok(match principal {
+            Some(principal) => connection.principal(principal),
+            None => connection,
+        }))
+    }
+}
+
+// Covers: SEC-06
+#[tokio::test(start_paused = true)]
+async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from() {
+    for revision in Revision::ERAS {
+        let (people, coming) = unbounded_channel();
+        tokio::spawn(server().serve(People(coming)));
+        let client = async |principal: Option<&str>| {
+            let (client, server) = tokio::io::duplex(64 << 10);
+            let principal = principal.map(Principal::new);
+            people.send((server, principal)).unwrap();
+            let (reader, writer) = tokio::io::split(client);
+            Client::new(reader, writer, revision).connect().await
+        };
+        let mut clients = [
+            client(Some("alice")).await,
+            client(Some("alice")).await,
+            client(Some("bob")).await,
+            client(None).await,
+            client(None).await,
+        ];
+        clients[0].text("each", json!({})).await;
+        clients[1].text("each", json!({})).await;
+        for client in &mut clients[..2] {
+            client.refused("each", json!({})).await;
+        }
+        for client in &mut clients[2..] {
+            client.text("each", json!({})).await;
+            client.text("each", json!({})).await;
+            client.refused("each", json!({})).await;
+        }
+        // Without `per caller` there is one bucket.
+        for client in &mut clients[..2] {
+            client.text("rare", json!({})).await;
+        }
+        clients[4].refused("rare", json!({})).await;
+    }
+}
+
+// Covers: SEC-05
+// Limits: callers
+#[tokio::test(start_paused = true)]
+async fn callers_beyond_the_limit_share_a_bucket() {
+    let limits = Limits {
+        callers: 2,
+        ..Limits::default()
+    };
+    let hub = Hub::serve(server().limits(limits));
+    for (caller, calls) in [(1, 2), (2, 2), (3, 2), (4, 0), (5, 0)] {
+        let mut client = hub.client(Revision::E).connect().await;
+        for _ in 0..calls {
+            client.text("each", json!({})).await;
+        }
+        assert!(
+            !client.refused("each", json!({})).await.is_empty(),
+            "{caller}"
+        );
+    }
+    advance(60 * SECOND).await;
+    let mut client = hub.client(Revision::E).connect().await;
+    client.text("each", json!({})).await;
+}
+
+// Covers: SEC-06
+#[tokio::test(start_paused = true)]
+async fn the_rate_of_the_server_holds_for_all_handlers_together() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server().rate("3/min"), revision).await;
+        client.text("free", json!({})).await;
+        client.text("rare", json!({})).await;
+        client
+            .ok("resources/read", json!({"uri": "guards://one"}))
+            .await;
+        client.refused("free", json!({})).await;
+        // What the server refuses is not charged to the handler.
+        for _ in 0..3 {
+            client.refused("rare", json!({})).await;
+        }
+        advance(20 * SECOND).await;
+        client.text("rare", json!({})).await;
+        client.ok("tools/list", json!({})).await;
+    }
+}
+
+// Covers: SEC-06, MRTR-06
+#[tokio::test(start_paused = true)]
+async fn a_call_of_several_rounds_is_charged_once_and_a_round_sent_again_is_another_call() {
+    for revision in Revision::ERAS {
+        let mut client = crate::support::raw(server(), revision);
+        client.capabilities = json!({"elicitation": {"form": {}}});
+        let mut client = client.connect().await;
+        client.answer(|_| Answer::accept(json!({"name": "Ada"})));
+        let params = json!({"name": "ask_twice"});
+        let result = client.ask("tools/call", params.clone()).await.unwrap();
+        assert_eq!(result["content"][0]["text"], "Ada and Ada", "{result}");
+        client.refused("ask_twice", json!({})).await;
+        if !revision.is_modern() {
+            continue;
+        }
+        advance(3_600 * SECOND).await;
+        let first = client.request("tools/call", params.clone()).await.unwrap();
+        let next = client.retry(&params, &first);
+        let second = client.request("tools/call", next.clone()).await.unwrap();
+        assert_eq!(second["resultType"], "input_required", "{second}");
+        for _ in 0..2 {
+            let again = client.request("tools/call", next.clone()).await.unwrap();
+            assert_eq!(again["isError"], true, "{again}");
+        }
+        let last = client.retry(&params, &second);
+        let result = client.request("tools/call", last).await.unwrap();
+        assert_eq!(result["content"][0]["text"], "Ada and Ada", "{result}");
+    }
+}
+
+// Covers: SEC-05, CANC-06
+// Limits: waiting
+#[tokio::test(start_paused = true)]
+async fn calls_beyond_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_their_place() {
+    let limits = Limits {
+        waiting: 2,
+        ..Limits::default()
+    };
+    for revision in Revision::ERAS {
+        let shared = Shared::default();
+        let server = server().state(shared.clone()).limits(limits.clone());
+        let mut client = connect(server, revision).await;
+        let params = json!({"name": "two_at_once"});
+        let mut ids = Vec::new();
+        for _ in 0..4 {
+            ids.push(client.start("tools/call", params.clone()).await);
+        }
+        shared.started(2).await;
+        // Two run, two wait, and a fifth is too many.
+        let refused = client.refused("two_at_once", json!({})).await;
+        assert_eq!(refused, "too many of these calls at once; try again in 1 s");
+        // One that waits makes room for another that waits.
+        client.cancel(&ids[3]).await;
+        client.pass().await;
+        ids[3] = client.start("tools/call", params.clone()).await;
+        client.pass().await;
+        // One that runs makes room for one that waits.
+        client.cancel(&ids[0]).await;
+        shared.dropped(1).await;
+        shared.started(3).await;
+        client.cancel(&ids[1]).await;
+        shared.started(4).await;
+        shared.0.go_on.notify_waiters();
+        for id in &ids[2..] {
+            assert_eq!(
+                client.response(id).await.unwrap()["content"][0]["text"],
+                "waited"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_stands_still_while_it_waits_for_a_place() {
+    for revision in Revision::ERAS {
+        let shared = Shared::default();
+        let mut client = connect(server().state(shared.clone()), revision).await;
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            let params = json!({"name": "two_at_once"});
+            ids.push(client.start("tools/call", params).await);
+        }
+        shared.started(2).await;
+        advance(11 * SECOND).await;
+        for id in &ids[..2] {
+            let result = client.response(id).await.unwrap();
+            assert_eq!(result["isError"], true, "{result}");
+        }
+        shared.started(3).await;
+        advance(9 * SECOND).await;
+        shared.0.go_on.notify_waiters();
+        let result = client.response(&ids[2]).await.unwrap();
+        assert_eq!(result.get("isError"), None, "{result}");
+    }
+}
+
+#[tokio::test]
+async fn a_blocking_call_keeps_its_place_until_its_thread_is_done() {
+    let gate = Gate::default();
+    let mut client = connect(server().state(gate.clone()), Revision::E).await;
+    let params = json!({"name": "one_thread"});
+    let first = client.start("tools/call", params.clone()).await;
+    gate.entered.acquire().await.unwrap().forget();
+    client.cancel(&first).await;
+    let second = client.start("tools/call", params).await;
+    client.pass().await;
+    assert_eq!(gate.entered.available_permits(), 0);
+    gate.open.add_permits(2);
+    client.response(&second).await.unwrap();
+    assert_eq!(gate.entered.available_permits(), 1);
+}
+
+// Covers: SEC-05
+#[tokio::test]
+async fn an_answer_has_at_most_the_size_its_handler_allows() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        let call = |bytes: usize| json!({"name": "short", "arguments": {"bytes": bytes}});
+        let overhead = 1_000 - {
+            // How much of an answer its text may be.
+            let mut most = 1_000;
+            while client.ok("tools/call", call(most)).await["isError"] == true {
+                most -= 1;
+            }
+            most
+        };
+        assert!((50..300).contains(&overhead), "{overhead}");
+        let text = client.refused("short", json!({"bytes": 1_000})).await;
+        assert!(text.contains("at most 1000 can be sent"), "{text}");
+        client
+            .ok("resources/read", json!({"uri": "guards://short/500"}))
+            .await;
+        client
+            .fails(
+                "resources/read",
+                json!({"uri": "guards://short/1000"}),
+                -32603,
+            )
+            .await;
+    }
+    // An option of a handler does not lift the limit of the server.
+    let limits = Limits {
+        result: 500,
+        ..Limits::default()
+    };
+    let mut client = connect(server().limits(limits), Revision::E).await;
+    client.refused("short", json!({"bytes": 600})).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_has_a_time_of_its_own() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        let id = client
+            .start("prompts/get", json!({"name": "endless"}))
+            .await;
+        client.pass().await;
+        advance(5 * SECOND).await;
+        let failure = client.response(&id).await.unwrap_err();
+        assert_eq!(failure.message, "took longer than 5s and was stopped");
+    }
+}
+
+// Covers: SEC-05, LOG-06
+// Limits: log
+#[tokio::test]
+async fn the_size_of_a_log_message() {
+    let limits = Limits {
+        log: 100,
+        ..Limits::default()
+    };
+    for revision in Revision::ERAS {
+        let mut client = connect(server().limits(limits.clone()), revision).await;
+        if revision.is_modern() {
+            let level = "io.modelcontextprotocol/logLevel";
+            client.meta.insert(level.into(), json!("debug"));
+        }
+        // The quotes count.
+        for (characters, is_whole) in [(97, true), (98, true), (99, false), (5_000, false)] {
+            client.tool("log", json!({"characters": characters})).await;
+            let seen = client.drain().await;
+            let data = seen[0]["params"]["data"].as_str().unwrap();
+            assert_eq!(data == "x".repeat(characters), is_whole, "{data}");
+            assert!(seen[0]["params"]["data"].to_string().len() <= 100);
+            assert_eq!(data.contains("bytes in all"), !is_whole, "{data}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn definitions_made_at_run_time_have_the_same_bounds() {
+    let server = server();
+    let handle = server.handle();
+    let tool = |name: &str| {
+        let schema = json!({"type": "object"});
+        DynamicTool::new(name, schema, async |_: Arguments, _: Context| {
+            "x".repeat(500)
+        })
+    };
+    handle.tools().insert(tool("rated").rate("1/min")).unwrap();
+    handle
+        .tools()
+        .insert(tool("small").max_output(300))
+        .unwrap();
+    let prompt = DynamicPrompt::new("rated", async |_, _| "hello")
+        .rate("1/min")
+        .concurrency(1);
+    handle.prompts().insert(prompt).unwrap();
+    let mut client = connect(server, Revision::E).await;
+    client.tool("rated", json!({})).await;
+    client.refused("rated", json!({})).await;
+    for (tool, problem) in [
+        (tool("a").rate("often"), "`often` is not a rate"),
+        (tool("a").concurrency(0), "`concurrency` is zero"),
+        (tool("a").max_output(0), "`max_output` is zero"),
+    ] {
+        let error = handle.tools().insert(tool).unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+    client.refused("small", json!({})).await;
+    client.ok("prompts/get", json!({"name": "rated"})).await;
+    client
+        .fails("prompts/get", json!({"name": "rated"}), 429)
+        .await;
+}
+
+#[tokio::test]
+async fn what_is_no_rate_is_an_error_at_the_start() {
+    let (transport, _client) = mcp_runtime::transport::memory();
+    let error = server().rate("0/s").serve(transport).await.unwrap_err();
+    assert!(
+        error.to_string().contains("the rate `0/s` allows nothing"),
+        "{error}"
+    );
+}
+
+// Covers: SEC-06, COMP-05
+#[tokio::test]
+async fn over_http_a_refusal_has_a_status_and_a_header() {
+    let server = serve_server(server()).await;
+    let read = Request::modern(1, "resources/read", json!({"uri": "guards://one"}));
+    assert_eq!(server.message(&read).await.0, 200);
+    let mut response = server.send(&read).await;
+    assert_eq!(response.status, 429);
+    let seconds: u64 = response.header("retry-after").unwrap().parse().unwrap();
+    let message = response.message().await;
+    let milliseconds = message["error"]["data"]["retryAfterMs"].as_u64().unwrap();
+    assert_eq!(seconds, milliseconds.div_ceil(1_000), "{message}");
+    assert!((50..=60).contains(&seconds), "{seconds}");
+    // A model reads why a tool was not called: that is an answer.
+    let tool = Request::tool("each", json!({}));
+    for expected in ["called", "called", "too many calls of `each`"] {
+        let (status, message) = server.message(&tool).await;
+        assert_eq!(status, 200);
+        assert!(text(&message).starts_with(expected), "{message}");
+    }
+    // Sessions are callers of their own, and stay the same one while nothing of theirs is under way.
+    for _ in 0..2 {
+        let session = server.session(Revision::D).await;
+        for expected in ["called", "called", "too many calls of `each`"] {
+            let request = call(&session, 1, "each", json!({}), Revision::D);
+            let (status, message) = server.message(&request).await;
+            assert_eq!(status, 200);
+            assert!(text(&message).starts_with(expected), "{message}");
+        }
+    }
+}
+
+// Covers: SEC-06, COMP-05
+#[tokio::test]
+async fn completions_over_http_have_a_rate_without_sessions() {
+    let limits = Limits {
+        completions: 1,
+        ..Limits::default()
+    };
+    let server = serve_server(crate::fixture::server().limits(limits)).await;
+    let params: Value = json!({"ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "language", "value": ""}});
+    let mut statuses = Vec::new();
+    for id in 0..10 {
+        let request = Request::modern(id, "completion/complete", params.clone());
+        statuses.push(server.send(&request).await.status);
+    }
+    assert_eq!(statuses[..2], [200, 200]);
+    assert!(statuses[2..].contains(&429), "{statuses:?}");
+}

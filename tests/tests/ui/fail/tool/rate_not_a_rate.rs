@@ -1,0 +1,8 @@
+use mcp_runtime::prelude::*;
+
+#[tool(rate = "10 per minute")]
+fn add() -> String {
+    String::new()
+}
+
+fn main() {}
