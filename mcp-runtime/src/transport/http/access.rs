@@ -53,11 +53,7 @@ pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObje
 /// Where the metadata of the server is, if it has any.
 #[cfg_attr(
     not(feature = "auth"),
-    expect(
-        clippy::missing_const_for_fn,
-        unused_variables,
-        reason = "there is none"
-    )
+    expect(unused_variables, reason = "there is none")
 )]
 fn metadata(inner: &Inner) -> Option<&str> {
     #[cfg(feature = "auth")]
