@@ -59,6 +59,7 @@ mod protocol;
 mod rate;
 mod registry;
 mod server;
+mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;
@@ -96,6 +97,8 @@ pub use macros::{
     Elicit, completer, data, main, prompt, resource, resource_template, server, tool,
 };
 pub use server::{Cacheable, ClientLogs, Server, client_logs};
+#[cfg(feature = "telemetry")]
+pub use telemetry::TraceContext;
 pub use transport::Transport;
 pub use types::Sample;
 
@@ -129,6 +132,9 @@ mod guide {
     mod limits {}
     #[doc = include_str!("../../docs/notices.md")]
     mod notices {}
+    #[cfg(feature = "telemetry")]
+    #[doc = include_str!("../../docs/observability.md")]
+    mod observability {}
     #[doc = include_str!("../../docs/prompts.md")]
     mod prompts {}
     #[doc = include_str!("../../docs/resources.md")]

@@ -7,6 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::{Asking, Caller, Principal, ServerHandle, States};
 use crate::protocol::client_info;
+#[cfg(feature = "telemetry")]
+use crate::telemetry::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// The context of one call: who is asking, progress, logging, cancellation, the running server.
@@ -28,6 +30,8 @@ pub(crate) trait Call: Send + Sync {
 /// What dispatch knows about a request when a handler asks for its context.
 pub(crate) struct RequestContext {
     pub(crate) client: Client,
+    #[cfg(feature = "telemetry")]
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of `params._meta`, an object.
@@ -180,6 +184,14 @@ impl Context {
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.0.request().caller
+    }
+
+    /// The place of the request in a distributed trace, if its caller named one: to be passed on to services this call
+    /// uses, unless the program exports spans of its own. See `docs/observability.md`.
+    #[cfg(feature = "telemetry")]
+    #[must_use]
+    pub fn trace_context(&self) -> Option<&TraceContext> {
+        self.0.request().trace.as_ref()
     }
 
     /// Who the client says it is. Untrusted: decide nothing by it.

@@ -10,6 +10,7 @@ use crate::handler::call::{Blocking, Output};
 use crate::handler::tool_error::{Repr, ToolError};
 use crate::protocol::errors;
 use crate::registry::{Place, Places};
+use crate::telemetry;
 
 /// When somebody for whom there was no room may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -58,6 +59,7 @@ pub(super) async fn on_a_thread(
     let most = dispatcher.limits().blocking_queued;
     let place = waits.place(&dispatcher.blocking, most, "calls that block a thread");
     let place = place.await?;
+    let work = telemetry::carried(work);
     let work = move || {
         let output = work();
         drop((place, held));

@@ -134,13 +134,14 @@ impl RunningCall {
     }
 
     fn poll_handler(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
-        let Some(future) = &mut self.future else {
+        let (Some(future), Some(finish)) = (&mut self.future, &self.finish) else {
             return Poll::Pending;
         };
         if let Some(context) = &self.scope.0 {
             context.asks.register(task);
         }
-        match self.scope.run(|| future.as_mut().poll(task)) {
+        let poll = || self.scope.run(|| future.as_mut().poll(task));
+        match finish.sight.within(poll) {
             Ok(Poll::Ready(output)) => return self.finished(Outcome::Output(output)),
             Err(panic) => return self.finished(Outcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
@@ -189,7 +190,11 @@ impl RunningCall {
 
     fn drop_future(&mut self) -> Result<(), String> {
         let future = self.future.take();
-        self.scope.run(|| drop(future))
+        let drop = || self.scope.run(|| drop(future));
+        match &self.finish {
+            Some(finish) => finish.sight.within(drop),
+            None => drop(),
+        }
     }
 }
 

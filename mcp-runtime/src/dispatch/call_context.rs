@@ -62,6 +62,8 @@ impl CallContext {
                 state: Mutex::new(Reports::new(dispatcher.limits().progress)),
             },
             request: RequestContext {
+                #[cfg(feature = "telemetry")]
+                trace: crate::telemetry::trace_of(request.params.get(Member::Meta)),
                 client: request.sender.client(),
                 caller: request.caller.clone(),
                 capabilities,

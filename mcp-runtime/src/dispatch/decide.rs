@@ -13,7 +13,8 @@ use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::encode::{self, Gap};
-use crate::protocol::{Claim, Era, Method, Modern, claim, errors};
+use crate::protocol::{Claim, Era, Method, Modern, ProtocolVersion, claim, errors};
+use crate::telemetry::{Asked, Called, Timer};
 
 /// What to do about a message.
 #[allow(
@@ -85,7 +86,10 @@ impl Dispatcher {
             );
             return Decision::Answered;
         }
-        match self.answer(method, &id, &message.params, session, out) {
+        let timer = Timer::start();
+        let answer = self.answer(method, &id, &message.params, session, out);
+        self.note(timer, (method, &id, &message.params), session, &answer);
+        match answer {
             Ok(Answer::Written) => Decision::Answered,
             Ok(Answer::Around(gap, page)) => Decision::Around(gap, page),
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
@@ -111,7 +115,57 @@ impl Dispatcher {
         out: &mut Vec<u8>,
     ) -> Result<Answer<'m>, ErrorObject> {
         let (name, id, params) = message;
-        self.claimed(name, id, params, modern, session, out)
+        let timer = Timer::start();
+        let answer = self.claimed(name, id, params, modern, session, out);
+        self.note(timer, message, session, &answer);
+        answer
+    }
+
+    /// Shows an operator a request that is answered without user code.
+    fn note(
+        &self,
+        timer: Timer,
+        (name, id, params): (&str, &RequestId, &Params<'_>),
+        session: &Session,
+        answer: &Result<Answer<'_>, ErrorObject>,
+    ) {
+        let code = match answer {
+            Ok(Answer::Call(_)) => return,
+            Ok(Answer::Written | Answer::Around(..)) => None,
+            Err(error) => Some(error.code),
+        };
+        timer.answered(&self.settings.hooks, code, || {
+            let claimed = params.meta_string(MetaMember::ProtocolVersion);
+            let agreed = session.legacy.as_ref().map(|legacy| legacy.client.version);
+            Asked {
+                method: Method::named(name),
+                id,
+                version: match claimed.ok().flatten() {
+                    Some(date) => ProtocolVersion::from_wire(&date),
+                    None => agreed,
+                },
+                meta: params.get(Member::Meta),
+                called: Called::Other,
+            }
+        });
+    }
+
+    /// Shows an operator a handshake that a transport made by itself: what was agreed on, or why nothing was.
+    #[cfg(feature = "http")]
+    pub(crate) fn note_handshake(
+        &self,
+        timer: Timer,
+        (id, params): (&RequestId, &Params<'_>),
+        agreed: Result<ProtocolVersion, &ErrorObject>,
+    ) {
+        let code = agreed.err().map(|error| error.code);
+        timer.answered(&self.settings.hooks, code, || Asked {
+            method: Some(Method::Initialize),
+            id,
+            version: agreed.ok(),
+            meta: params.get(Member::Meta),
+            called: Called::Other,
+        });
     }
 
     fn claimed<'m>(

@@ -18,6 +18,7 @@ use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 use crate::registry::{Places, Registry, Snapshot};
+use crate::telemetry::Hooks;
 use crate::types::{
     CompletionsCapability, ListChangedCapability, LoggingCapability, ResourcesCapability,
     ServerCapabilities,
@@ -48,6 +49,8 @@ pub(crate) struct Settings {
     pub(crate) argument_errors: bool,
     /// How long `server/discover` and the four lists may be reused.
     pub(crate) cache: CacheHints,
+    /// Who wants to know of spans.
+    pub(crate) hooks: Hooks,
     /// How often handlers may be called, all together.
     pub(crate) rate: Option<Rate>,
     /// What stands around handlers.

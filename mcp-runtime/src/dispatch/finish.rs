@@ -18,6 +18,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::{PromptEntry, ToolEntry};
+use crate::telemetry::{Called, Ended, Refused, Sight, refused};
 use crate::types::CallToolResult;
 
 /// Who is to be answered, once a call is over.
@@ -26,6 +27,7 @@ pub(super) struct Finish {
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
     pub(super) target: Target,
+    pub(super) sight: Sight,
     pub(super) caller: Caller,
     /// Most bytes of the answer.
     pub(super) max_output: usize,
@@ -71,23 +73,64 @@ impl Finished {
     /// Appends the answer, one message. Gives the error if it is one, for transports that say it twice.
     pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<ErrorObject> {
         let start = out.len();
-        let Self { finish, outcome } = self;
-        let mut error = match run(None, || finish.write_clean(outcome, out)) {
+        let Self {
+            mut finish,
+            outcome,
+        } = self;
+        let mut ended = outcome.ended();
+        let write = || run(None, || finish.write_clean(outcome, out));
+        let mut error = match finish.sight.within(write) {
             Ok(written) => written.err(),
-            Err(panic) => Some(finish.panicked(&panic)),
+            Err(panic) => {
+                ended = Ended::Panicked;
+                Some(finish.panicked(&panic))
+            }
         };
         if let Some(error) = &error {
             out.truncate(start);
             encode::error(out, Some(&finish.id), error);
+            ended = ended.with_error(error.code);
         }
         let size = out.len().saturating_sub(start);
         let limit = finish.max_output;
         if size > limit {
             out.truncate(start);
-            finish.write_too_large(size, limit, out);
+            let write = || finish.write_too_large(size, limit, out);
+            finish.sight.within(write);
             error = None;
+            ended = match finish.target {
+                Target::Tool(_) => Ended::ToolError,
+                _ => Ended::Error(ErrorObject::INTERNAL_ERROR),
+            };
         }
+        finish.sight.end(ended);
         error
+    }
+}
+
+impl Outcome {
+    /// How the request ends, if it is answered with a result.
+    fn ended(&self) -> Ended {
+        match self {
+            Self::Output(Ok(Answer::Tool(result))) if result.is_error => Ended::ToolError,
+            Self::Output(Ok(_)) => Ended::Answered,
+            Self::Output(Err(_)) | Self::Refused(_) => Ended::ToolError,
+            Self::Panicked(_) => Ended::Panicked,
+            Self::TimedOut(_) => Ended::TimedOut,
+            Self::Input(_) => Ended::InputRequired,
+        }
+    }
+}
+
+impl Target {
+    /// What of it an operator sees.
+    pub(super) fn called(&self) -> Called<'_> {
+        match self {
+            Self::Tool(entry) => Called::Tool(&entry.tool.name),
+            Self::Prompt(entry) => Called::Prompt(&entry.prompt.name),
+            Self::Resource(located) => Called::Resource(&located.uri),
+            Self::Completion(_) | Self::List(_) => Called::Other,
+        }
     }
 }
 
@@ -239,6 +282,9 @@ impl Finish {
         ToolError(failure): ToolError,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
+        if matches!(failure, Repr::Busy(_)) {
+            refused(Refused::TooMany, None);
+        }
         let text = match failure {
             Repr::Protocol(error) => return Err(error),
             Repr::Arguments(faults) => return self.write_faults(&faults, out),

@@ -13,6 +13,7 @@ use crate::dispatch::session::{Listen, Session};
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, Filter};
 use crate::protocol::{Method, errors};
+use crate::telemetry::Open;
 
 /// Answers a request that carries all it needs.
 pub(super) fn answer<'m>(
@@ -121,6 +122,7 @@ fn listen<'m>(
     session.listens.push(Listen {
         id: request.id.clone(),
         mailbox,
+        _open: Open::subscription(),
     });
     Ok(Answer::Written)
 }

@@ -20,6 +20,7 @@ use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
 use crate::registry::{self, Pace};
+use crate::telemetry::Sight;
 
 /// A call that may be made: everything about the request is in order, except perhaps its arguments.
 pub(crate) struct Prepared<'m> {
@@ -64,11 +65,16 @@ impl Prepared<'_> {
         let limit = guards.and_then(|guards| guards.timeout);
         let limit = limit.unwrap_or(limits.tool_time);
         let max_output = guards.and_then(|guards| guards.max_output);
+        let target = work.target();
+        let sight = Sight::begin(&dispatcher.settings.hooks, || {
+            request.asked(target.called())
+        });
         let finish = Finish {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,
-            target: work.target(),
+            target,
+            sight,
             caller: request.caller.clone(),
             max_output: max_output.map_or(limits.result, |most| most.min(limits.result)),
         };
@@ -114,7 +120,9 @@ impl Prepared<'_> {
         if crate::context::current::is_forwarding() {
             context();
         }
-        let started = run(made.get(), || work.start(&context));
+        let started = finish
+            .sight
+            .within(|| run(made.get(), || work.start(&context)));
         let mut scope = Scope(made.into_inner());
         let outcome = match started {
             Ok(Ok(registry::Started::Running(future))) => {

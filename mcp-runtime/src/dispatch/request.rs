@@ -6,6 +6,7 @@ use crate::context::{Caller, Client};
 use crate::dispatch::session::{LegacyClient, LogLevel};
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::protocol::{Method, Modern, ProtocolVersion};
+use crate::telemetry::{Asked, Called};
 use crate::types::ClientCapabilities;
 
 /// A request that was understood.
@@ -55,6 +56,17 @@ impl Sender<'_> {
 }
 
 impl<'m> Request<'m> {
+    /// What of it an operator sees.
+    pub(super) fn asked<'a>(&'a self, called: Called<'a>) -> Asked<'a> {
+        Asked {
+            method: Some(self.method),
+            id: &self.id,
+            version: Some(self.version),
+            meta: self.params.get(Member::Meta),
+            called,
+        }
+    }
+
     /// A member that must be there and be a string of at most `limit` bytes.
     pub(super) fn string(
         &self,

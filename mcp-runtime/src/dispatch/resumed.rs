@@ -10,6 +10,7 @@ use crate::dispatch::pending::Pending;
 use crate::dispatch::session::{Legacy, LegacyClient, Session};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::Filter;
+use crate::telemetry::Open;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// Above every level.
@@ -59,6 +60,7 @@ impl Session {
             client: Arc::new(client),
             ready: false,
             mailbox,
+            _open: Open::session(),
         });
         if let Some(memory) = memory {
             session.recall(memory);

@@ -15,6 +15,7 @@ use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, Reply};
 use crate::protocol::{InitializeParams, Known, ProtocolVersion};
+use crate::telemetry::Open;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// The state of one multiplexed channel.
@@ -64,6 +65,8 @@ pub(super) struct Legacy {
     /// Whether the client said that it is ready; only then is it told of changes.
     pub(super) ready: bool,
     pub(super) mailbox: Arc<Mailbox>,
+    /// Counts it, as long as it is there.
+    pub(super) _open: Open,
 }
 
 /// A client that shook hands.
@@ -81,6 +84,8 @@ pub(super) struct LegacyClient {
 pub(super) struct Listen {
     pub(super) id: RequestId,
     pub(super) mailbox: Arc<Mailbox>,
+    /// Counts it, as long as it is there.
+    pub(super) _open: Open,
 }
 
 impl Session {
@@ -209,6 +214,7 @@ impl Session {
             client: Arc::new(client),
             ready: false,
             mailbox,
+            _open: Open::session(),
         });
     }
 }

@@ -92,6 +92,8 @@ pub(crate) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
         client: Client::Known(None),
         caller: Caller::trusted(),
+        #[cfg(feature = "telemetry")]
+        trace: None,
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         cancelled: OnceLock::new(),

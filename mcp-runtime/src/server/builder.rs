@@ -16,6 +16,7 @@ use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Receiver, Registry, Sources};
 use crate::server::around::Surroundings;
+use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
 /// A server, being built.
@@ -59,6 +60,7 @@ pub struct Server {
     /// What is wrong with the settings so far.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
+    hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::transport::HttpOptions,
     shared: Arc<Shared>,
@@ -122,6 +124,7 @@ impl Server {
             surroundings: Surroundings::default(),
             faults: Vec::new(),
             once_store: None,
+            hooks: Hooks::default(),
             #[cfg(feature = "http")]
             http: crate::transport::HttpOptions::new(),
             shared: Arc::default(),
@@ -304,6 +307,30 @@ impl Server {
         self
     }
 
+    /// Calls this with the span of each request, right after it was made, and with what the caller says is its place in a
+    /// trace: for programs that export spans and link them to those of the caller. Replaces the one before.
+    ///
+    /// The span has the names of OpenTelemetry; `docs/observability.md` lists them. It must not block. Not called for spans
+    /// that no subscriber wants.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().on_span(|span, trace| {
+    ///     if let Some(trace) = trace {
+    ///         // What `tracing-opentelemetry` calls `set_parent`; see `examples/src/bin/traces.rs`.
+    ///         println!("{:?} is part of {:032x}", span.id(), trace.trace_id());
+    ///     }
+    /// });
+    /// ```
+    #[cfg(feature = "telemetry")]
+    pub fn on_span(
+        mut self,
+        hook: impl Fn(&tracing::Span, Option<&crate::TraceContext>) + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.on_span = Some(Arc::new(hook));
+        self
+    }
+
     /// A handle to the server, for background tasks: change notices, what is registered, stopping it.
     ///
     /// Starting a server consumes it, so take the handle before. What is registered through it before the start is there
@@ -363,8 +390,10 @@ impl Server {
             rate: surroundings.rate,
             around: middleware::chain(surroundings.around),
             sanitizer: surroundings.sanitizer,
+            hooks: self.hooks,
             admission: self.admission,
         };
+        crate::telemetry::describe();
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
     }

@@ -12,6 +12,7 @@ use crate::jsonrpc::{self, ErrorObject, Id, Incoming, Message, MetaMember, Reque
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
+use crate::telemetry::{Refused, refused};
 use crate::transport::peer::{Begun, Peer, Verdict, Wake};
 
 impl Peer for Dispatcher {
@@ -65,6 +66,7 @@ impl Peer for Dispatcher {
                 Verdict::Answered
             }
             Decision::Forbidden(id, error) => {
+                refused(Refused::Forbidden, None);
                 encode::error(out, Some(&id), &error);
                 Verdict::Answered
             }

@@ -6,6 +6,7 @@ use std::io;
 
 use tokio::net::TcpListener;
 
+use crate::telemetry::Origin;
 use crate::transport::{Connection, Transport};
 
 /// Each TCP connection is a client. Lines in the clear and without authentication: listen on a loopback address.
@@ -15,11 +16,11 @@ use crate::transport::{Connection, Transport};
 impl Transport for TcpListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         let accepted = TcpListener::accept(self).await;
-        Some(accepted.map(|(stream, _)| {
+        Some(accepted.map(|(stream, peer)| {
             // Answers are written whole; waiting for more would only delay them. Not essential.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();
-            Connection::new(reader, writer)
+            Connection::new(reader, writer).with_origin(Origin::tcp(Some(peer)))
         }))
     }
 }
@@ -33,7 +34,7 @@ impl Transport for tokio::net::UnixListener {
         let accepted = tokio::net::UnixListener::accept(self).await;
         Some(accepted.map(|(stream, _)| {
             let (reader, writer) = stream.into_split();
-            Connection::new(reader, writer)
+            Connection::new(reader, writer).with_origin(Origin::unix())
         }))
     }
 }

@@ -36,6 +36,7 @@ pub(crate) use serve::{serve, serve_process};
 pub use stdio::Stdio;
 
 use crate::context::{Caller, Principal};
+use crate::telemetry::Origin;
 
 /// Where clients come from.
 ///
@@ -84,6 +85,8 @@ pub struct Connection {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     /// Goes on after lines that are not JSON.
     forgiving: bool,
+    /// Where its messages come from.
+    origin: Origin,
     caller: Caller,
 }
 
@@ -97,6 +100,7 @@ impl Connection {
             reader: Box::new(reader),
             writer: Box::new(writer),
             forgiving: false,
+            origin: Origin::default(),
             caller: Caller::anonymous(),
         }
     }
@@ -105,6 +109,11 @@ impl Connection {
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self::new(reader, writer)
+    }
+
+    /// The same, of which it is known where its messages come from.
+    fn with_origin(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     /// Whoever sends over it is this principal, as something that the client cannot make up says: the certificate of a TLS

@@ -4,6 +4,7 @@ mod dynamic;
 mod files;
 mod guide;
 mod notes;
+mod observed;
 mod weather;
 
 use std::path::{Path, PathBuf};

@@ -58,5 +58,6 @@ mod stdio;
 #[cfg(unix)]
 mod subject;
 mod support;
+mod telemetry;
 mod test_client;
 mod tools;

@@ -328,3 +328,51 @@ fn a_dynamic_prompt_needs_its_required_arguments() {
         assert_eq!(started.is_ok(), fine, "{arguments}");
     }
 }
+
+#[test]
+fn a_list_that_depends_on_who_asks_is_cut_from_what_is_rendered_once() {
+    let registry = prompts(&["b", "d"], 2);
+    for item in [prompt("a").title("A").scopes(["x"]), prompt("c")] {
+        change(
+            &registry,
+            List::Prompts,
+            vec![Step::Insert(item.into_item())],
+        );
+    }
+    let snapshot = registry.snapshot();
+    let text = |caller: &Caller, version| match snapshot.seen_by(caller).page(
+        List::Prompts,
+        version,
+        None,
+    ) {
+        Ok(Page::Ready(text)) => String::from_utf8(text.into()).unwrap(),
+        _ => panic!("prompts have no listers"),
+    };
+    let old = ProtocolVersion::V2025_03_26;
+    for (caller, version, start) in [
+        (
+            Caller::trusted(),
+            MODERN,
+            r#"[{"name":"a","title":"A"},{"name":"b"}],"nextCursor":"#,
+        ),
+        (
+            Caller::trusted(),
+            old,
+            r#"[{"name":"a"},{"name":"b"}],"nextCursor":"#,
+        ),
+        (
+            Caller::anonymous(),
+            MODERN,
+            r#"[{"name":"b"},{"name":"c"}],"nextCursor":"#,
+        ),
+        (
+            Caller::anonymous(),
+            old,
+            r#"[{"name":"b"},{"name":"c"}],"nextCursor":"#,
+        ),
+    ] {
+        let text = text(&caller, version);
+        let start = format!("\"prompts\":{start}");
+        assert!(text.starts_with(&start), "{caller:?}: {text}");
+    }
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::protocol::errors;
+use crate::telemetry::Refused;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State, abort, shutting_down};
 use crate::transport::peer::{Peer, Verdict};
@@ -23,6 +24,7 @@ impl<P: Peer> Channel<P> {
         // Looked at where it is: a message is large.
         match &self.peer.parse(text) {
             Err((id, error)) => {
+                self.origin.refused(Refused::Malformed);
                 self.answer_error(id.as_ref(), None, error);
                 if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
                     self.lock().distrust();
@@ -64,9 +66,11 @@ impl<P: Peer> Channel<P> {
             None
         };
         if let Some(reason) = reason {
+            self.origin.refused(Refused::Malformed);
             return self.answer_error(None, None, &ErrorObject::invalid_request(reason));
         }
         if self.lock().in_flight.batches() >= MOST_BATCHES {
+            self.origin.refused(Refused::TooMany);
             let error = errors::too_many("arrays", RETRY_AFTER);
             return self.answer_error(None, None, &error);
         }
@@ -166,6 +170,7 @@ impl<P: Peer> Channel<P> {
             let job = new_job(state, id, batch, text);
             return state.in_flight.enqueue(job);
         }
+        self.origin.refused(Refused::TooMany);
         let error = errors::too_many("requests", RETRY_AFTER);
         let mut message = Vec::new();
         self.peer.error(&mut message, Some(id), &error);

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use crate::context::current;
 use crate::jsonrpc::ErrorObject;
+use crate::telemetry::Refused;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::lines::Line;
 use crate::transport::duplex::{Channel, Phase, State};
@@ -35,14 +36,21 @@ pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
     poll_fn(|cx| {
         for _ in 0..TURN {
             match channel.step(me, &mut line, cx) {
-                Step::Line(Line::Text) => channel.handle(me, &line, &mut scratch),
+                Step::Line(Line::Text) => {
+                    let handle = || channel.handle(me, &line, &mut scratch);
+                    channel.origin.cover(handle);
+                }
                 Step::Line(Line::TooLong) => {
+                    channel.origin.refused(Refused::TooLarge);
                     let limit = channel.peer.limits().line;
                     let text = format!("a message is longer than {limit} bytes");
                     let error = ErrorObject::invalid_request(text);
                     channel.answer_error(None, None, &error);
                 }
-                Step::Job(job) => channel.start_job(me, job, &mut scratch),
+                Step::Job(job) => {
+                    let start = || channel.start_job(me, job, &mut scratch);
+                    channel.origin.cover(start);
+                }
                 Step::Wait => return Poll::Pending,
                 Step::Over => return Poll::Ready(()),
             }

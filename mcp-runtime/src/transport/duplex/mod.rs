@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::current;
 use crate::jsonrpc::ErrorObject;
+use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
@@ -52,6 +53,7 @@ struct Channel<P: Peer> {
     peer: Arc<P>,
     /// Lines that are not JSON do not end the channel.
     forgiving: bool,
+    origin: Origin,
     state: Mutex<State<P>>,
     runtime: Handle,
     watchdog: Arc<Waking>,
@@ -167,6 +169,7 @@ impl<P: Peer> Channel<P> {
             reader,
             writer,
             forgiving,
+            origin,
             caller,
         } = connection;
         let notices = Arc::new(AtomicBool::new(false));
@@ -195,6 +198,7 @@ impl<P: Peer> Channel<P> {
         Arc::new(Self {
             peer,
             forgiving,
+            origin,
             state: Mutex::new(state),
             runtime: Handle::current(),
             watchdog,

@@ -21,6 +21,12 @@ pub trait HttpListener: Send + 'static {
     /// only: aborted or reset connections, and being out of descriptors or memory, which is tried again.
     fn accept(&mut self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
+    /// Who is at the other end of a connection, for logs; `None`, the default, if that cannot be told.
+    fn peer_address(stream: &Self::Stream) -> Option<SocketAddr> {
+        let _ = stream;
+        None
+    }
+
     /// The network address that clients connect to; `None` if no network leads here. The server does not start at one
     /// that other machines can reach unless a host was allowed
     /// ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)).
@@ -39,6 +45,10 @@ impl HttpListener for TcpListener {
         // Answers are written whole; waiting for more would only delay them. Not essential.
         let _ = stream.set_nodelay(true);
         Ok(stream)
+    }
+
+    fn peer_address(stream: &TcpStream) -> Option<SocketAddr> {
+        stream.peer_addr().ok()
     }
 
     fn network_address(&self) -> io::Result<Option<SocketAddr>> {

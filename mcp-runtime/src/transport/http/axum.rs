@@ -45,3 +45,10 @@ pub(super) fn original_path(extensions: &Extensions) -> Option<&str> {
         .get::<OriginalUri>()
         .map(|OriginalUri(uri)| uri.path())
 }
+
+/// Who sent a request, if the program serves its router with `into_make_service_with_connect_info`.
+#[cfg(feature = "telemetry")]
+pub(super) fn peer_address(extensions: &Extensions) -> Option<std::net::SocketAddr> {
+    use axum::extract::ConnectInfo;
+    extensions.get().map(|ConnectInfo(peer)| *peer)
+}

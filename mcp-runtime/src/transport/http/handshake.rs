@@ -15,7 +15,8 @@ use super::record::SessionRecord;
 use super::service::Inner;
 use crate::context::Principal;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
-use crate::protocol::{InitializeParams, encode, errors};
+use crate::protocol::{InitializeParams, ProtocolVersion, encode, errors};
+use crate::telemetry::Timer;
 use crate::types::ClientCapabilities;
 
 /// A session that begins once it is kept.
@@ -34,11 +35,20 @@ pub(super) fn initialize(
     accepts: Accepts,
 ) -> Posted {
     let mut out = Vec::new();
-    let begun = shake_hands(inner, caller, &id, message, &mut out).unwrap_or_else(|error| {
-        out.clear();
-        encode::error(&mut out, Some(&id), &error);
-        Begun::Told(None)
-    });
+    let timer = Timer::start();
+    let begun = shake_hands(inner, caller, &id, message, &mut out);
+    let agreed = begun.as_ref().map(|(version, _)| *version);
+    inner
+        .dispatcher
+        .note_handshake(timer, (&id, &message.params), agreed);
+    let begun = begun.map_or_else(
+        |error| {
+            out.clear();
+            encode::error(&mut out, Some(&id), &error);
+            Begun::Told(None)
+        },
+        |(_, begun)| begun,
+    );
     let mut response = whole(out, accepts);
     match begun {
         Begun::Kept(record) => Answer::Opening(Opening {
@@ -70,7 +80,7 @@ fn shake_hands(
     id: &RequestId,
     message: &Message<'_>,
     out: &mut Vec<u8>,
-) -> Result<Begun, ErrorObject> {
+) -> Result<(ProtocolVersion, Begun), ErrorObject> {
     if !message.params.is_object() {
         return Err(errors::invalid_member("params", "an object"));
     }
@@ -94,13 +104,13 @@ fn shake_hands(
         };
     }
     let record = SessionRecord::new(&params, &lists, caller);
-    match keeping {
+    let begun = match keeping {
         Keeping::Store(_) => {
             let most = inner.limits().session_client;
             if record.client_size() > most {
                 return Err(too_large(&params, &format!("most kept is {most} bytes")));
             }
-            Ok(Begun::Kept(record))
+            Begun::Kept(record)
         }
         #[cfg(feature = "sealing")]
         Keeping::Sealed(sealed) => {
@@ -110,10 +120,11 @@ fn shake_hands(
             let limit =
                 format!("the id of a session, which holds them, has at most {most} characters");
             let token = token.ok_or_else(|| too_large(&params, &limit))?;
-            Ok(Begun::Told(Some(token)))
+            Begun::Told(Some(token))
         }
-        Keeping::None => Ok(Begun::Told(None)),
-    }
+        Keeping::None => Begun::Told(None),
+    };
+    Ok((params.version, begun))
 }
 
 /// Says what is too large of what a client says of itself.

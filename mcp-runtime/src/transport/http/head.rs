@@ -4,6 +4,7 @@ use hyper::Uri;
 
 use super::headers::Fields;
 use crate::context::Principal;
+use crate::telemetry::Origin;
 
 /// What is known of a request before its body is read.
 #[derive(Clone, Copy)]
@@ -12,4 +13,5 @@ pub(super) struct Head<'h> {
     pub(super) headers: &'h Fields<'h>,
     /// Who is known to send it; nobody, if there were no credentials to be checked.
     pub(super) caller: Option<&'h Principal>,
+    pub(super) origin: &'h Origin,
 }

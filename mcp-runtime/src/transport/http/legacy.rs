@@ -32,6 +32,7 @@ use crate::context::Principal;
 use crate::dispatch::Decision;
 use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Era, Method, ProtocolVersion, encode, errors};
+use crate::telemetry::{Refused, refused};
 
 /// What a POST came to, as far as that is known without waiting.
 pub(super) struct Posted {
@@ -328,7 +329,10 @@ fn try_one(
             return Ok(None);
         }
         Begun::Repeated => ErrorObject::invalid_request("a request of this id is still open"),
-        Begun::TooMany => errors::too_many("calls", Duration::from_secs(1)),
+        Begun::TooMany => {
+            refused(Refused::TooMany, None);
+            errors::too_many("calls", Duration::from_secs(1))
+        }
     };
     encode::error(&mut out, id.as_ref(), &error);
     Ok(Some(out.into()))

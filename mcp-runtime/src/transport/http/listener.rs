@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use super::io::{Activity, Patience, Timed};
 use super::service::HttpService;
 use crate::error::Error;
 use crate::jsonrpc::ErrorObject;
+use crate::telemetry::{Refused, refused};
 #[cfg(feature = "cli")]
 use crate::transport::process::{Process, is_stuck};
 use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
@@ -68,13 +70,14 @@ where
             }
             accepted = listener.accept() => match accepted {
                 Ok(stream) => {
+                    let peer = L::peer_address(&stream);
                     if open.len() >= limits.connections.max(1) && !make_room(&mut open) {
-                        tracing::warn!("a connection was refused: there are too many");
+                        refused(Refused::Connection, peer);
                         continue;
                     }
                     let activity = Arc::new(Activity::default());
                     let opening = handshake(stream);
-                    let serving = connection(opening, service.clone(), Arc::clone(&activity));
+                    let serving = connection(opening, peer, service.clone(), Arc::clone(&activity));
                     let task = tasks.spawn(serving);
                     open.insert(task.id(), Open { task, since: Instant::now(), activity });
                 }
@@ -140,6 +143,7 @@ fn make_room(open: &mut HashMap<Id, Open>) -> bool {
 /// Serves one connection to its end, from its handshake on.
 async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     opening: impl Future<Output = io::Result<S>>,
+    peer: Option<SocketAddr>,
     service: HttpService,
     activity: Arc<Activity>,
 ) {
@@ -163,7 +167,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let stream = Timed::new(stream, Arc::clone(&activity), patience);
     let serve = service_fn(move |request| {
         let busy = activity.begin();
-        let response = route(&service, request);
+        let response = route(&service, peer, request);
         async move {
             let mut response = response.await;
             response.body_mut().hold(busy);
@@ -203,6 +207,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
 /// Serves a request at the path of the endpoint.
 fn route(
     service: &HttpService,
+    peer: Option<SocketAddr>,
     mut request: Request<Incoming>,
 ) -> impl Future<Output = Response<HttpBody>> + Send + use<> {
     let options = &service.0.options;
@@ -219,7 +224,7 @@ fn route(
         request.headers_mut().remove(&super::headers::SESSION);
         request.headers_mut().remove(&super::headers::VERSION);
     }
-    let served = is_there.then(|| service.respond(request));
+    let served = is_there.then(|| service.respond(peer, request));
     async move {
         if let Some(served) = served {
             return served.await.unwrap_or_else(|never| match never {});

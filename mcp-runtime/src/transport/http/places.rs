@@ -11,6 +11,7 @@ use super::answer::Refusal;
 use crate::context::Principal;
 use crate::limits::Limits;
 use crate::protocol::errors;
+use crate::telemetry::{Refused, refused};
 
 /// When a caller may try again who has all places they may have.
 const RETRY: Duration = Duration::from_secs(10);
@@ -54,6 +55,8 @@ impl Places {
             let mut taken = self.taken();
             let count = taken.entry(principal.key().into()).or_default();
             if *count >= self.most_each {
+                drop(taken);
+                refused(Refused::TooMany, None);
                 let error = errors::too_many("event streams of yours", RETRY);
                 return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, error));
             }

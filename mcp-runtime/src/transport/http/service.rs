@@ -6,12 +6,14 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::body::Body;
 use hyper::header;
+use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use tokio_util::sync::CancellationToken;
@@ -32,6 +34,7 @@ use super::{access, batch, guards, handshake, incoming, modern, reading, sse_202
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
+use crate::telemetry::{Origin, Refused};
 
 /// A server as a `tower` service, to be mounted into a program that serves HTTP already.
 ///
@@ -126,15 +129,29 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        self.respond(request)
+        let peer = peer(request.extensions());
+        self.respond(peer, request)
     }
+}
+
+/// Who sent a request, as far as whoever serves it says.
+#[cfg_attr(
+    not(all(feature = "axum", feature = "telemetry")),
+    expect(unused_variables, reason = "axum has a word for it")
+)]
+fn peer(extensions: &Extensions) -> Option<SocketAddr> {
+    #[cfg(all(feature = "axum", feature = "telemetry"))]
+    return super::axum::peer_address(extensions);
+    #[cfg(not(all(feature = "axum", feature = "telemetry")))]
+    None
 }
 
 /// A response on its way.
 type Responding = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
 impl HttpService {
-    pub(super) fn respond<B>(&self, request: Request<B>) -> Responding
+    /// Responds to a request of this peer.
+    pub(super) fn respond<B>(&self, peer: Option<SocketAddr>, request: Request<B>) -> Responding
     where
         B: Body + Send + 'static,
         B::Data: Send,
@@ -144,10 +161,14 @@ impl HttpService {
         let (parts, body) = request.into_parts();
         Box::pin(async move {
             let headers = Fields::read(&parts.headers);
+            let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
             let mut response = match guard(&inner, &parts.uri, &headers) {
                 Ok(()) => {
-                    let served = pin!(serve(&inner, &parts, &headers, body));
+                    let served = pin!(serve(&inner, &origin, &parts, &headers, body));
                     let mut response = within_time(&inner, served).await;
+                    if let Some(kind) = Refused::of_status(response.status().as_u16()) {
+                        origin.refused(kind);
+                    }
                     response.body_mut().end_with(|| {
                         let inner = Arc::clone(&inner);
                         async move { inner.overdue().await }
@@ -155,7 +176,10 @@ impl HttpService {
                     guards::add_cors(&inner.options, headers.origin, &mut response);
                     response
                 }
-                Err(refusal) => refusal.into_response(),
+                Err((kind, refusal)) => {
+                    origin.refused(kind);
+                    refusal.into_response()
+                }
             };
             if response.status() == StatusCode::REQUEST_TIMEOUT {
                 // The rest of the body would be taken for the next request.
@@ -186,15 +210,17 @@ async fn within_time(
 }
 
 /// What is checked before anything of the request is used.
-fn guard(inner: &Inner, uri: &Uri, headers: &Fields<'_>) -> Result<(), Refusal> {
-    guards::check_host(&inner.options, uri, headers.host)?;
-    guards::check_origin(&inner.options, headers.origin)?;
-    check_repeated(headers.all)
+fn guard(inner: &Inner, uri: &Uri, headers: &Fields<'_>) -> Result<(), (Refused, Refusal)> {
+    let as_kind = |kind| move |refusal| (kind, refusal);
+    guards::check_host(&inner.options, uri, headers.host).map_err(as_kind(Refused::Host))?;
+    guards::check_origin(&inner.options, headers.origin).map_err(as_kind(Refused::Origin))?;
+    check_repeated(headers.all).map_err(as_kind(Refused::Malformed))
 }
 
 /// Serves a request. What hardly any request needs is in a box, because all of them would have to move it about.
 async fn serve<B: Body>(
     inner: &Arc<Inner>,
+    origin: &Origin,
     parts: &Parts,
     headers: &Fields<'_>,
     body: B,
@@ -228,6 +254,7 @@ async fn serve<B: Body>(
         uri: &parts.uri,
         headers,
         caller: caller.as_ref(),
+        origin,
     };
     match parts.method {
         Method::GET => Box::pin(get(inner, head, parts)).await,
@@ -287,7 +314,7 @@ async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpB
     };
     let found = inner.sessions.find(head).await;
     // What is borrowed from the body is gone before anything is awaited.
-    let begun = begin(inner, head, found, &body);
+    let begun = head.origin.cover(|| begin(inner, head, found, &body));
     drop(body);
     match begun {
         Begun::Over(response) => response,

@@ -22,6 +22,7 @@ use super::{events, legacy};
 use crate::context::Principal;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
+use crate::telemetry::{Refused, refused};
 
 /// How many bytes of change notices are taken at once.
 const ROOM: usize = 64 << 10;
@@ -73,6 +74,7 @@ pub(super) fn post(
     let stream = session.standalone(inner.limits());
     if stream.is_full() {
         let error = ErrorObject::invalid_request("the stream is not read");
+        refused(Refused::TooMany, None);
         return Refusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
     let take = |message: &Message<'_>| take(inner, caller, (&session, &stream), message);

@@ -189,5 +189,9 @@ pub(super) fn connection(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> io::Result<crate::transport::Connection> {
-    Ok(crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?).local())
+    Ok(
+        crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?)
+            .local()
+            .with_origin(crate::telemetry::Origin::pipe()),
+    )
 }

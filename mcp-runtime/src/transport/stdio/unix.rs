@@ -19,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 
 use crate::context::Caller;
+use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
 
@@ -50,6 +51,7 @@ pub(super) fn connection((input, output): (OwnedFd, OwnedFd)) -> io::Result<Conn
         reader: reader(input, stderr())?,
         writer: writer(output, stderr())?,
         forgiving: true,
+        origin: Origin::pipe(),
         caller: Caller::trusted(),
     })
 }

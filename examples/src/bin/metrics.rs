@@ -1,0 +1,47 @@
+//! A server over HTTP, and its metrics for Prometheus beside it: `metrics [ADDRESS] [METRICS-ADDRESS]`, by default
+//! 127.0.0.1:8000 and 127.0.0.1:9000. Needs the feature `metrics` of the examples.
+
+use std::net::SocketAddr;
+
+use mcp_runtime::prelude::*;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
+use tokio::net::TcpListener;
+
+/// Seconds, from a call that only looks something up to one that asks a slow service.
+const BUCKETS: [f64; 11] = [
+    0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0,
+];
+
+/// Adds two integers.
+#[tool(read_only)]
+fn add(a: i64, b: i64) -> i64 {
+    a.wrapping_add(b)
+}
+
+/// Divides two integers.
+#[tool(read_only)]
+fn divide(a: i64, b: i64) -> Result<i64> {
+    match a.checked_div(b) {
+        Some(quotient) => Ok(quotient),
+        None => bail!("`b` must not be 0"),
+    }
+}
+
+#[mcp_runtime::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().unwrap_or("127.0.0.1:8000".into());
+    let metrics = arguments.next().unwrap_or("127.0.0.1:9000".into());
+
+    // Before the server starts, which tells the recorder what its metrics are.
+    PrometheusBuilder::new()
+        .with_http_listener(metrics.parse::<SocketAddr>()?)
+        .set_buckets_for_metric(
+            Matcher::Full("mcp_server_operation_duration".into()),
+            &BUCKETS,
+        )?
+        .install()?;
+
+    let listener = TcpListener::bind(&address).await?;
+    Ok(new_server!().serve_http_listener(listener).await?)
+}

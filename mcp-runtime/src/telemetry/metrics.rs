@@ -1,0 +1,154 @@
+//! What is counted, through the facade of the `metrics` crate. Every label has few values, and none that a client invents.
+
+use std::time::Duration;
+
+use ::metrics::{
+    Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
+
+use crate::protocol::ProtocolVersion;
+use crate::telemetry::{Called, Ended};
+
+const REQUESTS: &str = "mcp.server.requests";
+const DURATION: &str = "mcp.server.operation.duration";
+const ACTIVE_REQUESTS: &str = "mcp.server.active_requests";
+const ACTIVE_SESSIONS: &str = "mcp.server.active_sessions";
+const ACTIVE_SUBSCRIPTIONS: &str = "mcp.server.active_subscriptions";
+const REFUSALS: &str = "mcp.server.refusals";
+
+/// Tells the recorder what each metric is, when a server starts.
+pub(crate) fn describe() {
+    describe_counter!(REQUESTS, Unit::Count, "Requests that came to an end");
+    describe_histogram!(
+        DURATION,
+        Unit::Seconds,
+        "Time from a request to its result, without what it waited in a queue"
+    );
+    describe_gauge!(
+        ACTIVE_REQUESTS,
+        Unit::Count,
+        "Requests whose handlers are under way"
+    );
+    describe_gauge!(
+        ACTIVE_SESSIONS,
+        Unit::Count,
+        "Clients that shook hands and have something under way in this process"
+    );
+    describe_gauge!(
+        ACTIVE_SUBSCRIPTIONS,
+        Unit::Count,
+        "Open `subscriptions/listen` requests"
+    );
+    describe_counter!(
+        REFUSALS,
+        Unit::Count,
+        "Messages, connections and calls that were refused"
+    );
+}
+
+/// What is counted of one request.
+pub(super) struct Counted {
+    labels: Vec<Label>,
+    is_tool: bool,
+    version: Option<ProtocolVersion>,
+    transport: Option<&'static str>,
+    active: Option<Open>,
+}
+
+impl Counted {
+    pub(super) fn begin(
+        method: &'static str,
+        called: Called<'_>,
+        version: Option<ProtocolVersion>,
+        transport: Option<&'static str>,
+        is_active: bool,
+    ) -> Self {
+        let mut labels = Vec::with_capacity(8);
+        labels.push(Label::from_static_parts("mcp.method.name", method));
+        match called {
+            Called::Tool(name) => labels.push(Label::new("gen_ai.tool.name", name.to_owned())),
+            Called::Prompt(name) => labels.push(Label::new("gen_ai.prompt.name", name.to_owned())),
+            Called::Resource(_) | Called::Other => {}
+        }
+        Self {
+            labels,
+            is_tool: matches!(called, Called::Tool(_)),
+            version,
+            transport,
+            active: is_active.then(|| Open::new(ACTIVE_REQUESTS)),
+        }
+    }
+
+    /// `error` and `code` are those of the span.
+    pub(super) fn end(
+        &mut self,
+        ended: Ended,
+        took: Duration,
+        error: Option<&str>,
+        code: Option<&str>,
+    ) {
+        self.active = None;
+        let mut labels = self.labels.clone();
+        labels.push(Label::from_static_parts("outcome", outcome(ended)));
+        counter!(REQUESTS, labels).increment(1);
+        let mut labels = std::mem::take(&mut self.labels);
+        let mut add = |key: &'static str, value: Option<&str>| {
+            labels.extend(value.map(|value| Label::new(key, value.to_owned())));
+        };
+        add("error.type", error);
+        add("rpc.response.status_code", code);
+        let mut add = |key: &'static str, value: Option<&'static str>| {
+            labels.extend(value.map(|value| Label::from_static_parts(key, value)));
+        };
+        add(
+            "gen_ai.operation.name",
+            self.is_tool.then_some("execute_tool"),
+        );
+        add(
+            "mcp.protocol.version",
+            self.version.map(ProtocolVersion::as_str),
+        );
+        add("network.transport", self.transport);
+        histogram!(DURATION, labels).record(took.as_secs_f64());
+    }
+}
+
+fn outcome(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Answered => "ok",
+        Ended::ToolError => "tool_error",
+        Ended::InputRequired => "input_required",
+        Ended::Error(_) => "error",
+        Ended::TimedOut => "timed_out",
+        Ended::Panicked => "panicked",
+        Ended::Cancelled => "cancelled",
+    }
+}
+
+pub(super) fn count_refusal(kind: &'static str) {
+    counter!(REFUSALS, "kind" => kind).increment(1);
+}
+
+/// Counts as open until it is dropped.
+pub(crate) struct Open(&'static str);
+
+impl Open {
+    fn new(what: &'static str) -> Self {
+        gauge!(what).increment(1.0);
+        Self(what)
+    }
+
+    pub(crate) fn session() -> Self {
+        Self::new(ACTIVE_SESSIONS)
+    }
+
+    pub(crate) fn subscription() -> Self {
+        Self::new(ACTIVE_SUBSCRIPTIONS)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        gauge!(self.0).decrement(1.0);
+    }
+}

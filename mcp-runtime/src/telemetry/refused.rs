@@ -1,0 +1,141 @@
+//! What was refused: counted, and logged at most ten times a second per kind, with the peer and never the payload.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many refusals of a kind are logged in a second.
+const MOST: u32 = 10;
+
+/// Why something was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "most of them are of HTTP")
+)]
+pub(crate) enum Refused {
+    /// No message, or none that makes sense here.
+    Malformed,
+    TooLarge,
+    /// It came too slowly.
+    TooSlow,
+    /// There is more under way than there may be.
+    TooMany,
+    /// Nobody that is known.
+    Unauthorized,
+    /// Somebody who may not.
+    Forbidden,
+    /// It named a host that is not served here.
+    Host,
+    /// It came from a web page that may not use the server.
+    Origin,
+    /// There is no room for another connection.
+    Connection,
+    /// The server could not serve it just now.
+    Unavailable,
+}
+
+impl Refused {
+    const ALL: usize = Self::Unavailable as usize + 1;
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::TooLarge => "too_large",
+            Self::TooSlow => "too_slow",
+            Self::TooMany => "too_many",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::Connection => "connection",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
+    /// By the status of an answer over HTTP; `None` if nothing was refused.
+    #[cfg(feature = "http")]
+    pub(crate) fn of_status(status: u16) -> Option<Self> {
+        Some(match status {
+            401 => Self::Unauthorized,
+            403 => Self::Forbidden,
+            408 => Self::TooSlow,
+            413 | 431 => Self::TooLarge,
+            // Clients ask on purpose whether a session is still there, and whether there is a stream. Whoever finds that
+            // there are too many of something says so.
+            404 | 405 | 429 => return None,
+            400..500 => Self::Malformed,
+            503 => Self::Unavailable,
+            _ => return None,
+        })
+    }
+}
+
+/// Counts a refusal, and logs it unless many of its kind were logged just now.
+pub(crate) fn refused(kind: Refused, peer: Option<SocketAddr>) {
+    static WINDOWS: [Mutex<Window>; Refused::ALL] =
+        [const { Mutex::new(Window::new()) }; Refused::ALL];
+    #[cfg(feature = "telemetry")]
+    super::metrics::count_refusal(kind.as_str());
+    #[cfg(feature = "telemetry")]
+    let peer = peer.or_else(|| super::origin::with_current(super::Origin::peer));
+    let window = WINDOWS.get(kind as usize);
+    let admitted = window.and_then(|window| {
+        let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
+        window.admit(Instant::now())
+    });
+    let Some(left_out) = admitted else { return };
+    let (kind, peer) = (kind.as_str(), peer.map(tracing::field::display));
+    if left_out == 0 {
+        tracing::warn!(kind, peer, "refused");
+    } else {
+        tracing::warn!(kind, peer, left_out, "refused, as were others since");
+    }
+}
+
+/// What was logged of one kind in the last second.
+struct Window {
+    began: Option<Instant>,
+    logged: u32,
+    left_out: u64,
+}
+
+impl Window {
+    const fn new() -> Self {
+        Self {
+            began: None,
+            logged: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Whether one more is logged; then how many were not since the last one that was.
+    fn admit(&mut self, now: Instant) -> Option<u64> {
+        let is_over = |began| now.saturating_duration_since(began) >= Duration::from_secs(1);
+        if self.began.is_none_or(is_over) {
+            self.began = Some(now);
+            self.logged = 0;
+        }
+        if self.logged >= MOST {
+            self.left_out = self.left_out.saturating_add(1);
+            return None;
+        }
+        self.logged = self.logged.saturating_add(1);
+        Some(std::mem::take(&mut self.left_out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_a_second_are_logged_and_the_rest_is_counted() {
+        let (mut window, start) = (Window::new(), Instant::now());
+        let logged = (0..25).filter_map(|_| window.admit(start)).count();
+        assert_eq!(logged, 10);
+        let later = start + Duration::from_secs(1);
+        assert_eq!(window.admit(later), Some(15));
+        assert_eq!(window.admit(later), Some(0));
+    }
+}

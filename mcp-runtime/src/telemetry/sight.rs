@@ -1,0 +1,206 @@
+//! One request as an operator sees it: a span that its handler runs in, and what is counted of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tracing::Span;
+use tracing::field::Empty;
+
+use crate::jsonrpc::{ErrorObject, RequestId, unquote};
+use crate::protocol::{Method, ProtocolVersion, errors};
+use crate::telemetry::metrics::Counted;
+use crate::telemetry::origin::{Origin, with_current};
+use crate::telemetry::{Asked, Called, Ended, TraceContext};
+
+/// Called with each new span, and with what the caller says is its parent.
+type OnSpan = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
+
+/// Who wants to know of spans.
+#[derive(Clone, Default)]
+pub(crate) struct Hooks {
+    pub(crate) on_span: Option<Arc<OnSpan>>,
+}
+
+impl Hooks {
+    fn tell(&self, span: &Span, parent: Option<&TraceContext>) {
+        let Some(on_span) = &self.on_span else { return };
+        if catch_unwind(AssertUnwindSafe(|| on_span(span, parent))).is_err() {
+            tracing::error!("the hook for spans panicked");
+        }
+    }
+}
+
+/// A request under way. One that is dropped without an end was cancelled.
+pub(crate) struct Sight {
+    span: Span,
+    began: Instant,
+    counted: Counted,
+    is_over: bool,
+}
+
+impl Sight {
+    /// A request whose handler begins.
+    pub(crate) fn begin<'a>(hooks: &Hooks, asked: impl FnOnce() -> Asked<'a>) -> Self {
+        Self::begun(hooks, &asked(), Instant::now(), true)
+    }
+
+    fn begun(hooks: &Hooks, asked: &Asked<'_>, began: Instant, is_active: bool) -> Self {
+        with_current(|origin| {
+            let Asked {
+                called, version, ..
+            } = *asked;
+            let transport = origin.seen.transport;
+            Self {
+                span: span(hooks, asked, origin),
+                began,
+                counted: Counted::begin(name(asked), called, version, transport, is_active),
+                is_over: false,
+            }
+        })
+    }
+
+    /// Runs what belongs to the request.
+    pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.span.in_scope(work)
+    }
+
+    /// The request is over.
+    pub(crate) fn end(&mut self, ended: Ended) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        let code = match ended {
+            Ended::Error(code) => Some(code),
+            Ended::Panicked => Some(ErrorObject::INTERNAL_ERROR),
+            _ => None,
+        };
+        let code = code.map(|code| code.to_string());
+        let error = match ended {
+            Ended::Answered | Ended::InputRequired => None,
+            Ended::ToolError => Some("tool_error"),
+            Ended::TimedOut => Some("timeout"),
+            Ended::Cancelled => Some("cancelled"),
+            Ended::Error(code) if is_of_the_caller(code) => None,
+            Ended::Error(_) | Ended::Panicked => code.as_deref(),
+        };
+        if let Some(code) = &code {
+            self.span.record("rpc.response.status_code", &**code);
+        }
+        if let Some(error) = error {
+            self.span.record("error.type", error);
+            self.span.record("otel.status_code", "ERROR");
+        }
+        let took = self.began.elapsed();
+        self.counted.end(ended, took, error, code.as_deref());
+    }
+}
+
+impl Drop for Sight {
+    fn drop(&mut self) {
+        self.end(Ended::Cancelled);
+    }
+}
+
+/// The same work, in the span that this thread is in, on whichever thread it runs.
+pub(crate) fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let span = Span::current();
+    move || span.in_scope(work)
+}
+
+/// Since when a request is looked at that may be answered without a handler.
+#[derive(Clone, Copy)]
+pub(crate) struct Timer(Instant);
+
+impl Timer {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// It was answered: with an error of this code, or with a result.
+    pub(crate) fn answered<'a>(
+        self,
+        hooks: &Hooks,
+        code: Option<i32>,
+        asked: impl FnOnce() -> Asked<'a>,
+    ) {
+        let mut sight = Sight::begun(hooks, &asked(), self.0, false);
+        sight.end(code.map_or(Ended::Answered, Ended::Error));
+    }
+}
+
+/// Whether an error says that the caller asked for what cannot be served, which is no failure of the server.
+fn is_of_the_caller(code: i32) -> bool {
+    matches!(
+        code,
+        ErrorObject::PARSE_ERROR
+            | ErrorObject::INVALID_REQUEST
+            | ErrorObject::METHOD_NOT_FOUND
+            | ErrorObject::INVALID_PARAMS
+            | errors::RESOURCE_NOT_FOUND
+    )
+}
+
+fn name(asked: &Asked<'_>) -> &'static str {
+    asked.method.map_or("_OTHER", Method::as_str)
+}
+
+fn span(hooks: &Hooks, asked: &Asked<'_>, origin: &Origin) -> Span {
+    let method = name(asked);
+    let (tool, prompt, uri) = match asked.called {
+        Called::Tool(name) => (Some(name), None, None),
+        Called::Prompt(name) => (None, Some(name), None),
+        Called::Resource(uri) => (None, None, Some(uri)),
+        Called::Other => (None, None, None),
+    };
+    let seen = &origin.seen;
+    let span = tracing::info_span!(
+        "mcp.request",
+        otel.name = match tool.or(prompt) {
+            Some(target) => format!("{method} {target}"),
+            None => method.to_owned(),
+        },
+        otel.kind = "server",
+        otel.status_code = Empty,
+        mcp.method.name = method,
+        mcp.protocol.version = asked.version.map(ProtocolVersion::as_str),
+        mcp.session.id = seen.session.map(|digest| display(format!("{digest:016x}"))),
+        mcp.resource.uri = uri,
+        gen_ai.operation.name = tool.map(|_| "execute_tool"),
+        gen_ai.tool.name = tool,
+        gen_ai.prompt.name = prompt,
+        jsonrpc.request.id = &*id(asked.id),
+        rpc.response.status_code = Empty,
+        error.type = Empty,
+        network.transport = seen.transport,
+        network.protocol.name = seen.protocol,
+        client.address = origin.peer().map(|peer| display(peer.ip())),
+        client.port = origin.peer().map(|peer| peer.port()),
+        trace_id = Empty,
+    );
+    if !span.is_disabled() {
+        let parent = remote_parent(asked.meta, origin);
+        if let Some(parent) = &parent {
+            span.record("trace_id", format_args!("{:032x}", parent.trace_id()));
+        }
+        hooks.tell(&span, parent.as_ref());
+    }
+    span
+}
+
+/// What the message says comes before what its transport says.
+fn remote_parent(meta: Option<&str>, origin: &Origin) -> Option<TraceContext> {
+    meta.and_then(TraceContext::from_meta)
+        .or_else(|| origin.seen.trace.clone())
+}
+
+/// What the caller of a request that is decided on now says is its place in a trace.
+pub(crate) fn trace_of(meta: Option<&str>) -> Option<TraceContext> {
+    with_current(|origin| remote_parent(meta, origin))
+}
+
+/// An id as text, without the quotes it may have on the wire.
+fn id(id: &RequestId) -> std::borrow::Cow<'_, str> {
+    let json = id.as_json();
+    unquote(json).unwrap_or(json.into())
+}

@@ -1,0 +1,220 @@
+//! The place of a request in a distributed trace.
+//!
+//! Specification: W3C Trace Context, "Traceparent Header" and "Tracestate Header". Where it stands in a message: OpenTelemetry,
+//! semantic-conventions-genai, docs/gen-ai/mcp.md, "Context propagation".
+
+use std::borrow::Cow;
+use std::fmt;
+use std::num::{NonZeroU64, NonZeroU128};
+use std::sync::Arc;
+
+use crate::jsonrpc::{each_member, unquote};
+
+/// Longest `tracestate` that is kept, in bytes, and the most members it may have.
+const STATE: usize = 512;
+const STATE_MEMBERS: usize = 32;
+
+/// The place of a request in a distributed trace: what its caller says is the span it belongs to.
+///
+/// From `traceparent` and `tracestate` of `params._meta`, or else from the header fields of these names. Untrusted, like
+/// everything a client says. Its `Display` is the `traceparent` to pass on to services this request calls; a program that
+/// exports spans of its own passes on the context of its current span instead.
+///
+/// ```
+/// use mcp_runtime::TraceContext;
+///
+/// let sent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+/// let trace = TraceContext::parse(sent, Some("vendor=value")).unwrap();
+/// assert_eq!(trace.to_string(), sent);
+/// assert_eq!(trace.tracestate(), Some("vendor=value"));
+/// assert!(trace.is_sampled());
+/// ```
+///
+/// Source: W3C Trace Context, level 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceContext {
+    trace_id: NonZeroU128,
+    parent_id: NonZeroU64,
+    flags: u8,
+    state: Option<Arc<str>>,
+}
+
+impl TraceContext {
+    /// Reads a `traceparent` and, if there is one, the `tracestate` beside it. `None` if the first is not valid; a second
+    /// that is not valid, or longer than 512 bytes, counts as absent.
+    #[must_use]
+    pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
+        let (version, rest) = field(traceparent, 2)?;
+        let (trace_id, rest) = field(rest.strip_prefix('-')?, 32)?;
+        let (parent_id, rest) = field(rest.strip_prefix('-')?, 16)?;
+        let (flags, rest) = field(rest.strip_prefix('-')?, 2)?;
+        // Later versions may say more, after another dash.
+        let is_whole = match version {
+            0 => rest.is_empty(),
+            0xff => false,
+            _ => rest.is_empty() || rest.starts_with('-'),
+        };
+        if !is_whole {
+            return None;
+        }
+        Some(Self {
+            trace_id: NonZeroU128::new(trace_id)?,
+            parent_id: NonZeroU64::new(u64::try_from(parent_id).ok()?)?,
+            // The one flag that version 00 has.
+            flags: u8::try_from(flags).ok()? & 1,
+            state: tracestate.filter(|state| is_state(state)).map(Arc::from),
+        })
+    }
+
+    /// From the raw JSON of `params._meta`.
+    pub(super) fn from_meta(meta: &str) -> Option<Self> {
+        let (mut parent, mut state) = (None, None);
+        each_member(meta, |key, value| match key {
+            b"traceparent" => parent = text(value),
+            b"tracestate" => state = text(value),
+            _ => {}
+        });
+        Self::parse(&parent?, state.as_deref())
+    }
+
+    /// The trace. Never zero.
+    #[must_use]
+    pub fn trace_id(&self) -> u128 {
+        self.trace_id.get()
+    }
+
+    /// The span of the caller. Never zero.
+    #[must_use]
+    pub fn parent_id(&self) -> u64 {
+        self.parent_id.get()
+    }
+
+    /// Whether the caller may have recorded its part of the trace.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        self.flags & 1 == 1
+    }
+
+    /// What vendors of tracing systems added, to be passed on as it is. At most 512 bytes of printable ASCII.
+    #[must_use]
+    pub fn tracestate(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+}
+
+impl fmt::Display for TraceContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (trace, parent, flags) = (self.trace_id, self.parent_id, self.flags);
+        write!(f, "00-{trace:032x}-{parent:016x}-{flags:02x}")
+    }
+}
+
+/// Takes so many hexadecimal digits, which must be small ones, off a text.
+fn field(text: &str, digits: usize) -> Option<(u128, &str)> {
+    let (field, rest) = text.split_at_checked(digits)?;
+    let is_hex = field
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let value = is_hex.then(|| u128::from_str_radix(field, 16).ok())??;
+    Some((value, rest))
+}
+
+fn is_state(state: &str) -> bool {
+    let is_member = |member: &str| {
+        let member = member.trim_matches([' ', '\t']);
+        member.is_empty()
+            || member
+                .split_once('=')
+                .is_some_and(|(key, value)| !key.is_empty() && !value.is_empty())
+    };
+    (1..=STATE).contains(&state.len())
+        && state
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~' | b'\t'))
+        && state.split(',').count() <= STATE_MEMBERS
+        && state.split(',').all(is_member)
+}
+
+/// The text of a JSON string.
+fn text(json: &str) -> Option<Cow<'_, str>> {
+    unquote(json).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    #[test]
+    fn what_is_not_a_traceparent_is_none() {
+        let later = format!("01{}-more", &PARENT[2..]);
+        for (text, is_valid) in [
+            (PARENT, true),
+            (&*later, true),
+            (&PARENT.replace("-01", "-ff"), true),
+            ("", false),
+            (&PARENT[..54], false),
+            (&format!("{PARENT}-"), false),
+            (&format!("{PARENT} "), false),
+            (&format!("ff{}", &PARENT[2..]), false),
+            (&format!("01{}more", &PARENT[2..]), false),
+            (&PARENT.to_uppercase(), false),
+            (&PARENT.replace('-', "_"), false),
+            (&PARENT.replace('4', "+"), false),
+            (
+                &PARENT.replace("00f067aa0ba902b7", "0000000000000000"),
+                false,
+            ),
+            (
+                &PARENT.replace("4bf92f3577b34da6a3ce929d0e0e4736", &"0".repeat(32)),
+                false,
+            ),
+            ("00-ä", false),
+        ] {
+            assert_eq!(
+                TraceContext::parse(text, None).is_some(),
+                is_valid,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_state_that_is_not_valid_is_left_out() {
+        let many = vec!["a=b"; 33].join(",");
+        for (state, is_valid) in [
+            ("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", true),
+            ("a=b, ,c=d", true),
+            ("", false),
+            ("a", false),
+            ("a=ä", false),
+            ("a=\n", false),
+            (&*many, false),
+            (&format!("a={}", "b".repeat(511)), false),
+        ] {
+            let trace = TraceContext::parse(PARENT, Some(state)).unwrap();
+            assert_eq!(trace.tracestate(), is_valid.then_some(state));
+            assert_eq!(trace.to_string(), PARENT);
+        }
+    }
+
+    #[test]
+    fn it_is_read_from_meta() {
+        let meta =
+            format!(r#"{{"a":{{"traceparent":1}},"tracestate":"a=b","traceparent":"{PARENT}"}}"#);
+        let trace = TraceContext::from_meta(&meta).unwrap();
+        assert_eq!(
+            (trace.to_string(), trace.tracestate()),
+            (PARENT.to_owned(), Some("a=b"))
+        );
+        for meta in [
+            "{}",
+            r#"{"traceparent":1}"#,
+            r#"{"traceparent":null}"#,
+            "[]",
+        ] {
+            assert_eq!(TraceContext::from_meta(meta), None);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What an operator sees: spans, metrics, refusals; and what is never shown.
+
+mod capture;
+mod counts;
+mod refusals;
+mod secrets;
+mod spans;
+
+use mcp_runtime::prelude::*;
+
+/// Says something in the log, before and after others had a turn, and in a span of its own.
+#[tool(group = "telemetry")]
+async fn talk() -> &'static str {
+    tracing::info!("before");
+    tokio::task::yield_now().await;
+    let inner = tracing::info_span!("inner");
+    inner.in_scope(|| tracing::info!("inside"));
+    tracing::info!("after");
+    "talked"
+}
+
+/// Says something in the log, at once.
+#[tool(group = "telemetry")]
+fn talk_now() {
+    tracing::info!("at once");
+}
+
+/// Says something in the log, on a thread of its own.
+#[tool(group = "telemetry", blocking)]
+fn talk_blocking() {
+    tracing::info!("on a thread");
+}
+
+/// The place in a trace, as a handler passes it on.
+#[tool(group = "telemetry")]
+fn trace(ctx: &Context) -> String {
+    let trace = ctx.trace_context();
+    trace.map_or_else(
+        || "none".to_owned(),
+        |trace| format!("{trace} {}", trace.tracestate().unwrap_or_default()),
+    )
+}
+
+/// Fails with a code that is the server's fault.
+#[tool(group = "telemetry")]
+fn broken() -> Result<String> {
+    Err(ToolError::protocol(mcp_runtime::ErrorObject::new(
+        mcp_runtime::ErrorObject::INTERNAL_ERROR,
+        "broken",
+    )))
+}
+
+/// The fixture, with what talks.
+fn server() -> Server {
+    crate::fixture::server().group("telemetry")
+}

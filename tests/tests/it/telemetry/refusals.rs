@@ -1,0 +1,108 @@
+//! What is refused is counted by its kind, and logged now and then, without what was sent.
+
+use mcp_runtime::Limits;
+use mcp_runtime::transport::HttpOptions;
+use serde_json::json;
+use tests::Revision;
+use tests::http::Request;
+
+use crate::http_support;
+use crate::support::{connect, limited};
+use crate::telemetry::capture::{Counted, Seen};
+use crate::telemetry::server;
+
+#[tokio::test]
+async fn refusals_over_http_are_counted_by_kind() {
+    let (mut counted, _guard) = Counted::begin();
+    let limits = Limits {
+        body: 1_000,
+        ..Limits::default()
+    };
+    let served = http_support::serve_with(HttpOptions::new(), limits).await;
+    let add = || Request::tool("add", json!({"a": 1, "b": 2}));
+    for (request, status) in [
+        (add().with("Host", "evil.example"), 403),
+        (add().header("Origin", "https://evil.example"), 403),
+        (add().with("Content-Type", "text/plain"), 415),
+        (
+            Request::tool("echo", json!({"text": "x".repeat(1_000)})),
+            413,
+        ),
+        (Request::new("PATCH", Revision::E), 405),
+        (add(), 200),
+    ] {
+        assert_eq!(served.send(&request).await.status, status);
+    }
+    let refused = counted.all("mcp.server.refusals");
+    let refused: Vec<_> = refused
+        .iter()
+        .map(|(key, count)| (&**key, *count))
+        .collect();
+    assert_eq!(
+        refused,
+        [
+            ("kind=host", 1),
+            ("kind=malformed", 1),
+            ("kind=origin", 1),
+            ("kind=too_large", 1),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn refusals_over_a_channel_are_counted_by_kind() {
+    for revision in Revision::ERAS {
+        let (mut counted, _guard) = Counted::begin();
+        let limits = Limits {
+            line: 4_000,
+            running: 1,
+            queued: 1,
+            ..Limits::default()
+        };
+        let mut client = limited(revision, limits).await;
+        client.line("nonsense").await;
+        client.anonymous().await;
+        client.line(&format!("\"{}\"", "x".repeat(5_000))).await;
+        client.anonymous().await;
+        for _ in 0..3 {
+            client.start("tools/call", json!({"name": "wait"})).await;
+        }
+        client.pass().await;
+        let refused = counted.all("mcp.server.refusals");
+        let refused: Vec<_> = refused
+            .iter()
+            .map(|(key, count)| (&**key, *count))
+            .collect();
+        assert_eq!(
+            refused,
+            [
+                ("kind=malformed", 1),
+                ("kind=too_large", 1),
+                ("kind=too_many", 1)
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_logged_now_and_then_with_the_peer_and_without_the_payload() {
+    let (seen, _guard) = Seen::begin();
+    let served = http_support::serve_server(server()).await;
+    for _ in 0..40 {
+        let request = Request::tool("echo", json!({"text": "hunter2"}));
+        let request = request.header("Origin", "https://hunter2.example");
+        assert_eq!(served.send(&request).await.status, 403);
+    }
+    let logged = seen.events("refused");
+    // The window is of the whole process; other tests have refusals of their own, of other kinds mostly.
+    assert!((1..40).contains(&logged.len()), "{}", logged.len());
+    for fields in &logged {
+        assert_eq!(fields["kind"], "origin");
+        assert!(fields["peer"].starts_with("127.0.0.1:"), "{fields:?}");
+    }
+    assert!(!seen.text().contains("hunter2"));
+    let mut client = connect(server(), Revision::E).await;
+    client.line("hunter2").await;
+    client.anonymous().await;
+    assert!(!seen.text().contains("hunter2"));
+}

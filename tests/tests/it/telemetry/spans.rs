@@ -1,0 +1,325 @@
+//! One span per request, with the names of OpenTelemetry; what handlers say is inside of it.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_runtime::TraceContext;
+use serde_json::json;
+use tests::Revision;
+use tests::http::Request;
+
+use crate::http_support::{self, call, text};
+use crate::support::connect;
+use crate::telemetry::capture::{Fields, Seen};
+use crate::telemetry::server;
+
+const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const OTHER: &str = "00-11111111111111111111111111111111-2222222222222222-00";
+
+/// The fields that are there are those, and no others.
+fn check(fields: &Fields, expected: &[(&str, &str)]) {
+    let fields: Vec<_> = fields.iter().map(|(k, v)| (&**k, &**v)).collect();
+    let mut expected = expected.to_vec();
+    expected.push(("otel.kind", "server"));
+    expected.sort_unstable();
+    assert_eq!(fields, expected);
+}
+
+#[tokio::test]
+async fn each_request_is_one_span_with_the_names_of_opentelemetry() {
+    let (seen, _guard) = Seen::begin();
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        if !revision.is_modern() {
+            check(
+                &seen.request(),
+                &[
+                    ("otel.name", "initialize"),
+                    ("mcp.method.name", "initialize"),
+                    ("mcp.protocol.version", revision.date()),
+                    ("jsonrpc.request.id", "1"),
+                ],
+            );
+        }
+        let mut id = if revision.is_modern() { 0 } else { 1 };
+        let other = [("otel.name", "_OTHER"), ("mcp.method.name", "_OTHER")];
+        let code = |code| [("rpc.response.status_code", code)];
+        let failed = |error| [("error.type", error), ("otel.status_code", "ERROR")];
+        let tool = |name, full| {
+            vec![
+                ("otel.name", full),
+                ("mcp.method.name", "tools/call"),
+                ("gen_ai.operation.name", "execute_tool"),
+                ("gen_ai.tool.name", name),
+            ]
+        };
+        for (method, params, expected) in [
+            (
+                "tools/call",
+                json!({"name": "add", "arguments": {"a": 1, "b": 2}}),
+                tool("add", "tools/call add"),
+            ),
+            (
+                "tools/call",
+                json!({"name": "fail_shown"}),
+                [
+                    tool("fail_shown", "tools/call fail_shown"),
+                    failed("tool_error").to_vec(),
+                ]
+                .concat(),
+            ),
+            (
+                "tools/call",
+                json!({"name": "add", "arguments": {"a": "x"}}),
+                [tool("add", "tools/call add"), failed("tool_error").to_vec()].concat(),
+            ),
+            (
+                "tools/call",
+                json!({"name": "broken"}),
+                [
+                    tool("broken", "tools/call broken"),
+                    failed("-32603").to_vec(),
+                    code("-32603").to_vec(),
+                ]
+                .concat(),
+            ),
+            (
+                "tools/call",
+                json!({"name": "panic_later"}),
+                [
+                    tool("panic_later", "tools/call panic_later"),
+                    failed("-32603").to_vec(),
+                    code("-32603").to_vec(),
+                ]
+                .concat(),
+            ),
+            (
+                "tools/call",
+                json!({"name": "overrun"}),
+                [
+                    tool("overrun", "tools/call overrun"),
+                    failed("timeout").to_vec(),
+                ]
+                .concat(),
+            ),
+            (
+                "tools/call",
+                json!({"name": "invented"}),
+                vec![
+                    ("otel.name", "tools/call"),
+                    ("mcp.method.name", "tools/call"),
+                    ("rpc.response.status_code", "-32602"),
+                ],
+            ),
+            (
+                "prompts/get",
+                json!({"name": "greet"}),
+                vec![
+                    ("otel.name", "prompts/get greet"),
+                    ("mcp.method.name", "prompts/get"),
+                    ("gen_ai.prompt.name", "greet"),
+                ],
+            ),
+            (
+                "resources/read",
+                json!({"uri": "item:///3"}),
+                vec![
+                    ("otel.name", "resources/read"),
+                    ("mcp.method.name", "resources/read"),
+                    ("mcp.resource.uri", "item:///3"),
+                ],
+            ),
+            (
+                "tools/list",
+                json!({}),
+                vec![
+                    ("otel.name", "tools/list"),
+                    ("mcp.method.name", "tools/list"),
+                ],
+            ),
+            (
+                "resources/list",
+                json!({}),
+                vec![
+                    ("otel.name", "resources/list"),
+                    ("mcp.method.name", "resources/list"),
+                ],
+            ),
+            (
+                "invented/method",
+                json!({}),
+                [other.to_vec(), code("-32601").to_vec()].concat(),
+            ),
+        ] {
+            seen.clear();
+            id += 1;
+            // Whether it is a result or an error is not what is asked here.
+            let _ = client.request(method, params).await;
+            let id = id.to_string();
+            let mut expected = expected;
+            expected.push(("jsonrpc.request.id", &id));
+            expected.push(("mcp.protocol.version", revision.date()));
+            check(&seen.request(), &expected);
+        }
+        seen.clear();
+    }
+}
+
+#[tokio::test]
+async fn what_handlers_say_is_inside_of_the_span() {
+    let (seen, _guard) = Seen::begin();
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        client.tool("talk", json!({})).await;
+        client.tool("talk_now", json!({})).await;
+        for message in ["before", "after"] {
+            assert_eq!(seen.around(message), ["tools/call talk"]);
+        }
+        assert_eq!(seen.around("inside"), ["inner", "tools/call talk"]);
+        assert_eq!(seen.around("at once"), ["tools/call talk_now"]);
+        // And so is what we say of them.
+        client.tool("fail_opaque", json!({})).await;
+        assert_eq!(seen.around("a handler failed"), ["tools/call fail_opaque"]);
+        seen.clear();
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_taken_back_ends_its_span() {
+    let (seen, _guard) = Seen::begin();
+    for revision in Revision::ERAS {
+        let shared = crate::fixture::Shared::default();
+        let mut client = connect(server().state(shared.clone()), revision).await;
+        seen.clear();
+        let id = client.start("tools/call", json!({"name": "wait"})).await;
+        shared.started(1).await;
+        assert!(!seen.requests()[0].is_closed);
+        client.cancel(&id).await;
+        shared.dropped(1).await;
+        client.pass().await;
+        let request = seen.requests().remove(0);
+        assert!(request.is_closed);
+        assert_eq!(request.fields["error.type"], "cancelled");
+        seen.clear();
+    }
+}
+
+#[tokio::test]
+async fn the_place_in_a_trace_is_read_from_meta() {
+    let (seen, _guard) = Seen::begin();
+    for revision in Revision::ERAS {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let server = server().on_span({
+            let told = Arc::clone(&told);
+            move |span, trace| {
+                assert_eq!(span.metadata().unwrap().name(), "mcp.request");
+                told.lock().unwrap().push(trace.map(ToString::to_string));
+            }
+        });
+        let mut client = connect(server, revision).await;
+        for (meta, expected) in [
+            (
+                json!({"traceparent": PARENT, "tracestate": "a=b"}),
+                format!("{PARENT} a=b"),
+            ),
+            (
+                json!({"traceparent": PARENT, "tracestate": "?"}),
+                format!("{PARENT} "),
+            ),
+            (json!({"traceparent": PARENT.to_uppercase()}), "none".into()),
+            (json!({"traceparent": 1}), "none".into()),
+            (json!({}), "none".into()),
+        ] {
+            seen.clear();
+            told.lock().unwrap().clear();
+            let params = json!({"name": "trace", "_meta": meta});
+            let result = client.ok("tools/call", params).await;
+            assert_eq!(result["content"][0]["text"], expected);
+            let is_there = expected != "none";
+            assert_eq!(
+                told.lock().unwrap().as_slice(),
+                [is_there.then(|| PARENT.to_owned())]
+            );
+            let id = seen.request().remove("trace_id");
+            assert_eq!(id.as_deref(), is_there.then(|| &PARENT[3..35]));
+        }
+    }
+    let trace = TraceContext::parse(PARENT, None).unwrap();
+    assert_eq!(format!("{:016x}", trace.parent_id()), "00f067aa0ba902b7");
+}
+
+#[tokio::test]
+async fn a_hook_that_panics_harms_nothing() {
+    let (_seen, _guard) = Seen::begin();
+    for revision in Revision::ERAS {
+        let server = server().on_span(|_, _| panic!("in the hook"));
+        let mut client = connect(server, revision).await;
+        assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
+        client.ok("tools/list", json!({})).await;
+    }
+}
+
+#[tokio::test]
+async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
+    let (seen, _guard) = Seen::begin();
+    let served = http_support::serve_server(server()).await;
+    let session = served.session(Revision::D).await;
+    for with_meta in [true, false] {
+        for revision in Revision::ERAS {
+            seen.clear();
+            let request = if revision.is_modern() {
+                let mut params = json!({"name": "trace", "arguments": {}, "_meta": {}});
+                if with_meta {
+                    params["_meta"]["traceparent"] = json!(OTHER);
+                }
+                Request::modern(7, "tools/call", params)
+            } else {
+                let mut request = call(&session, 7, "trace", json!({}), revision);
+                if with_meta {
+                    let mut message: serde_json::Value =
+                        serde_json::from_slice(&request.body).unwrap();
+                    message["params"]["_meta"]["traceparent"] = json!(OTHER);
+                    request.body = message.to_string().into_bytes();
+                }
+                request
+            };
+            let request = request
+                .header("traceparent", PARENT)
+                .header("tracestate", "a=b");
+            let (status, answer) = served.message(&request).await;
+            let expected = match with_meta {
+                true => format!("{OTHER} "),
+                false => format!("{PARENT} a=b"),
+            };
+            assert_eq!((status, text(&answer)), (200, &*expected));
+
+            let mut fields = seen.request();
+            assert_eq!(fields.remove("trace_id").unwrap(), expected[3..35]);
+            assert_eq!(fields["client.address"], "127.0.0.1");
+            fields.remove("client.address");
+            fields.remove("client.port").unwrap();
+            if let Some(id) = fields.remove("mcp.session.id") {
+                assert!(!revision.is_modern() && id != session && id.len() == 16);
+            } else {
+                assert!(revision.is_modern());
+            }
+            check(
+                &fields,
+                &[
+                    ("otel.name", "tools/call trace"),
+                    ("mcp.method.name", "tools/call"),
+                    ("mcp.protocol.version", revision.date()),
+                    ("gen_ai.operation.name", "execute_tool"),
+                    ("gen_ai.tool.name", "trace"),
+                    ("jsonrpc.request.id", "7"),
+                    ("network.transport", "tcp"),
+                    ("network.protocol.name", "http"),
+                ],
+            );
+        }
+    }
+    seen.clear();
+    served.session(Revision::D).await;
+    let fields = seen.request();
+    assert_eq!(fields["otel.name"], "initialize");
+    assert_eq!(fields["mcp.protocol.version"], Revision::D.date());
+}
