@@ -13,7 +13,7 @@ type Notes = Mutex<Vec<(String, String)>>;
 
 /// Lists the notes that you wrote.
 #[tool(read_only, scopes("notes:read"))]
-fn list_notes(ctx: &Context, notes: State<Notes>) -> Vec<String> {
+fn list_notes(ctx: &Context, notes: &State<Notes>) -> Vec<String> {
     let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
     let own = notes.iter().filter(|(author, _)| *author == author_of(ctx));
     own.map(|(_, note)| note.clone()).collect()
@@ -21,7 +21,11 @@ fn list_notes(ctx: &Context, notes: State<Notes>) -> Vec<String> {
 
 /// Writes a note.
 #[tool(scopes("notes:read", "notes:write"))]
-fn write_note(ctx: &Context, notes: State<Notes>, #[arg(length(1..=1000))] note: String) -> String {
+fn write_note(
+    ctx: &Context,
+    notes: &State<Notes>,
+    #[arg(length(1..=1000))] note: String,
+) -> String {
     let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
     notes.push((author_of(ctx), note));
     format!("{} notes", notes.len())

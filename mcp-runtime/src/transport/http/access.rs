@@ -17,6 +17,10 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
 /// Who sends a request, if that can be known.
+#[cfg_attr(
+    not(feature = "auth"),
+    expect(clippy::unused_async, reason = "whoever checks tokens has to wait")
+)]
 pub(super) async fn caller(inner: &Inner, parts: &Parts) -> Result<Option<Principal>, Refusal> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
         return Ok(Some(principal.clone()));
@@ -49,11 +53,7 @@ pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObje
 /// Where the metadata of the server is, if it has any.
 #[cfg_attr(
     not(feature = "auth"),
-    expect(
-        clippy::missing_const_for_fn,
-        unused_variables,
-        reason = "there is none"
-    )
+    expect(unused_variables, reason = "there is none")
 )]
 fn metadata(inner: &Inner) -> Option<&str> {
     #[cfg(feature = "auth")]

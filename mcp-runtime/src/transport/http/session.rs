@@ -26,7 +26,7 @@ pub(super) struct HttpSession {
     pub(super) id: Arc<str>,
     kind: Kind,
     /// The key of the principal it belongs to, if it belongs to one.
-    owner: Option<Box<str>>,
+    pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notices.
     pub(super) bell: Arc<AtomicWaker>,
     state: Mutex<State>,
@@ -74,10 +74,13 @@ impl HttpSession {
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
         let memory = (kind != Kind::Alone).then(|| record.memory());
-        let owner = record.owner().map(Into::into);
-        Self::new(id, kind, owner, record.changes(), |wake| {
-            Session::resume(dispatcher, wake, record.agreed(), memory.as_ref())
-        })
+        Self::new(
+            id,
+            kind,
+            record.owner().map(Into::into),
+            record.changes(),
+            |wake| Session::resume(dispatcher, wake, record.agreed(), memory.as_ref()),
+        )
     }
 
     /// A connection of 2024-11-05, on which nothing was said.
@@ -144,11 +147,6 @@ impl HttpSession {
 
     pub(super) fn is_connection(&self) -> bool {
         self.kind == Kind::Connection
-    }
-
-    /// Whether it belongs to whoever sends a request.
-    pub(super) fn is_of(&self, caller: Option<&Principal>) -> bool {
-        self.owner.as_deref() == caller.map(Principal::key)
     }
 
     /// Decides a message of this caller.
@@ -247,9 +245,12 @@ impl HttpSession {
             Kind::Kept { stores_events } => (true, stores_events),
             Kind::Alone | Kind::Connection => (false, false),
         };
+        // Clients before 2025-11-25 do not expect streams to begin with an event that says where to resume.
+        let version = state.session.version();
+        let primes = version.is_some_and(|version| version >= ProtocolVersion::V2025_11_25);
         Manner {
             takes_events,
-            resuming: match (is_kept, state.primes()) {
+            resuming: match (is_kept, primes) {
                 (false, _) => Resuming::Never,
                 (true, false) => Resuming::ById,
                 (true, true) => Resuming::Primed,
@@ -387,13 +388,6 @@ impl State {
             self.streams.insert(stream.number, Arc::clone(&stream));
         }
         stream
-    }
-
-    /// Whether streams begin with an event that says where to resume, which clients before 2025-11-25 do not expect.
-    fn primes(&self) -> bool {
-        self.session
-            .version()
-            .is_some_and(|version| version >= ProtocolVersion::V2025_11_25)
     }
 
     /// Forgets streams that are over and will hardly be resumed any more.

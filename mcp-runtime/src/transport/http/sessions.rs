@@ -9,16 +9,16 @@ use tokio::task::JoinHandle;
 
 use super::answer::Refusal;
 use super::event_store::EventStore;
+use super::found::{Found, Save};
 use super::head::Head;
 use super::keeping::{Keeping, random_id};
 use super::options::HttpOptions;
-use super::record::{Change, SessionRecord};
+use super::record::SessionRecord;
 use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::fnv::FnvMap;
-use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::protocol::{Era, ProtocolVersion};
 
@@ -46,43 +46,6 @@ struct Live {
     sessions: FnvMap<Arc<str>, Arc<HttpSession>>,
     /// Looks after them as long as there are any.
     tending: Option<JoinHandle<()>>,
-}
-
-/// A session that a request belongs to.
-pub(super) struct Found<'h> {
-    pub(super) id: &'h str,
-    pub(super) record: Arc<SessionRecord>,
-}
-
-impl Found<'_> {
-    /// A change that a request asked for, or something else did.
-    pub(super) fn save(&self, change: Change, request: Option<RequestId>) -> Save {
-        Save {
-            id: self.id.into(),
-            record: Arc::clone(&self.record),
-            change,
-            request,
-        }
-    }
-
-    /// What was changed, if anything was.
-    pub(super) fn changed(
-        &self,
-        session: &HttpSession,
-        request: Option<RequestId>,
-    ) -> Option<Save> {
-        let change = session.change_since(&self.record);
-        change.map(|change| self.save(change, request))
-    }
-}
-
-/// A change that is still to be kept.
-pub(super) struct Save {
-    id: Box<str>,
-    record: Arc<SessionRecord>,
-    change: Change,
-    /// Who is answered if it cannot be.
-    request: Option<RequestId>,
 }
 
 impl From<StoreFailed> for Refusal {
@@ -207,9 +170,11 @@ impl Sessions {
         id: &str,
         caller: Option<&Principal>,
     ) -> Option<Arc<HttpSession>> {
+        let key = caller.map(Principal::key);
         let live = self.live();
         let session = live.sessions.get(id);
-        let session = session.filter(|session| session.is_connection() && session.is_of(caller))?;
+        let session =
+            session.filter(|session| session.is_connection() && session.owner.as_deref() == key)?;
         session.touch();
         Some(Arc::clone(session))
     }

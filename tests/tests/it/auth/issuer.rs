@@ -214,13 +214,11 @@ async fn answer(State(shared): State<Arc<Mutex<Shared>>>, request: Request) -> R
     }
     match path {
         "/.well-known/oauth-authorization-server" => shared.metadata.to_string().into_response(),
-        "/keys" => match &shared.instead {
-            Some(instead) => instead.clone().into_response(),
-            None => {
-                let keys: Vec<Value> = shared.keys.iter().map(Key::public).collect();
-                json!({ "keys": keys }).to_string().into_response()
-            }
-        },
+        "/keys" => {
+            let keys: Vec<Value> = shared.keys.iter().map(Key::public).collect();
+            let keys = || json!({ "keys": keys }).to_string().into_bytes();
+            shared.instead.clone().unwrap_or_else(keys).into_response()
+        }
         "/moved" => (StatusCode::FOUND, [("location", "/keys")]).into_response(),
         _ => StatusCode::NOT_FOUND.into_response(),
     }

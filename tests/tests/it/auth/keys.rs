@@ -94,7 +94,7 @@ async fn without_any_keys_nobody_is_let_in() {
         b"{}",
         br#"{"keys": []}"#,
         br#"{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}"#,
-        &[b' '; (1 << 20) + 1],
+        " ".repeat((1 << 20) + 1).as_bytes(),
     ] {
         issuer.shared().instead = Some(instead.to_vec());
         assert_eq!(status(&server, &token).await, 503);

@@ -59,14 +59,8 @@ async fn no_other_token_is_let_in_and_nothing_says_why() {
     let good = issuer.token(&json!({}));
     let (message, signature) = good.rsplit_once('.').unwrap();
     let (header, _) = message.split_once('.').unwrap();
-    let (_, others_claims) = issuer
-        .token_of("mallory")
-        .split_once('.')
-        .map(|(_, rest)| {
-            let (claims, _) = rest.split_once('.').unwrap();
-            ((), claims.to_owned())
-        })
-        .unwrap();
+    let others = issuer.token_of("mallory");
+    let others_claims = others.split('.').nth(1).unwrap();
     let token = |changes| issuer.token(&changes);
     for (what, token) in [
         (
