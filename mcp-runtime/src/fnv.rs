@@ -11,7 +11,7 @@ pub(crate) type FnvMap<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
 
 /// The hash of these bytes.
 pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
-    bytes.into_iter().fold(Fnv::default(), Fnv::step).0
+    bytes.into_iter().copied().fold(Fnv::default(), Fnv::step).0
 }
 
 /// FNV-1a of 64 bits.
@@ -19,8 +19,8 @@ pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
 pub(crate) struct Fnv(u64);
 
 impl Fnv {
-    fn step(self, byte: &u8) -> Self {
-        Self((self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    fn step(self, byte: u8) -> Self {
+        Self((self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 }
 
@@ -32,7 +32,7 @@ impl Default for Fnv {
 
 impl Hasher for Fnv {
     fn write(&mut self, bytes: &[u8]) {
-        *self = bytes.iter().fold(*self, Self::step);
+        *self = bytes.iter().copied().fold(*self, Self::step);
     }
 
     fn finish(&self) -> u64 {

@@ -64,7 +64,7 @@ pub(super) fn random_id() -> String {
 
 /// Whether it looks like an id of ours, so that no store is asked for anything else.
 pub(super) fn is_id(id: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() | (byte == b'-') | (byte == b'_');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     // All bytes are looked at, which a processor does many at a time.
     id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))
 }

@@ -192,12 +192,11 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         is_awaited = true;
         stopping.as_mut().poll(cx).map(|()| None)
     });
-    let ended = match ended.await {
-        Some(ended) => ended,
-        None => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
+    let ended = if let Some(ended) = ended.await {
+        ended
+    } else {
+        connection.as_mut().graceful_shutdown();
+        connection.await
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
