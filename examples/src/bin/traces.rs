@@ -10,7 +10,7 @@ use mcp_runtime::TraceContext;
 use mcp_runtime::prelude::*;
 use opentelemetry::Context as OtelContext;
 use opentelemetry::trace::{
-    SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
+    SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TracerProvider,
 };
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
@@ -33,7 +33,7 @@ fn remote(trace: &TraceContext) -> OtelContext {
         SpanId::from_bytes(trace.parent_id().to_be_bytes()),
         TraceFlags::default().with_sampled(trace.is_sampled()),
         true,
-        state.unwrap_or_else(TraceState::default),
+        state.unwrap_or_default(),
     ))
 }
 

@@ -252,7 +252,10 @@ pub enum DefaultValue {
 
 /// What a type implements: [`Yes`] or [`No`] for `FromContext`, `Deserialize` and `JsonSchema`.
 #[derive(Debug)]
-pub struct Source<C, D, J>(PhantomData<fn() -> (C, D, J)>);
+pub struct Source<C, D, J>(PhantomData<Known<C, D, J>>);
+
+/// Of no value of the three is there ever one.
+type Known<C, D, J> = fn() -> (C, D, J);
 
 /// What the type implements whose functions of [`Implements`] these are.
 #[must_use]
@@ -263,6 +266,7 @@ pub const fn source<C, D, J>(_: fn() -> C, _: fn() -> D, _: fn() -> J) -> Source
 impl<C, D, J> Source<C, D, J> {
     /// Describes a parameter of the type `T`. Only here is it said that it has to be one: by now the compiler knows of which kind.
     #[must_use]
+    #[expect(clippy::unused_self, reason = "its type is what is known")]
     pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
     where
         (C, D, J): KindOf,

@@ -70,10 +70,10 @@ impl Screen {
                 self.text.drain(..at + text.len());
                 return;
             }
-            match self.shown.recv_timeout(Duration::from_secs(60)) {
-                Ok(more) => self.text.push_str(&more),
-                Err(_) => panic!("`{text}` is not shown: {}", self.text),
-            }
+            let Ok(more) = self.shown.recv_timeout(Duration::from_mins(1)) else {
+                panic!("`{text}` is not shown: {}", self.text);
+            };
+            self.text.push_str(&more);
         }
     }
 

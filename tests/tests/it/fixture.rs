@@ -161,6 +161,7 @@ fn structured_list() -> Json<Vec<i32>> {
 }
 
 /// Answers with an object that might be missing.
+#[expect(clippy::unnecessary_wraps, reason = "the type is what is tried")]
 #[tool(group = "fixture")]
 fn structured_perhaps() -> Option<Json<Point>> {
     Some(structured())

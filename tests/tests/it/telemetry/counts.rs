@@ -99,7 +99,7 @@ async fn what_is_under_way_is_counted_until_it_ends_one_way_or_another() {
         let (mut counted, _guard) = Counted::begin();
         let shared = Shared::default();
         let mut client = connect(server().state(shared.clone()), revision).await;
-        let sessions = if revision.is_modern() { 0 } else { 1 };
+        let sessions = i64::from(!revision.is_modern());
         assert_eq!(counted.one("mcp.server.active_sessions"), sessions);
         let mut ids = Vec::new();
         for calls in 1..=3 {

@@ -40,7 +40,7 @@ async fn each_request_is_one_span_with_the_names_of_opentelemetry() {
                 ],
             );
         }
-        let mut id = if revision.is_modern() { 0 } else { 1 };
+        let mut id = i32::from(!revision.is_modern());
         let other = [("otel.name", "_OTHER"), ("mcp.method.name", "_OTHER")];
         let code = |code| [("rpc.response.status_code", code)];
         let failed = |error| [("error.type", error), ("otel.status_code", "ERROR")];
@@ -286,9 +286,10 @@ async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
                 .header("traceparent", PARENT)
                 .header("tracestate", "a=b");
             let (status, answer) = served.message(&request).await;
-            let expected = match with_meta {
-                true => format!("{OTHER} "),
-                false => format!("{PARENT} a=b"),
+            let expected = if with_meta {
+                format!("{OTHER} ")
+            } else {
+                format!("{PARENT} a=b")
             };
             assert_eq!((status, text(&answer)), (200, &*expected));
 
