@@ -256,10 +256,11 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
                 quote_spanned!(span=> __mcp::running(async move { #reply })),
             )
         }
-        Flavor::Async => (
-            "Async",
-            quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, __mcp::#module::reply)),
-        ),
+        Flavor::Async => ("Async", {
+            // Not as part of the other tokens: whoever returns what cannot be returned is shown the type.
+            let reply = quote!(__mcp::#module::reply::<#output>);
+            quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, #reply))
+        }),
     };
     let variant = Ident::new(variant, Span::call_site());
     quote!(__mcp::Run::#variant(|__mcp_call| {

@@ -166,7 +166,9 @@ fn options_are_fields_and_text_is_checked() {
                     },
                     run: __mcp::Run::Async(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
-                        ::core::result::Result::Ok(__mcp::boxed::<(), _>(add(), __mcp::tool::reply))
+                        ::core::result::Result::Ok(
+                            __mcp::boxed::<(), _>(add(), __mcp::tool::reply::<()>),
+                        )
                     }),
                 };
                 __mcp::inventory::submit! {

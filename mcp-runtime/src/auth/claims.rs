@@ -56,6 +56,10 @@ impl Expected<'_> {
             Some(_) => return Err("it is not valid yet"),
         }
         let client = text("client_id").or(text("azp")).unwrap_or_default();
+        let is_text = |subject: &Value| subject.is_string() || subject.is_null();
+        if !claims.get("sub").is_none_or(is_text) {
+            return Err("its subject is no text");
+        }
         // What acts for itself has no subject, or is its own.
         let subject = text("sub").unwrap_or(client);
         if subject.is_empty() {
@@ -161,6 +165,7 @@ mod tests {
             (json!({"sub": null}), false),
             (json!({"sub": ""}), false),
             (json!({"sub": 1}), false),
+            (json!({"sub": 1, "client_id": "c"}), false),
         ] {
             let checked = check(&with(&changes));
             assert_eq!(checked.is_ok(), good, "{changes}: {checked:?}");

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Request;
 use hyper::header;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::claims::{Expected, now};
@@ -21,13 +22,15 @@ use crate::handler::template::percent_encode;
 
 /// Most answers that are kept.
 const MOST: usize = 1_000;
+/// Most questions at once: strangers can have as many asked as they know how to make up tokens.
+const AT_ONCE: usize = 64;
 
 /// Asks the authorization server about each token (RFC 7662), with credentials of the server's own.
 ///
 /// A token is let in if the answer says that it is `active`, and `aud` is or holds the audience; `exp` and `nbf`, where the
 /// answer has them, are checked too. Good answers are kept for half a minute, at most 1,000 of them and none beyond `exp`:
-/// so long a token that was revoked may still be good. An answer may take 5 s and 1 MiB; without one, requests are answered
-/// 503.
+/// so long a token that was revoked may still be good. An answer may take 5 s and 1 MiB; without one, and while 64 others are
+/// waited for, requests are answered 503.
 pub struct Introspection {
     issuer: String,
     endpoint: String,
@@ -37,6 +40,8 @@ pub struct Introspection {
     fetcher: Fetcher,
     keep: Duration,
     kept: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
+    /// Places for questions.
+    asking: Semaphore,
 }
 
 impl Introspection {
@@ -59,6 +64,7 @@ impl Introspection {
             fetcher: Fetcher::default(),
             keep: Duration::from_secs(30),
             kept: Mutex::default(),
+            asking: Semaphore::new(AT_ONCE),
         }
     }
 
@@ -104,6 +110,9 @@ impl Introspection {
         {
             return Ok(principal.clone());
         }
+        let Ok(_place) = self.asking.try_acquire() else {
+            return Err(Refused::unavailable("too many tokens are asked about"));
+        };
         let answer = self.ask(credentials.token).await.map_err(|problem| {
             tracing::warn!(
                 problem,

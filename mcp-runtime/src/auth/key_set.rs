@@ -1,17 +1,20 @@
 //! The keys an authorization server signs with: found, kept for a while, and asked for again when one is not among them.
 //!
 //! Only the configured issuer's host, or an address configured beside it, is ever asked. One question is under way at a time,
-//! and goes on where it was when whoever asked goes away. While the server does not answer, the last good keys serve for a
+//! in a task of its own, so that it goes on when whoever asked goes away. While the server does not answer, the last good keys serve for a
 //! while; after that, nobody is let in.
 //!
 //! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use serde_json::Value;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::fetch::Fetcher;
@@ -110,7 +113,8 @@ impl KeySet {
                 Some(flight) => flight.clone(),
                 None if state.asked.is_some_and(|asked| asked.elapsed() < pause) => return,
                 None => {
-                    let flight = ask(source.clone(), fetcher.clone()).boxed().shared();
+                    let asking = Asking(tokio::spawn(ask(source.clone(), fetcher.clone())));
+                    let flight = asking.boxed().shared();
                     state.asked = Some(Instant::now());
                     state.flight.insert(flight).clone()
                 }
@@ -129,6 +133,24 @@ impl KeySet {
                 state.kept = Some((keys, Instant::now()));
             }
         }
+    }
+}
+
+/// A question under way, which ends with whoever keeps the keys.
+struct Asking(JoinHandle<Option<Arc<[Key]>>>);
+
+impl Future for Asking {
+    type Output = Option<Arc<[Key]>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let asked = Pin::new(&mut self.0).poll(cx);
+        asked.map(|answered| answered.ok().flatten())
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -71,7 +71,9 @@ impl Authenticator for StaticTokens {
             faults.push("there are no tokens, so nobody would be let in".to_owned());
         }
         if self.too_short {
-            faults.push(format!("a token is shorter than {LEAST} characters"));
+            faults.push(format!(
+                "a token of `StaticTokens` is shorter than {LEAST} characters; `openssl rand -base64 32` makes one"
+            ));
         }
         faults
     }

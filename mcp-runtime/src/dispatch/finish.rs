@@ -205,9 +205,11 @@ impl Finish {
         }
         let binding = self.binding(&end.arguments).digest();
         let seal = &self.dispatcher.settings.seal;
-        let state = seal.seal(&binding, &end.journal.write(), seal::now());
+        let journal = end.journal.write();
+        let state = seal.seal(&binding, &journal, seal::now());
         let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
-        let (size, most) = (state.len(), limits.request_state);
+        // A state that is kept here is a handle for the client, and takes its room here.
+        let (size, most) = (state.len().max(journal.len()), limits.request_state);
         if size > most {
             let text = format!(
                 "what this call has to remember between two rounds takes {size} characters; at most {most} can be sent"

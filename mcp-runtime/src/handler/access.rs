@@ -69,6 +69,12 @@ impl Access {
         !self.scopes.is_empty()
     }
 
+    /// Whether it is not there for everybody.
+    #[cfg(feature = "auth")]
+    pub(crate) fn is_hidden_from_some(&self) -> bool {
+        self.visible_if.is_some()
+    }
+
     /// Whether it is there for the caller.
     pub(crate) fn is_visible_to(&self, caller: &Caller) -> bool {
         let Some(visible_if) = &self.visible_if else {

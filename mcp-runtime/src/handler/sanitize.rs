@@ -113,7 +113,8 @@ impl Sanitizer {
     fn text(&self, text: &mut String) {
         for clean in &self.0 {
             let cleaned = match clean(text) {
-                Cow::Borrowed(cleaned) if cleaned.len() == text.len() => continue,
+                // The same bytes at the same place; another text can be as long.
+                Cow::Borrowed(cleaned) if std::ptr::eq(cleaned, text.as_str()) => continue,
                 cleaned => cleaned.into_owned(),
             };
             *text = cleaned;
@@ -145,9 +146,10 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
     }
     let mut visible = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
+    let mut may_end = true;
     while let Some(character) = characters.next() {
         match character {
-            '\u{1b}' => skip_escape(&mut characters),
+            '\u{1b}' => skip_escape(&mut characters, &mut may_end),
             '\u{9b}' => skip_control(&mut characters),
             _ if is_hidden(character) => {}
             _ => visible.push(character),
@@ -159,8 +161,11 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\r' | '\t' => false,
-        // Tags, marks of direction, and what hides nothing but itself.
+        // Tags and selectors that can carry text, marks of direction, and what hides nothing but itself.
         '\u{E0000}'..='\u{E007F}'
+        | '\u{E0100}'..='\u{E01EF}'
+        | '\u{061C}'
+        | '\u{200E}'..='\u{200F}'
         | '\u{202A}'..='\u{202E}'
         | '\u{2066}'..='\u{2069}'
         | '\u{200B}'
@@ -171,10 +176,12 @@ fn is_hidden(character: char) -> bool {
 }
 
 /// Skips what follows ESC: a sequence of its own, a text for the terminal, or one character.
-fn skip_escape(characters: &mut Peekable<Chars<'_>>) {
+///
+/// `may_end` says whether there may be an end of such a text ahead: it is looked for in vain once only.
+fn skip_escape(characters: &mut Peekable<Chars<'_>>, may_end: &mut bool) {
     match characters.next_if(|character| matches!(character, ' '..='~')) {
         Some('[') => skip_control(characters),
-        Some(']' | 'P' | 'X' | '^' | '_') => {
+        Some(']' | 'P' | 'X' | '^' | '_') if *may_end => {
             // Ends with BEL or ESC \. Without an end it is no such text, and nothing of it is lost.
             let mut ahead = characters.clone();
             while let Some(character) = ahead.next() {
@@ -185,6 +192,7 @@ fn skip_escape(characters: &mut Peekable<Chars<'_>>) {
                     return;
                 }
             }
+            *may_end = false;
         }
         Some(' '..='/') => {
             characters.next_if(|character| matches!(character, '0'..='~'));
@@ -221,12 +229,28 @@ mod tests {
             ("\u{1b}", ""),
             ("a\u{0}b\u{8}c\u{7f}d\u{85}e", "abcde"),
             ("a\u{202e}b\u{2066}c\u{200b}d\u{feff}", "abcd"),
+            ("a\u{200f}b\u{61c}c\u{e0101}", "abc"),
             ("ok\u{E0001}\u{E0068}\u{E0069}\u{E007F}", "ok"),
         ] {
             assert_eq!(visible_text(text), visible, "{text:?}");
             assert_eq!(visible_text(visible), visible);
         }
         assert!(matches!(visible_text("plain"), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn texts_that_never_end_are_looked_through_once() {
+        let text = "\u{1b}]x".repeat(1 << 20);
+        assert_eq!(visible_text(&text), "x".repeat(1 << 20));
+    }
+
+    #[test]
+    fn a_replacement_of_the_same_length_is_one() {
+        let mut sanitizer = Sanitizer::default();
+        sanitizer.push(|text| Cow::Borrowed(if text == "secret" { "hidden" } else { text }));
+        let mut text = "secret".to_owned();
+        sanitizer.text(&mut text);
+        assert_eq!(text, "hidden");
     }
 
     fn secret(text: &str) -> Cow<'_, str> {

@@ -16,9 +16,8 @@ pub(crate) fn agrees(bytes: &[u8]) {
     };
     let ours = parse(bytes, &limits);
     let accepted = !matches!(&ours, Err((_, error)) if error.code == -32700);
-    if let Some(expected) = serde_accepts(bytes) {
-        assert_eq!(accepted, expected, "{:?}", String::from_utf8_lossy(bytes));
-    }
+    let expected = serde_json::from_slice::<Value>(bytes).is_ok();
+    assert_eq!(accepted, expected, "{:?}", String::from_utf8_lossy(bytes));
     let value = |json: Option<&str>| json.map(|json| serde_json::from_str::<Value>(json).unwrap());
     let Ok(whole) = serde_json::from_slice::<Value>(bytes) else {
         return;
@@ -90,15 +89,6 @@ pub(crate) fn ids_agree(bytes: &[u8]) {
             assert_eq!(whole.get("id"), Some(&id));
             assert!(whole.get("method").is_some() || whole.get("result").is_none());
         }
-    }
-}
-
-/// The only differences wanted: `serde_json` refuses numbers that do not fit its types, which are JSON all the same.
-fn serde_accepts(bytes: &[u8]) -> Option<bool> {
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(_) => Some(true),
-        Err(error) if error.to_string().starts_with("number out of range") => None,
-        Err(_) => Some(false),
     }
 }
 

@@ -143,6 +143,28 @@ fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
 }
 
 #[test]
+fn numbers_that_nobody_can_hold_are_a_parse_error() {
+    let of = |number: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"n":{number}}}}}"#)
+    };
+    let digits = "9".repeat(308);
+    for fits in [
+        "1e308",
+        "1e-999",
+        "-1.7976931348623157e308",
+        "1E+2",
+        &digits,
+    ] {
+        assert!(read(&of(fits)).is_ok(), "{fits}");
+    }
+    let digits = "9".repeat(310);
+    for exceeds in ["1e309", "-1e999", "1E+99999999999", &digits] {
+        let (_, code) = read(&of(exceeds)).unwrap_err();
+        assert_eq!(code, -32700, "{exceeds}");
+    }
+}
+
+#[test]
 fn bytes_that_are_not_utf8_are_a_parse_error() {
     let (id, error) = parse(b"{\"a\":\"\xff\"}", &Limits::default()).unwrap_err();
     assert_eq!((id, error.code), (None, -32700));

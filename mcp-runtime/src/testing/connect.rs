@@ -46,7 +46,7 @@ impl Connect {
     /// # #[tool] fn add() {}
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let alice = Principal::new("alice").scopes(["notes:read"]);
-    /// let client = TestClient::both(new_server!()).as_principal(alice).await;
+    /// let client = TestClient::both(new_server!().only(tool(add))).as_principal(alice).await;
     /// # });
     /// ```
     pub fn as_principal(mut self, principal: Principal) -> Self {

@@ -230,15 +230,16 @@ impl Demand {
 }
 
 /// Examples whose tools are not looked at here.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 9] = [
     "conformance", // holds what every host must cope with, on purpose
     "faulty",      // as well
     "try",         // is a client
     "protected",   // needs an authorization server
-    // Serve what `hello` serves, over something else.
+    // Serve what others serve, over something else.
     "tcp",
     "unix_socket",
     "axum_app",
+    "metrics",
     "tls",
 ];
 

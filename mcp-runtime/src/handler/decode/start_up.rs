@@ -146,7 +146,7 @@ fn check_default(parameter: &ParameterMeta, demand: Option<&Demand>, problems: &
                 ));
             } else if demand.is_some_and(|demand| !demand.holds(text)) {
                 problems.push(format!(
-                    "argument `{name}`: the default `{text}` breaks its own rules"
+                    "argument `{name}`: the default `{text}` breaks its own rules (`range`, `length`, `pattern` or the like)"
                 ));
             }
         }
@@ -155,7 +155,7 @@ fn check_default(parameter: &ParameterMeta, demand: Option<&Demand>, problems: &
                 && !demand.holds(&value.to_string())
             {
                 problems.push(format!(
-                    "argument `{name}`: the default `{value}` breaks its own rules"
+                    "argument `{name}`: the default `{value}` breaks its own rules (`range`, `length`, `pattern` or the like)"
                 ));
             }
         }

@@ -1,6 +1,7 @@
 //! From strings, as prompts, templates and completers receive them, to the JSON that is decoded.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -24,8 +25,13 @@ impl Decoder {
     pub(crate) fn from_strings(&self, arguments: &str) -> Result<String, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+        let mut names = HashSet::new();
         let scanned = scan(arguments, |name, rest, _| {
             let (value, length) = take(rest)?;
+            // Also one that is left out: whoever else reads the arguments may take the other one.
+            if !names.insert(name.clone()) && faults.len() < FAULTS {
+                faults.push(Fault::new("", format!("argument `{name}` is given twice")));
+            }
             match serde_json::from_str::<Borrowable<'_>>(value) {
                 Ok(Borrowable(text)) => pairs.push((name, text)),
                 Err(_) if value == "null" => {}

@@ -70,7 +70,18 @@ impl Scan<'_> {
         }
     }
 
+    /// A number, which has to be one that can be held: everybody who reads it later then reads the same.
     pub(super) fn number(&mut self) -> Option<()> {
+        let start = self.at;
+        self.whole_or_not()?;
+        // The largest numbers have 309 digits; most are shorter, and have no exponent.
+        let text = self.text.get(start..self.at)?;
+        let may_exceed = text.len() > 300 || text.contains(['e', 'E']);
+        let is_held = !may_exceed || text.parse::<f64>().is_ok_and(f64::is_finite);
+        if is_held { Some(()) } else { self.syntax() }
+    }
+
+    fn whole_or_not(&mut self) -> Option<()> {
         self.follows(b"-");
         if !self.follows(b"0") {
             self.digits()?;

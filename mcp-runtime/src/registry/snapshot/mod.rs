@@ -62,12 +62,13 @@ impl Snapshot {
             .or_else(|| first(&self.templates))
     }
 
-    /// All scopes that anything needs, in order.
+    /// All scopes that anything needs which is switched on, and which not only some may know of, in order.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> BTreeSet<String> {
         fn add<E: Entry>(scopes: &mut BTreeSet<String>, table: &Table<E>) {
-            for slot in table.slots() {
-                scopes.extend(slot.entry.access().scopes().map(str::to_owned));
+            let open = table.visible().map(|slot| slot.entry.access());
+            for access in open.filter(|access| !access.is_hidden_from_some()) {
+                scopes.extend(access.scopes().map(str::to_owned));
             }
         }
         let mut scopes = BTreeSet::new();

@@ -38,7 +38,14 @@ pub(super) fn name<'m>(matches: &'m ArgMatches, argument: &str) -> &'m str {
 
 pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     let name = name(matches, "tool");
-    let tool = session.find(Listed::Tools, name).await?;
+    let tool = match session.find(Listed::Tools, name).await {
+        Err(unknown) if session.is_somebody => {
+            // What a list leaves out may need scopes, and a call is told which.
+            session.call("tools/call", json!({"name": name})).await?;
+            return Err(unknown);
+        }
+        found => found?,
+    };
     let arguments = arguments(&given(matches), &tool["inputSchema"])?;
     let params = json!({"name": name, "arguments": arguments});
     let result = session.call("tools/call", params).await?;

@@ -21,6 +21,8 @@ pub(super) struct Session {
     /// Output of the present command is for programs.
     json: AtomicBool,
     terminal: Arc<Terminal>,
+    /// Whether it acts as somebody, who may lack scopes.
+    pub(super) is_somebody: bool,
 }
 
 /// The names of what every command takes that looks at the server.
@@ -113,7 +115,9 @@ impl Session {
         let version = version.unwrap_or(ProtocolVersion::LATEST);
         let capabilities =
             json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
-        let caller = said("as").pop().map_or_else(Caller::trusted, |subject| {
+        let subject = said("as").pop();
+        let is_somebody = subject.is_some();
+        let caller = subject.map_or_else(Caller::trusted, |subject| {
             Principal::new(subject).scopes(said("scope")).into()
         });
         let mut streams = server.serve_in_process(1, caller).map_err(Fault::Start)?;
@@ -126,6 +130,7 @@ impl Session {
             always_json: before.get_flag("json") || after.get_flag("json"),
             json: AtomicBool::default(),
             terminal,
+            is_somebody,
         })
     }
 
