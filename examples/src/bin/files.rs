@@ -148,7 +148,7 @@ fn watch(root: &Path, server: &ServerHandle) -> notify::Result<RecommendedWatche
 #[mcp_runtime::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = std::env::var_os("FILES_ROOT").ok_or("set `FILES_ROOT` to a directory")?;
-    let path = fs::canonicalize(root)?;
+    let path = fs::canonicalize(&root).map_err(|error| format!("{}: {error}", root.display()))?;
     let server = Server::new("files", "1.0.0");
     let _watcher = watch(&path, &server.handle())?;
     server.state(Root { path }).run().await?;
