@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Host, Notice, Question};
 use crate::context::Progress;
+use crate::handler::kind::kind;
 use crate::handler::suggest::closest;
-use crate::server::command_line::arguments::{kind, typed};
+use crate::server::command_line::arguments::typed;
 use crate::server::command_line::print;
 use crate::types::LoggingLevel;
 
