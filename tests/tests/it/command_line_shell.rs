@@ -79,6 +79,7 @@ fn an_answer_to_a_field_that_nobody_asks_for_is_named() {
     );
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("did you mean `really`?"), "{}", ran.err);
+    assert!(!ran.err.contains("nobody asked"), "{}", ran.err);
     let arguments = ["call", "dig_out", "plant=rose", "--answer", "really=true"];
     let ran = run(
         "garden",
@@ -86,6 +87,17 @@ fn an_answer_to_a_field_that_nobody_asks_for_is_named() {
     );
     assert_eq!(ran.out, "Rose is gone\n");
     assert!(ran.err.contains("nobody asked for `colour`"), "{}", ran.err);
+    // What went wrong is said first.
+    let ran = run(
+        "garden",
+        &["call", "dig_out", "plant=rose", "--answer", "colour=red"],
+    );
+    let (why, unused) = ran.err.split_once("nobody asked for `colour`").unwrap();
+    assert!(why.contains("--answer really=<"), "{}", ran.err);
+    assert!(unused.trim_end().ends_with("gives"), "{}", ran.err);
+    // Nothing was called, so nobody could ask.
+    let ran = run("garden", &["call", "dig_up", "--answer", "colour=red"]);
+    assert!(!ran.err.contains("nobody asked"), "{}", ran.err);
 }
 
 #[test]

@@ -168,8 +168,13 @@ impl Session {
     /// Calls a method whose handler may ask and say how far it is.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
         let called = self.client.call(method, params).await;
-        self.terminal.end();
+        self.terminal.called();
         Ok(called?)
+    }
+
+    /// Ends a command, whose own output and error were printed: says which answers nobody wanted.
+    pub(super) fn end(&self) {
+        self.terminal.end();
     }
 
     /// The item of a list that has this key.
