@@ -17,7 +17,8 @@ use crate::server::command_line::terminal::{Answers, Terminal};
 
 pub(super) struct Session {
     pub(super) client: Client,
-    always_json: bool,
+    /// Output of all commands is for programs.
+    pub(super) always_json: bool,
     /// Output of the present command is for programs.
     json: AtomicBool,
     terminal: Arc<Terminal>,
