@@ -16,7 +16,7 @@ use crate::dispatch::stream::Sink;
 use crate::protocol::{self, ProtocolVersion, encode, errors, input};
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
-/// How often an answer that does not fit is asked for, in the legacy era.
+/// How often an answer that does not fit is asked for, in the whole of a call.
 const TRIES: u32 = 3;
 
 /// What one call may ask the client.
@@ -299,15 +299,14 @@ impl Asking for Asks {
         tracing::debug!(key = question.place.key, problem, "an answer does not fit");
         question.rejected = question.rejected.saturating_add(1);
         question.progress = Asked::Not;
-        match &self.way {
-            Way::Rounds(round) => {
-                round.forget(&question.place.key);
-                Ok(())
-            }
-            Way::None | Way::Requests { .. } if question.rejected >= TRIES => {
-                Err(AskError::Unusable(problem))
-            }
-            Way::None | Way::Requests { .. } => Ok(()),
+        let again = match &self.way {
+            Way::Rounds(round) => round.reject(&question.place.key, TRIES),
+            Way::None | Way::Requests { .. } => question.rejected < TRIES,
+        };
+        if again {
+            Ok(())
+        } else {
+            Err(AskError::Unusable(problem))
         }
     }
 

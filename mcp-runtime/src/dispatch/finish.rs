@@ -345,8 +345,8 @@ impl Finish {
             limit,
             "a result was too large to send"
         );
-        let text =
-            format!("the result is {size} bytes; at most {limit} can be sent, so ask for less");
+        // Its size differs by revision, by what stands around it.
+        let text = format!("the result is larger than {limit} bytes, so ask for less");
         match self.target {
             Target::Tool(_) => encode::tool_error(out, self.reply(), text),
             _ => encode::error(out, Some(&self.id), &ErrorObject::internal(text)),

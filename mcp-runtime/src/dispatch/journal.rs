@@ -22,6 +22,9 @@ pub(super) struct Journal {
     pub(super) round: u16,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, Answer>,
+    /// How many answers did not fit, by key.
+    #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
+    rejected: BTreeMap<String, u32>,
     #[serde(rename = "d", default, skip_serializing_if = "BTreeMap::is_empty")]
     done: BTreeMap<String, Box<RawValue>>,
     /// The questions the last round ended with, and a digest of what was asked if the key does not tell.
@@ -75,9 +78,15 @@ impl Journal {
         is_same.then(|| response.get())
     }
 
-    /// Forgets an answer, which is then asked for again.
-    pub(super) fn forget(&mut self, key: &str) {
-        self.answers.remove(key);
+    /// An answer does not fit. It is forgotten, and so asked for again, unless that many did not; says whether it is.
+    pub(super) fn reject(&mut self, key: &str, most: u32) -> bool {
+        let rejected = self.rejected.entry(key.to_owned()).or_default();
+        *rejected = rejected.saturating_add(1);
+        let again = *rejected < most;
+        if again {
+            self.answers.remove(key);
+        }
+        again
     }
 
     /// What something that is done once came to.
@@ -139,6 +148,23 @@ mod tests {
         assert_eq!(journal.answer(&asked[2]), None);
         assert_eq!(journal.answer(&place("b", "changed", true)), None);
         assert_eq!((journal.round, journal.call()), (1, Some(CallId([7; 16]))));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_asked_for_again_a_few_times_over_all_rounds() {
+        let asked = [place("a", "1", false)];
+        let mut journal = Journal::default();
+        for again in [true, false] {
+            journal.end_round(CallId([7; 16]), asked.iter());
+            journal = Journal::read(&journal.write()).unwrap();
+            journal.enter(&mut responses(r#"{"a":{}}"#));
+            assert_eq!(journal.reject("a", 2), again);
+            assert_eq!(journal.answer(&asked[0]).is_none(), again);
+        }
+        // The next run comes to the same end.
+        let mut journal = Journal::read(&journal.write()).unwrap();
+        assert_eq!(journal.answer(&asked[0]), Some("{}"));
+        assert!(!journal.reject("a", 2));
     }
 
     #[test]

@@ -116,9 +116,9 @@ impl Round {
         Poll::Pending
     }
 
-    /// An answer does not fit; it is as if it had not come.
-    pub(super) fn forget(&self, key: &str) {
-        self.state().journal.forget(key);
+    /// An answer does not fit; says whether it is asked for again, which it is until that many did not.
+    pub(super) fn reject(&self, key: &str, most: u32) -> bool {
+        self.state().journal.reject(key, most)
     }
 
     /// A question is not asked any more, in the same run.

@@ -11,6 +11,7 @@ pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub mod form;
+pub(crate) mod kind;
 pub(crate) mod listing;
 pub(crate) mod middleware;
 pub(crate) mod output;

@@ -34,20 +34,28 @@ fn what_one_call_changes_the_next_one_finds() {
         let ran = shell("guide", &["shell", "--revision", revision.date()], lines);
         assert_eq!(ran.err, "");
         assert_eq!(ran.code, Some(0));
-        assert_eq!(ran.out, "[\"buy milk\",5,null]\n[\"sleep\",3,null]\n");
+        let expected = "> # two notes\n> call add text=\"buy milk\" urgency=5\n> call add text=sleep\n\
+                        > read notes:///0\n[\"buy milk\",5,null]\n> read notes:///1\n[\"sleep\",3,null]\n";
+        assert_eq!(ran.out, expected);
     }
 }
 
 #[test]
 fn a_script_goes_on_after_a_failure_and_fails_in_the_end() {
-    let lines = "call ad text=a\ncal add\ncall add 'text\ncall add text=b\nread notes:///0\nexit\nread notes:///9\n";
+    let lines = "call ad text=a\ncal add\nadd text=a\nhelp frobnicate\ncall add 'text\ncall add text=b\nread notes:///0\nexit\nread notes:///9\n";
     let ran = shell("guide", &["--json", "shell"], lines);
     assert_eq!(ran.code, Some(1));
     let values = serde_json::Deserializer::from_str(&ran.out).into_iter::<Value>();
     let values: Vec<_> = values.map(Result::unwrap).collect();
     assert_eq!(values.len(), 2, "{}", ran.out);
     assert_eq!(values[1]["contents"][0]["text"], "[\"b\",3,null]");
-    for complaint in ["did you mean `add`?", "'call'", "a quote is not closed"] {
+    for complaint in [
+        "did you mean `add`?",
+        "no command `cal`; did you mean `call`?",
+        "no command `add`; did you mean `call add`?",
+        "no command `frobnicate`; `help` lists what there is",
+        "a quote is not closed",
+    ] {
         assert!(ran.err.contains(complaint), "{complaint}: {}", ran.err);
     }
 }
@@ -57,7 +65,8 @@ fn each_line_has_its_own_answers_to_questions() {
     let lines =
         "call dig_out plant=rose --answer really=true\ncall dig_out plant=basil --decline\n";
     let ran = shell("garden", &["shell"], lines);
-    assert_eq!(ran.out, "Rose is gone\n");
+    let (agreed, declined) = lines.split_once('\n').unwrap();
+    assert_eq!(ran.out, format!("> {agreed}\nRose is gone\n> {declined}"));
     assert_eq!(ran.err, "error: the user declined\n");
     assert_eq!(ran.code, Some(1));
 }
@@ -79,6 +88,7 @@ fn an_answer_to_a_field_that_nobody_asks_for_is_named() {
     );
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("did you mean `really`?"), "{}", ran.err);
+    assert!(!ran.err.contains("nobody asked"), "{}", ran.err);
     let arguments = ["call", "dig_out", "plant=rose", "--answer", "really=true"];
     let ran = run(
         "garden",
@@ -86,6 +96,17 @@ fn an_answer_to_a_field_that_nobody_asks_for_is_named() {
     );
     assert_eq!(ran.out, "Rose is gone\n");
     assert!(ran.err.contains("nobody asked for `colour`"), "{}", ran.err);
+    // What went wrong is said first.
+    let ran = run(
+        "garden",
+        &["call", "dig_out", "plant=rose", "--answer", "colour=red"],
+    );
+    let (why, unused) = ran.err.split_once("nobody asked for `colour`").unwrap();
+    assert!(why.contains("--answer really=<"), "{}", ran.err);
+    assert!(unused.trim_end().ends_with("gives"), "{}", ran.err);
+    // Nothing was called, so nobody could ask.
+    let ran = run("garden", &["call", "dig_up", "--answer", "colour=red"]);
+    assert!(!ran.err.contains("nobody asked"), "{}", ran.err);
 }
 
 #[test]

@@ -212,6 +212,19 @@ async fn questions_are_answered_with_values() {
     let answer = client.call("travel", json!({})).await.unwrap();
     assert_eq!(answer.text(), "9 to Paris by [] Some(\"x\"): Fine.");
 
+    // The third is an error.
+    assert_eq!(client.asked().len(), 3);
+    for _ in 0..3 {
+        client.answer(json!({"to": "paris", "people": 99, "stops": []}));
+    }
+    let wrong = client.call("travel", json!({})).await.unwrap();
+    let why = wrong.error_text();
+    assert!(
+        why.starts_with("the answer does not fit: `people` "),
+        "{why}"
+    );
+    assert_eq!(client.asked().len(), 3);
+
     client.answer(Answer::cancel());
     let dismissed = client.call("travel", json!({})).await.unwrap();
     assert!(!dismissed.error_text().is_empty());

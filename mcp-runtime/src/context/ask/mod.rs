@@ -79,7 +79,7 @@ pub enum AskError {
     },
     /// The client did not answer in time. See [`Limits::question_time`](crate::Limits::question_time).
     TimedOut(Duration),
-    /// The answer, asked for again, still does not fit.
+    /// The answer, asked for three times, does not fit.
     Unusable(String),
     /// The question itself is wrong; the author's fault.
     Misused(String),
@@ -152,7 +152,7 @@ pub(crate) struct Question {
     pub(crate) request: InputRequest,
     pub(crate) place: Place,
     pub(crate) progress: Asked,
-    /// How many answers did not fit.
+    /// How many answers of this run did not fit.
     pub(crate) rejected: u32,
 }
 

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{About, FAULTS, Fault};
+use crate::handler::kind::kind;
 use crate::handler::suggest::closest;
 
 /// Longest piece of a value that is quoted back, in characters.
@@ -243,7 +244,12 @@ pub(crate) fn missing(what: &str, name: &str, schema: Option<&Value>) -> String 
             let _ = write!(text, ", {} more", allowed.len() - LISTED);
         }
     } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
-        let _ = write!(text, "; expected {name}");
+        let expected = match name {
+            // Of what.
+            "array" | "object" => kind(schema),
+            name => name.to_owned(),
+        };
+        let _ = write!(text, "; expected {expected}");
     }
     text
 }

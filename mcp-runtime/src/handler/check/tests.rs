@@ -70,6 +70,13 @@ fn messages_say_what_to_change() {
             "missing property `a/b`; expected string",
         ),
         (
+            json!({"required": ["items"], "properties": {"items": {"type": "array", "items": {
+                "type": "object", "required": ["amount", "sku"], "properties": {
+                    "amount": {"type": "integer"}, "sku": {"type": "string"}}}}}}),
+            json!({}),
+            "missing property `items`; expected [{amount: integer, sku: string}]",
+        ),
+        (
             json!({"properties": {"a/b": {"items": {"type": "string"}}}}),
             json!({"a/b": ["x", 3]}),
             "/a~1b/1: expected string, received 3",

@@ -1,6 +1,5 @@
 //! Arguments as they are typed: `a=1 b=true`, one JSON object, or `@file`.
 
-use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::{Map, Value};
@@ -75,101 +74,6 @@ fn takes_text(schema: &Value) -> bool {
     }
 }
 
-/// What a schema takes, in a few words: `[{city: string, days?: integer}]`.
-pub(super) fn kind(schema: &Value) -> String {
-    kind_within(schema, DEEPEST)
-}
-
-/// How many objects inside of objects are spelled out.
-const DEEPEST: usize = 3;
-
-fn kind_within(schema: &Value, depth: usize) -> String {
-    let inner = |schema: &Value| kind_within(schema, depth);
-    let any_of = |all: &[Value], text: &dyn Fn(&Value) -> String| {
-        all.iter().map(text).collect::<Vec<_>>().join("|")
-    };
-    let word = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
-    if let Some(all) = schema["enum"].as_array() {
-        return any_of(all, &word);
-    }
-    for keyword in ["anyOf", "oneOf"] {
-        if let Some(all) = schema[keyword].as_array() {
-            return any_of(all, &inner);
-        }
-    }
-    if !schema["const"].is_null() {
-        return word(&schema["const"]);
-    }
-    match &schema["type"] {
-        Value::String(name) => match name.as_str() {
-            "array" => list(schema, depth),
-            "object" => object_kind(schema, depth),
-            "boolean" => "true|false".to_owned(),
-            name => match (&schema["minimum"], &schema["maximum"]) {
-                (Value::Number(least), Value::Number(most)) => format!("{name} {least} to {most}"),
-                (Value::Number(least), _) => format!("{name} from {least}"),
-                (_, Value::Number(most)) => format!("{name} to {most}"),
-                _ => name.to_owned(),
-            },
-        },
-        Value::Array(names) => any_of(names, &word),
-        _ => match schema["$ref"].as_str() {
-            Some(reference) => reference.rsplit('/').next().unwrap_or(reference).to_owned(),
-            None => "anything".to_owned(),
-        },
-    }
-}
-
-/// `[integer from 0]`, `[string, integer]` of a tuple.
-fn list(schema: &Value, depth: usize) -> String {
-    if let Some(parts) = schema["prefixItems"].as_array() {
-        let parts: Vec<_> = parts.iter().map(|part| kind_within(part, depth)).collect();
-        return format!("[{}]", parts.join(", "));
-    }
-    match &schema["items"] {
-        items @ Value::Object(_) => format!("[{}]", kind_within(items, depth)),
-        _ => "[anything]".to_owned(),
-    }
-}
-
-/// `{city: string, days?: integer}`, `{*: integer}` of a map.
-fn object_kind(schema: &Value, depth: usize) -> String {
-    let Some(depth) = depth.checked_sub(1) else {
-        return "{…}".to_owned();
-    };
-    let mut members = members(schema, |property| kind_within(property, depth));
-    if schema["additionalProperties"].is_object() {
-        let other = kind_within(&schema["additionalProperties"], depth);
-        members.push(format!("*: {other}"));
-    }
-    if members.is_empty() {
-        return "object".to_owned();
-    }
-    format!("{{{}}}", members.join(", "))
-}
-
-/// The properties of an object: `name: kind`, or `name?: kind` if it may be left out.
-pub(super) fn members(schema: &Value, kind: impl Fn(&Value) -> String) -> Vec<String> {
-    let required = schema["required"].as_array();
-    let is_required =
-        |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    let member = |(name, property): (&String, &Value)| {
-        let mark = if is_required(name) { "" } else { "?" };
-        let mut text = format!("{name}{mark}: {}", kind(property));
-        let default = &property["default"];
-        if !default.is_null() {
-            let _ = write!(text, " = {default}");
-        }
-        text
-    };
-    properties.map(member).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -209,47 +113,6 @@ mod tests {
         ] {
             assert_eq!(read(&[word]), Ok(expected), "{word}");
         }
-    }
-
-    #[test]
-    fn what_is_taken_is_said_in_a_few_words() {
-        for (schema, expected) in [
-            (json!({"type": "integer", "minimum": 0}), "integer from 0"),
-            (
-                json!({"type": "array", "items": {"type": "integer", "minimum": 0}}),
-                "[integer from 0]",
-            ),
-            (
-                json!({"type": "array", "items": {"type": "object", "required": ["city"], "properties": {
-                    "city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}}),
-                "[{city: string, days?: integer = 3}]",
-            ),
-            (
-                json!({"oneOf": [
-                    {"type": "object", "required": ["kind", "radius"], "properties": {
-                        "kind": {"const": "circle"}, "radius": {"type": "number"}}},
-                    {"type": "string", "enum": ["point", "line"]}]}),
-                "{kind: circle, radius: number}|point|line",
-            ),
-            (
-                json!({"type": "object", "additionalProperties": {"type": "string"}}),
-                "{*: string}",
-            ),
-            (json!({"type": "object"}), "object"),
-            (json!({"type": "array"}), "[anything]"),
-            (
-                json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}]}),
-                "[string, true|false]",
-            ),
-            (json!({"$ref": "#/$defs/Node"}), "Node"),
-        ] {
-            assert_eq!(kind(&schema), expected);
-        }
-        let deep = |schema: Value| json!({"type": "object", "properties": {"a": schema}});
-        assert_eq!(
-            kind(&deep(deep(deep(deep(json!({"type": "object"})))))),
-            "{a?: {a?: {a?: {…}}}}"
-        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use clap::Command;
 use serde_json::Value;
 
 use crate::client::Listed;
-use crate::server::command_line::arguments::{kind, members};
+use crate::handler::kind::{kind, members};
 use crate::server::command_line::session::{Session, common};
 use crate::server::command_line::{Outcome, print};
 

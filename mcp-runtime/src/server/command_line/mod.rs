@@ -194,6 +194,18 @@ async fn perform(server: Server, before: &ArgMatches) -> Outcome {
 /// A command that looks at the server.
 async fn perform_in(session: &Session, name: &str, matches: &ArgMatches) -> Outcome {
     session.begin(matches)?;
+    let outcome = match look(session, name, matches).await {
+        Err(Fault::Said(text)) => {
+            print::complain(&text);
+            Ok(false)
+        }
+        outcome => outcome,
+    };
+    session.end();
+    outcome
+}
+
+async fn look(session: &Session, name: &str, matches: &ArgMatches) -> Outcome {
     match name {
         "tools" => list::run(session, Listed::Tools).await,
         "prompts" => list::run(session, Listed::Prompts).await,

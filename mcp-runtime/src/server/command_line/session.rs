@@ -17,7 +17,8 @@ use crate::server::command_line::terminal::{Answers, Terminal};
 
 pub(super) struct Session {
     pub(super) client: Client,
-    always_json: bool,
+    /// Output of all commands is for programs.
+    pub(super) always_json: bool,
     /// Output of the present command is for programs.
     json: AtomicBool,
     terminal: Arc<Terminal>,
@@ -168,8 +169,13 @@ impl Session {
     /// Calls a method whose handler may ask and say how far it is.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
         let called = self.client.call(method, params).await;
-        self.terminal.end();
+        self.terminal.called();
         Ok(called?)
+    }
+
+    /// Ends a command, whose own output and error were printed: says which answers nobody wanted.
+    pub(super) fn end(&self) {
+        self.terminal.end();
     }
 
     /// The item of a list that has this key.

@@ -2,8 +2,11 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
 
+use crate::client::Listed;
+use crate::handler::suggest::closest;
 use crate::server::command_line::session::{Session, common, is_chosen};
 use crate::server::command_line::{Fault, Outcome, commands, perform_in, print};
 
@@ -15,7 +18,8 @@ pub(super) fn command() -> Command {
                 "Reads commands from standard input, a line each: `call add a=1 b=2`, `tools`, `read URI`. They are those of the \
                  command line, and all go to one server, so what one call changes the next one finds.\n\nText with spaces \
                  stands in quotes. `help` lists the commands, `exit` or the end of the input ends it. Input that is no terminal \
-                 is a script: the process fails if a command does.",
+                 is a script: each line is printed before its results, except with `--json`, and the process fails if a \
+                 command does.",
             ),
     )
 }
@@ -24,6 +28,9 @@ pub(super) async fn run(session: &Session) -> Outcome {
     let is_script = !io::stdin().is_terminal();
     let mut good = true;
     while let Some(line) = next_line(is_script).await? {
+        if is_script && !session.always_json && !line.trim().is_empty() {
+            print::line(&format!("> {}", line.trim()));
+        }
         let words = match words(&line) {
             Ok(words) => words,
             Err(problem) => {
@@ -46,6 +53,10 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
     let matches: ArgMatches = match grammar().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => {
+            if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) {
+                print::complain(&unknown_command(session, name).await);
+                return false;
+            }
             // Help that was asked for is no error. If standard output is gone, nobody wants it.
             let _ = error.print();
             return !error.use_stderr();
@@ -68,6 +79,19 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
             print::complain(&error.to_string());
             false
         }
+    }
+}
+
+/// That there is no such command, and what may be meant: a command, or a call of this tool.
+async fn unknown_command(session: &Session, name: &str) -> String {
+    let tools = session.client.list(Listed::Tools).await;
+    let is_tool = tools.is_ok_and(|tools| tools.iter().any(|tool| tool["name"] == name));
+    let grammar = grammar();
+    let commands = grammar.get_subcommands().map(Command::get_name);
+    match closest(name, commands) {
+        _ if is_tool => format!("there is no command `{name}`; did you mean `call {name}`?"),
+        Some(meant) => format!("there is no command `{name}`; did you mean `{meant}`?"),
+        None => format!("there is no command `{name}`; `help` lists what there is"),
     }
 }
 

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Host, Notice, Question};
 use crate::context::Progress;
+use crate::handler::kind::kind;
 use crate::handler::suggest::closest;
-use crate::server::command_line::arguments::{kind, typed};
+use crate::server::command_line::arguments::typed;
 use crate::server::command_line::print;
 use crate::types::LoggingLevel;
 
@@ -28,8 +29,10 @@ pub(super) struct Answers {
     pub(super) decline: bool,
     /// What the model says to one question after another.
     pub(super) say: VecDeque<String>,
-    /// The fields that were asked for.
+    /// The fields that were asked for, and those that somebody was told of already.
     pub(super) asked: Vec<String>,
+    /// Whether something was called that might have asked.
+    pub(super) called: bool,
 }
 
 #[derive(Debug, Default)]
@@ -76,16 +79,18 @@ impl Answers {
     /// Takes note of the fields of a form, and refuses an answer that is surely meant for one of them.
     fn match_with(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
         self.asked.extend(fields.keys().cloned());
-        for name in self.unused() {
-            let open = fields.keys().map(String::as_str);
-            let open = open.filter(|open| !self.fields.iter().any(|(given, _)| given == open));
-            if let Some(meant) = closest(name, open) {
-                return Err(format!(
-                    "`--answer {name}=…`: the form has no field `{name}`; did you mean `{meant}`?"
-                ));
-            }
-        }
-        Ok(())
+        let open = fields.keys().map(String::as_str);
+        let open = open.filter(|open| !self.fields.iter().any(|(given, _)| given == open));
+        let mistaken = self
+            .unused()
+            .find_map(|name| Some((name.to_owned(), closest(name, open.clone())?)));
+        let Some((name, meant)) = mistaken else {
+            return Ok(());
+        };
+        let problem =
+            format!("`--answer {name}=…`: the form has no field `{name}`; did you mean `{meant}`?");
+        self.asked.push(name);
+        Err(problem)
     }
 }
 
@@ -99,10 +104,16 @@ impl Terminal {
         *self.answers() = answers;
     }
 
+    /// A call is over, which might have asked.
+    pub(super) fn called(&self) {
+        self.clear_bar();
+        self.answers().called = true;
+    }
+
     /// Ends a command: says which answers nobody wanted.
     pub(super) fn end(&self) {
-        self.clear_bar();
-        for name in self.answers().unused() {
+        let answers = self.answers();
+        for name in answers.unused().filter(|_| answers.called) {
             print::complain(&format!(
                 "nobody asked for `{name}`, which `--answer` gives"
             ));
@@ -389,7 +400,11 @@ mod tests {
                 Some(text) => assert!(matched.unwrap_err().contains(text)),
                 None => matched.unwrap(),
             }
-            let unused = given.iter().filter(|name| **name != "really").count();
+            // What was told already is not told again.
+            let unused = given
+                .iter()
+                .filter(|name| **name != "really" && wrong.is_none());
+            let unused = unused.count();
             assert_eq!(answers.unused().count(), unused, "{given:?}");
         }
     }
