@@ -1,6 +1,8 @@
 //! Literal values: the JSON a client could have sent.
 
-use crate::parse::argument::DefaultOption;
+use crate::model::Errors;
+use crate::model::parameter::Constraints;
+use crate::parse::argument::{DefaultOption, parse_number};
 
 /// What an argument is when it is left out.
 pub(crate) enum DefaultValue {
@@ -21,6 +23,61 @@ impl DefaultValue {
                 None => Self::Rust(Box::new(value)),
             },
         }
+    }
+}
+
+/// A literal keeps the rules of its own argument. Those of other expressions are looked at when the server starts.
+pub(crate) fn check(expression: &syn::Expr, constraints: &Constraints, errors: &mut Errors) {
+    let broken = match expression {
+        syn::Expr::Group(group) => return check(&group.expr, constraints, errors),
+        syn::Expr::Array(array) => {
+            if let Some(items) = &constraints.items {
+                for item in &array.elems {
+                    check(item, &items.value, errors);
+                }
+            }
+            wrong_size(array.elems.len(), constraints)
+        }
+        syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(text),
+            ..
+        }) => wrong_size(text.value().chars().count(), constraints),
+        number => wrong_number(number, constraints),
+    };
+    if let Some(broken) = broken {
+        errors.push(syn::Error::new_spanned(expression, broken));
+    }
+}
+
+/// What is wrong with so many characters or items.
+fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
+    let length = &constraints.length.as_ref()?.value;
+    let size = u64::try_from(size).unwrap_or(u64::MAX);
+    match (length.min, length.max) {
+        (Some(min), _) if size < min => Some(format!(
+            "a length of {size} is less than {min}, where `length` starts"
+        )),
+        (_, Some(max)) if size > max => Some(format!(
+            "a length of {size} is more than {max}, where `length` ends"
+        )),
+        _ => None,
+    }
+}
+
+/// What is wrong with a number; nothing if it is none.
+fn wrong_number(expression: &syn::Expr, constraints: &Constraints) -> Option<String> {
+    let range = &constraints.range.as_ref()?.value;
+    let number = parse_number(expression).ok()?.value;
+    let start = range.start.as_ref().map(|start| start.value);
+    let end = range.end.as_ref().map(|end| end.value);
+    match (start, end) {
+        (Some(start), _) if number.is_less_than(start) => Some(format!(
+            "`{number}` is less than {start}, where `range` starts"
+        )),
+        (_, Some(end)) if end.is_less_than(number) => {
+            Some(format!("`{number}` is more than {end}, where `range` ends"))
+        }
+        _ => None,
     }
 }
 

@@ -10,7 +10,8 @@ use crate::model::default_value::{self, DefaultValue};
 use crate::model::handler::Name;
 use crate::model::{Errors, Kind};
 use crate::parse::argument::{
-    ArgumentOptions, Complete, ItemOptions, Length, NumberValue, Range, parse_complete,
+    ArgumentOptions, Complete, DefaultOption, ItemOptions, Length, NumberValue, Range,
+    parse_complete,
 };
 use crate::parse::doc_comment;
 use crate::parse::reword::reworded;
@@ -183,6 +184,11 @@ impl Parameter {
             }),
         };
         constraints.check(errors);
+        if let Some(DefaultOption::Value(value)) =
+            options.default.as_ref().map(|default| &default.value)
+        {
+            default_value::check(value, &constraints, errors);
+        }
         Some(Self {
             name: Name::new(options.name.as_ref(), &ident),
             description: match options.description {

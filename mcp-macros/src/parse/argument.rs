@@ -1,5 +1,7 @@
 //! What stands on a parameter: `#[arg(…)]` and `#[complete(…)]`.
 
+use std::fmt;
+
 use darling::util::Flag;
 use darling::{Error, FromAttributes, FromMeta, Result};
 use proc_macro2::Span;
@@ -89,6 +91,30 @@ pub(crate) enum NumberValue {
     Float(f64),
 }
 
+impl NumberValue {
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "compared with a number that is no more precise"
+    )]
+    pub(crate) fn is_less_than(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Integer(number), Self::Integer(other)) => number < other,
+            (Self::Integer(number), Self::Float(other)) => (number as f64) < other,
+            (Self::Float(number), Self::Integer(other)) => number < other as f64,
+            (Self::Float(number), Self::Float(other)) => number < other,
+        }
+    }
+}
+
+impl fmt::Display for NumberValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => value.fmt(f),
+            Self::Float(value) => fmt::Debug::fmt(value, f),
+        }
+    }
+}
+
 /// `range(1..=100)`: both ends are inclusive here.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
@@ -170,7 +196,8 @@ fn parse_range(item: &syn::Meta, form: &str) -> Result<syn::ExprRange> {
     }
 }
 
-fn parse_number(expression: &syn::Expr) -> Result<Number> {
+/// A literal number, perhaps negative.
+pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
     let (negative, literal) = match expression {
         syn::Expr::Unary(syn::ExprUnary {
             op: syn::UnOp::Neg(_),

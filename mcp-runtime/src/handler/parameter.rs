@@ -39,7 +39,7 @@ pub enum Neither {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
-    note = "argument: put `#[data]` on the type `{Self}` (or derive `serde::Deserialize` and `schemars::JsonSchema`)",
+    note = "argument: put `#[data]` on the type `{Self}` (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {

@@ -126,12 +126,23 @@ pub struct ShownError(TypeId);
 impl ShownError {
     /// The type.
     #[must_use]
-    pub const fn of<E: StdError + Send + Sync + 'static>() -> Self {
+    pub const fn of<E: MayBeShown>() -> Self {
         Self(TypeId::of::<E>())
     }
 }
 
 inventory::collect!(ShownError);
+
+/// What may carry `#[shown]`: every error type. It is here for what the compiler says of others.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `#[shown]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
+    label = "not an error type",
+    note = "implement `Display` and `std::error::Error` for it, for example with `#[derive(Debug, thiserror::Error)]`"
+)]
+pub trait MayBeShown: 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<E: StdError + Send + Sync + 'static> MayBeShown for E {}
 
 fn is_shown(ty: TypeId) -> bool {
     static SHOWN: LazyLock<HashSet<TypeId>> = LazyLock::new(|| {

@@ -8,6 +8,7 @@ use super::header::find_headers;
 use super::root::Root;
 use super::{ArgumentInfo, Decoder, MOST, Style, Wire, plain};
 use crate::handler::check::Validator;
+use crate::handler::constraint::Constraints;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::handler::schema::{Properties, allows, candidates};
 
@@ -53,7 +54,7 @@ impl Decoder {
             let nullable = (parameter.accepts)("null");
             let required = !nullable && parameter.default.is_none();
             let demand = Demand::new(&parameter.constraints);
-            check_default(parameter, demand.as_ref(), &mut problems);
+            check_default(parameter, &mut problems);
             root.property(name, schema.clone(), required);
             wire.push(Wire {
                 name,
@@ -135,32 +136,70 @@ fn other_properties(schema: &Value, wire: &[Wire]) -> Vec<String> {
         .collect()
 }
 
-fn check_default(parameter: &ParameterMeta, demand: Option<&Demand>, problems: &mut Vec<String>) {
+fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     let name = parameter.name;
-    match &parameter.default {
+    let text = match &parameter.default {
         Some(DefaultValue::Json(text)) => {
             if let Some(error) = (parameter.refuses)(text) {
                 problems.push(format!(
                     "argument `{name}`: the default `{text}` is not a value of its type: {}",
                     plain(&error)
                 ));
-            } else if demand.is_some_and(|demand| !demand.holds(text)) {
-                problems.push(format!(
-                    "argument `{name}`: the default `{text}` breaks its own rules (`range`, `length`, `pattern` or the like)"
-                ));
+                return;
             }
+            (*text).to_owned()
         }
-        Some(DefaultValue::Rust { json, .. }) => {
-            if let (Ok(value), Some(demand)) = (json(), demand)
-                && !demand.holds(&value.to_string())
-            {
-                problems.push(format!(
-                    "argument `{name}`: the default `{value}` breaks its own rules (`range`, `length`, `pattern` or the like)"
-                ));
-            }
-        }
-        None => {}
+        Some(DefaultValue::Rust { json, .. }) => match json() {
+            Ok(value) => value.to_string(),
+            // Has been reported with the schema.
+            Err(_) => return,
+        },
+        None => return,
+    };
+    let broken = broken_rules(&parameter.constraints, &text);
+    if !broken.is_empty() {
+        problems.push(format!(
+            "argument `{name}`: the default `{text}` breaks its own rules: {}",
+            broken.join(", ")
+        ));
     }
+}
+
+/// The options of `#[arg(…)]` that a value breaks, each looked at by itself.
+fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
+    const NONE: Constraints = Constraints::NONE;
+    let Constraints {
+        minimum,
+        maximum,
+        min_length,
+        max_length,
+        pattern,
+        items,
+        ..
+    } = *constraints;
+    let rules = [
+        (
+            "`range`",
+            Constraints {
+                minimum,
+                maximum,
+                ..NONE
+            },
+        ),
+        (
+            "`length`",
+            Constraints {
+                min_length,
+                max_length,
+                ..NONE
+            },
+        ),
+        ("`pattern`", Constraints { pattern, ..NONE }),
+        ("`items`", Constraints { items, ..NONE }),
+    ];
+    let breaks = |rule: &Constraints| Demand::new(rule).is_some_and(|demand| !demand.holds(text));
+    let broken = rules.iter().filter(|(_, rule)| breaks(rule));
+    broken.map(|(name, _)| *name).collect()
 }
 
 /// Whether a value may be sent as plain text; follows references.
