@@ -6,8 +6,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use mcp_runtime::__private::{Bound, Constraints, ParameterMeta, parameter};
-use mcp_runtime::fuzzing::{Arguments, Arriving};
+use mcp_runtime::__private::{Bound, Constraints, ParameterMeta};
+use mcp_runtime::fuzzing::{Arguments, Arriving, parameter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -11,7 +11,7 @@ use crate::dispatch::seal::{Binding, Seal, StateKey};
 use crate::handler::call::Refusal;
 use crate::handler::check::describe;
 use crate::handler::decode::{Decoder, Style};
-use crate::handler::parameter::ParameterMeta;
+use crate::handler::parameter::{Parameter, ParameterMeta};
 use crate::handler::template::UriTemplate;
 
 pub use crate::registry::fuzzing::{cursor, read_cursor};
@@ -20,6 +20,15 @@ pub use crate::transport::fuzzing::lines;
 pub use crate::transport::http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
+
+/// Describes a parameter of the type `T`, as an expansion does.
+#[must_use]
+pub const fn parameter<T: Parameter<K> + 'static, K>(
+    name: &'static str,
+    doc: &'static str,
+) -> ParameterMeta {
+    ParameterMeta::of::<T, K>(name, doc)
+}
 
 /// Panics if a line is not read as `serde_json` reads it.
 pub fn envelope(line: &[u8]) {

@@ -31,6 +31,7 @@ pub(crate) enum Started {
 
 impl Started {
     /// Polls it once if it has to be polled, see [`RunningCall::first_poll`].
+    #[cfg(feature = "http")]
     pub(crate) fn polled_once(self) -> Self {
         match self {
             Self::Running(mut running) => match running.first_poll() {
