@@ -19,6 +19,24 @@ pub(super) struct Expected<'e> {
     pub(super) skew: Duration,
 }
 
+/// For whom tokens have to be issued; if nobody is named, for the address of the server.
+#[derive(Debug, Default)]
+pub(super) struct Audiences(Vec<String>);
+
+impl Audiences {
+    pub(super) fn add(&mut self, audience: String) {
+        let canonical = Url::parse(&audience).map(|url| url.as_str().to_owned());
+        self.0.push(canonical.unwrap_or(audience));
+    }
+
+    pub(super) fn or<'a>(&'a self, resource: &'a str) -> Vec<&'a str> {
+        if self.0.is_empty() {
+            return vec![resource];
+        }
+        self.0.iter().map(String::as_str).collect()
+    }
+}
+
 /// Seconds since 1970.
 pub(super) fn now() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::claims::{Expected, now};
+use super::claims::{Audiences, Expected, now};
 use super::fetch::Fetcher;
 use super::static_tokens::hashed;
 use super::{Authenticating, Authenticator, Credentials, Refused, Url};
@@ -35,7 +35,7 @@ pub struct Introspection {
     issuer: String,
     endpoint: String,
     authorization: String,
-    audiences: Vec<String>,
+    audiences: Audiences,
     trusts_audience: bool,
     fetcher: Fetcher,
     keep: Duration,
@@ -59,7 +59,7 @@ impl Introspection {
             issuer: issuer.into(),
             endpoint: endpoint.into(),
             authorization: format!("Basic {}", STANDARD.encode(format!("{id}:{secret}"))),
-            audiences: Vec::new(),
+            audiences: Audiences::default(),
             trusts_audience: false,
             fetcher: Fetcher::default(),
             keep: Duration::from_secs(30),
@@ -71,9 +71,7 @@ impl Introspection {
     /// What `aud` of an answer has to be, or hold. May be repeated; one of them is enough. Default: the address of the server.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
-        let audience = audience.into();
-        let canonical = Url::parse(&audience).map(|url| url.as_str().to_owned());
-        self.audiences.push(canonical.unwrap_or(audience));
+        self.audiences.add(audience.into());
         self
     }
 
@@ -133,15 +131,10 @@ impl Introspection {
                 left.unwrap_or(self.keep).min(self.keep)
             }
         };
-        let audiences: Vec<&str> = self.audiences.iter().map(String::as_str).collect();
-        let audiences = if audiences.is_empty() {
-            std::slice::from_ref(&credentials.resource)
-        } else {
-            &audiences
-        };
+        let audiences = self.audiences.or(credentials.resource);
         let expected = Expected {
             issuer: answer.contains_key("iss").then_some(&*self.issuer),
-            audiences: (!self.trusts_audience).then_some(audiences),
+            audiences: (!self.trusts_audience).then_some(&*audiences),
             expires: false,
             skew: Duration::ZERO,
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::claims::{Expected, now};
+use super::claims::{Audiences, Expected, now};
 use super::fetch::Fetcher;
 use super::jws::Token;
 use super::key_set::{self, KeySet, Source, Times};
@@ -27,7 +27,7 @@ use crate::context::Principal;
 /// Source: RFC 9068, RFC 8707; `docs/requirements.md`, AUTH-02.
 pub struct Jwt {
     issuer: String,
-    audiences: Vec<String>,
+    audiences: Audiences,
     source: Result<Source, String>,
     fetcher: Fetcher,
     times: Times,
@@ -48,7 +48,7 @@ impl Jwt {
         };
         Self {
             issuer,
-            audiences: Vec::new(),
+            audiences: Audiences::default(),
             source,
             fetcher: Fetcher::default(),
             times: Times::default(),
@@ -62,9 +62,7 @@ impl Jwt {
     /// Compared as it is, but for small and capital letters in the host of an address.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
-        let audience = audience.into();
-        let canonical = Url::parse(&audience).map(|url| url.as_str().to_owned());
-        self.audiences.push(canonical.unwrap_or(audience));
+        self.audiences.add(audience.into());
         self
     }
 
@@ -119,14 +117,10 @@ impl Jwt {
         let how = (source, &self.fetcher, self.times);
         let keys = self.keys.keys_for(&token, how).await?;
         let claims = token.verify(&*keys).map_err(Refused::invalid)?;
-        let audiences: Vec<&str> = self.audiences.iter().map(String::as_str).collect();
+        let audiences = self.audiences.or(credentials.resource);
         let expected = Expected {
             issuer: Some(&self.issuer),
-            audiences: Some(if audiences.is_empty() {
-                std::slice::from_ref(&credentials.resource)
-            } else {
-                &audiences
-            }),
+            audiences: Some(&audiences),
             expires: true,
             skew: self.skew,
         };

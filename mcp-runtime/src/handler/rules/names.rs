@@ -23,13 +23,7 @@ pub const fn tool_name(name: &str) -> Verdict {
         let byte = bytes[index];
         if !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
             let verdict = Verdict::wrong(&["tool name `", name, "` contains "]);
-            return match byte {
-                b' ' => verdict.with("a space"),
-                b'\t' | b'\n' | b'\r' => verdict.with("a control character"),
-                0x80.. => verdict.with("a letter that is not ASCII"),
-                other => verdict.with("`").with_byte(other).with("`"),
-            }
-            .with(ALLOWED);
+            return verdict.with_named(byte).with(ALLOWED);
         }
         index += 1;
     }
@@ -48,13 +42,7 @@ pub const fn header(name: &str) -> Verdict {
     while index < bytes.len() {
         if !is_token(bytes[index]) {
             let verdict = Verdict::wrong(&["header name `", name, "` contains "]);
-            return match bytes[index] {
-                b' ' => verdict.with("a space"),
-                0..=0x1F | 0x7F => verdict.with("a control character"),
-                0x80.. => verdict.with("a letter that is not ASCII"),
-                other => verdict.with("`").with_byte(other).with("`"),
-            }
-            .with(ALLOWED);
+            return verdict.with_named(bytes[index]).with(ALLOWED);
         }
         index += 1;
     }
@@ -75,9 +63,7 @@ pub const fn scope(scope: &str) -> Verdict {
             let verdict = Verdict::wrong(&["scope `", scope, "` contains "]);
             return match bytes[index] {
                 b' ' => verdict.with("a space, which separates scopes"),
-                0..=0x1F | 0x7F => verdict.with("a control character"),
-                0x80.. => verdict.with("a letter that is not ASCII"),
-                other => verdict.with("`").with_byte(other).with("`"),
+                other => verdict.with_named(other),
             }
             .with(ALLOWED);
         }

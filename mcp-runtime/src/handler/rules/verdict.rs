@@ -77,6 +77,16 @@ impl Verdict {
         self
     }
 
+    /// With what a byte is that cannot stand in a name.
+    pub(super) const fn with_named(self, byte: u8) -> Self {
+        match byte {
+            b' ' => self.with("a space"),
+            0..=0x1F | 0x7F => self.with("a control character"),
+            0x80.. => self.with("a letter that is not ASCII"),
+            other => self.with("`").with_byte(other).with("`"),
+        }
+    }
+
     /// With a byte of ASCII, or a question mark in place of any other.
     pub(super) const fn with_byte(mut self, byte: u8) -> Self {
         if self.length < Self::CAPACITY {
