@@ -14,6 +14,8 @@ use crate::handler::decode::{Decoder, Style};
 use crate::handler::parameter::{Parameter, ParameterMeta};
 use crate::handler::template::UriTemplate;
 
+#[cfg(feature = "auth")]
+pub use crate::auth::fuzzing::let_in;
 pub use crate::registry::fuzzing::{cursor, read_cursor};
 pub use crate::transport::fuzzing::lines;
 #[cfg(feature = "http")]

@@ -9,7 +9,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, VerificationAlgorithm};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// A way to sign.
@@ -139,36 +138,37 @@ pub(super) struct Token<'t> {
     signature: Vec<u8>,
 }
 
-#[derive(Deserialize)]
-struct Header {
-    alg: String,
-    typ: Option<String>,
-    kid: Option<String>,
-    crit: Option<Value>,
-}
-
 impl<'t> Token<'t> {
     /// Reads a token. `Err` says what is wrong with it.
     pub(super) fn read(text: &'t str) -> Result<Self, &'static str> {
         let (message, signature) = text.rsplit_once('.').ok_or("it is no signed token")?;
         let (header, claims) = message.split_once('.').ok_or("it is no signed token")?;
         let header = URL_SAFE_NO_PAD.decode(header).ok();
-        let header = header.and_then(|json| serde_json::from_slice::<Header>(&json).ok());
-        let header = header.ok_or("its header is malformed")?;
-        if header.crit.is_some() {
+        let header = header.and_then(|json| serde_json::from_slice::<Map<_, _>>(&json).ok());
+        let header: Map<String, Value> = header.ok_or("its header is malformed")?;
+        let text = |name| match header.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(_) => Err("its header is malformed"),
+        };
+        if header
+            .get("crit")
+            .is_some_and(|critical| !critical.is_null())
+        {
             return Err("its header asks for what is not known here");
         }
-        let is_access_token = |typ: &String| {
+        let is_access_token = |typ: &str| {
             let typ = typ.to_ascii_lowercase();
             matches!(typ.trim_start_matches("application/"), "jwt" | "at+jwt")
         };
-        if !header.typ.as_ref().is_none_or(is_access_token) {
+        if !text("typ")?.is_none_or(is_access_token) {
             return Err("it is no access token");
         }
-        let algorithm = ALGORITHMS.iter().find(|known| known.name == header.alg);
+        let name = text("alg")?.ok_or("its header is malformed")?;
+        let algorithm = ALGORITHMS.iter().find(|known| known.name == name);
         Ok(Self {
             algorithm: algorithm.ok_or("it is signed in a way that is not good enough")?,
-            key: header.kid,
+            key: text("kid")?.map(str::to_owned),
             message,
             claims,
             signature: URL_SAFE_NO_PAD

@@ -21,6 +21,8 @@
 
 mod claims;
 mod fetch;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod introspection;
 mod jws;
 mod jwt;

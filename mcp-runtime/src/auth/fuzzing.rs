@@ -1,0 +1,25 @@
+//! See [`crate::fuzzing`].
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::claims::Expected;
+use super::jws::Token;
+use super::key_set;
+use crate::context::Principal;
+
+/// Whose a token is, if it is signed with a key of this set, and was issued by `https://login.example.com` for
+/// `https://mcp.example.com/mcp`. Clocks may differ by a minute.
+#[must_use]
+pub fn let_in(set: &Value, token: &str, now: f64) -> Option<Principal> {
+    let keys = key_set::read(set).ok()?;
+    let claims = Token::read(token).ok()?.verify(&*keys).ok()?;
+    let expected = Expected {
+        issuer: Some("https://login.example.com"),
+        audiences: Some(&["https://mcp.example.com/mcp"]),
+        expires: true,
+        skew: Duration::from_mins(1),
+    };
+    expected.check(claims, now).ok()
+}
