@@ -61,14 +61,14 @@ fn ten() -> i64 {
 }
 
 static PARAMETERS: [ParameterMeta; 14] = [
-    parameter::<String, _>("text", "").constraints(Constraints {
+    parameter::<String, _>("text", "").constraints(&Constraints {
         min_length: Some(1),
         max_length: Some(20),
         pattern: Some("^[^!]*$"),
         ..Constraints::NONE
     }),
     parameter::<i64, _>("count", "")
-        .constraints(Constraints {
+        .constraints(&Constraints {
             minimum: Some(Bound::Integer(1)),
             maximum: Some(Bound::Integer(100)),
             ..Constraints::NONE

@@ -166,11 +166,15 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     let mut options = access::fields(handler);
     guard::set(&mut options, &handler.guards);
     let options = match &handler.options {
-        Options::Tool(tool) => tool::options(tool, options, &output),
+        Options::Tool(tool) => tool::options(tool, options),
         Options::Prompt(prompt) => prompt::options(prompt, options),
         Options::Resource(resource) => resource::options(resource, options),
         Options::Completer(completer) => completer::options(completer, options),
     };
+    let output_schema = option(
+        (handler.kind == Kind::Tool)
+            .then(|| quote!(<#output as __mcp::IntoToolResult>::output_schema)),
+    );
     let table = if has_reference(handler) {
         table.clone()
     } else {
@@ -185,7 +189,8 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
         receiver: #receiver,
         location: #location,
         parameters: #table,
-        options: #options,
+        options: &#options,
+        output_schema: #output_schema,
         run: #run,
     )
 }
@@ -231,9 +236,7 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
         },
         Span::call_site(),
     );
-    let declarations = parameters.iter().map(Expanded::slot_declaration);
-    let slots = parameters.iter().map(Expanded::slot);
-    let unwrappings = parameters.iter().map(Expanded::unwrapping);
+    let decode = decode(parameters);
     let receiver = handler
         .self_type
         .as_ref()
@@ -264,12 +267,30 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
     };
     let variant = Ident::new(variant, Span::call_site());
     quote!(__mcp::Run::#variant(|__mcp_call| {
-        #(#declarations)*
-        __mcp_call.decode(&mut [#(&mut #slots),*])?;
-        #(#unwrappings)*
+        #decode
         #receiver
         ::core::result::Result::Ok(#finish)
     }))
+}
+
+/// Decodes all arguments, into variables of their own.
+fn decode(parameters: &[Expanded<'_>]) -> TokenStream {
+    if parameters.is_empty() {
+        return quote!(__mcp_call.decode(&mut [])?;);
+    }
+    let types = parameters.iter().map(Expanded::owned);
+    let nothing = parameters
+        .iter()
+        .map(|_| quote!(::core::option::Option::None));
+    let slots = (0..parameters.len()).map(syn::Index::from);
+    let values = parameters.iter().map(Expanded::value);
+    quote!(
+        let mut __mcp_slots: (#(::core::option::Option<#types>,)*) = (#(#nothing,)*);
+        __mcp_call.decode(&mut [#(&mut __mcp_slots.#slots),*])?;
+        let (#(::core::option::Option::Some(#values),)*) = __mcp_slots else {
+            return ::core::result::Result::Err(__mcp_call.lost());
+        };
+    )
 }
 
 /// The call itself.

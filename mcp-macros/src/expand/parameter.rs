@@ -1,4 +1,4 @@
-//! One parameter: its description, its slot, and how it is handed to the function.
+//! One parameter: its description, its default, and how it is handed to the function.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -41,33 +41,24 @@ impl<'a> Expanded<'a> {
         handler.parameters.iter().enumerate().map(expand).collect()
     }
 
-    /// The name of its slot.
-    pub(crate) fn slot(&self) -> Ident {
+    /// The type that is decoded or injected.
+    pub(crate) fn owned(&self) -> &TokenStream {
+        &self.owned
+    }
+
+    /// The variable that holds its value.
+    pub(crate) fn value(&self) -> Ident {
         format_ident!("__mcp_{}", self.index)
-    }
-
-    /// `let mut __mcp_0: Option<T> = None;`
-    pub(crate) fn slot_declaration(&self) -> TokenStream {
-        let (slot, owned) = (self.slot(), &self.owned);
-        quote!(let mut #slot: ::core::option::Option<#owned> = ::core::option::Option::None;)
-    }
-
-    /// Takes the value out of its slot.
-    pub(crate) fn unwrapping(&self) -> TokenStream {
-        let slot = self.slot();
-        quote!(let ::core::option::Option::Some(#slot) = #slot else {
-            return ::core::result::Result::Err(__mcp_call.lost());
-        };)
     }
 
     /// What the function is given.
     pub(crate) fn argument(&self) -> TokenStream {
-        let slot = self.slot();
+        let value = self.value();
         if self.parameter.lent {
             let written = &self.written;
-            quote!(__mcp::referent::<#written>(&#slot))
+            quote!(__mcp::referent::<#written>(&#value))
         } else {
-            quote!(#slot)
+            quote!(#value)
         }
     }
 
@@ -85,7 +76,7 @@ impl<'a> Expanded<'a> {
         );
         let constraints = (!parameter.constraints.is_empty() || parameter.example.is_some())
             .then(|| constraints(&parameter.constraints, parameter.example.as_deref()))
-            .map(|constraints| quote!(.constraints(#constraints)));
+            .map(|constraints| quote!(.constraints(&#constraints)));
         let default = self.default();
         let complete = parameter.complete.as_ref().map(|complete| match complete {
             Complete::Function(function) => {

@@ -8,8 +8,8 @@ use crate::expand::tokens::at;
 use crate::expand::value::{Fields, cache_scope, duration, icons, meta};
 use crate::model::tool::Tool;
 
-/// The fields of `Options`, after those that all kinds have. `output` is what the tool returns.
-pub(crate) fn options(tool: &Tool, mut fields: Fields, output: &TokenStream) -> TokenStream {
+/// The fields of `Options`, after those that all kinds have.
+pub(crate) fn options(tool: &Tool, mut fields: Fields) -> TokenStream {
     fields.set_some("title", tool.title.as_ref().map(|title| quote!(#title)));
     fields.set_some("group", tool.group.as_ref().map(|group| quote!(#group)));
     fields.set_some("icons", icons(&tool.icons));
@@ -34,12 +34,6 @@ pub(crate) fn options(tool: &Tool, mut fields: Fields, output: &TokenStream) -> 
         |schema| quote_spanned!(at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema)),
     );
     fields.set_some("input_schema", schema);
-    fields.set(
-        "output_schema",
-        &quote!(::core::option::Option::Some(|__mcp_generator| {
-            <#output as __mcp::IntoToolResult>::output_schema(__mcp_generator)
-        })),
-    );
     if tool.strict {
         fields.set("strict", &quote!(true));
     }

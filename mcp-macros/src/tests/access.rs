@@ -47,11 +47,12 @@ fn scopes_are_checked_and_handed_in() {
                         column: ::core::column!(),
                     },
                     parameters: __mcp_prompt_review().parameters,
-                    options: __mcp::Options {
+                    options: &__mcp::Options {
                         scopes: &["notes:read", "notes:write"],
                         visible_if: __mcp::visible_if(staff::only),
                         ..__mcp::Options::NONE
                     },
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         ::core::result::Result::Ok(__mcp::prompt::reply::<String>(review()))
@@ -97,11 +98,12 @@ fn a_method_names_a_function_of_its_type() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
+                    options: &__mcp::Options {
                         visible_if: __mcp::visible_if(Notes::open),
                         uri: "notes:///all",
                         ..__mcp::Options::NONE
                     },
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         let __mcp_receiver = __mcp_call.receiver::<Notes>()?;

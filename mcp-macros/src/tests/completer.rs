@@ -56,15 +56,18 @@ fn the_first_parameter_has_no_name() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options::NONE,
+                    options: &__mcp::Options::NONE,
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<<str as __mcp::Lend>::Owned> = ::core::option::Option::None;
-                        let mut __mcp_1: ::core::option::Option<Option<String>> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
-                            return ::core::result::Result::Err(__mcp_call.lost());
-                        };
-                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                        let mut __mcp_slots: (
+                            ::core::option::Option<<str as __mcp::Lend>::Owned>,
+                            ::core::option::Option<Option<String>>,
+                        ) = (::core::option::Option::None, ::core::option::Option::None);
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0, &mut __mcp_slots.1])?;
+                        let (
+                            ::core::option::Option::Some(__mcp_0),
+                            ::core::option::Option::Some(__mcp_1),
+                        ) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(
@@ -137,17 +140,20 @@ fn what_is_completed_is_named_in_one_place() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
+                    options: &__mcp::Options {
                         completes: ::core::option::Option::Some(__mcp::Completes {
                             target: || __MCP_TARGET.function,
                             argument: "language",
                         }),
                         ..__mcp::Options::NONE
                     },
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<String> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                        let mut __mcp_slots: (::core::option::Option<String>,) = (
+                            ::core::option::Option::None,
+                        );
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0])?;
+                        let (::core::option::Option::Some(__mcp_0),) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(

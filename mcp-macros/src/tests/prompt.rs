@@ -52,18 +52,21 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                         column: ::core::column!(),
                     },
                     parameters: __mcp_prompt_review().parameters,
-                    options: __mcp::Options {
+                    options: &__mcp::Options {
                         title: ::core::option::Option::Some("Review"),
                         ..__mcp::Options::NONE
                     },
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<Option<String>> = ::core::option::Option::None;
-                        let mut __mcp_1: ::core::option::Option<<str as __mcp::Lend>::Owned> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
-                            return ::core::result::Result::Err(__mcp_call.lost());
-                        };
-                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                        let mut __mcp_slots: (
+                            ::core::option::Option<Option<String>>,
+                            ::core::option::Option<<str as __mcp::Lend>::Owned>,
+                        ) = (::core::option::Option::None, ::core::option::Option::None);
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0, &mut __mcp_slots.1])?;
+                        let (
+                            ::core::option::Option::Some(__mcp_0),
+                            ::core::option::Option::Some(__mcp_1),
+                        ) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(

@@ -38,7 +38,7 @@ fn a_resource_has_its_address_checked() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
+                    options: &__mcp::Options {
                         uri: "config://app",
                         mime_type: ::core::option::Option::Some("text/plain"),
                         audience: &[__mcp::Role::User],
@@ -49,6 +49,7 @@ fn a_resource_has_its_address_checked() {
                         cache: ::core::option::Option::Some(__mcp::CacheScope::Public),
                         ..__mcp::Options::NONE
                     },
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         ::core::result::Result::Ok(__mcp::resource::reply::<String>(config()))
@@ -128,19 +129,22 @@ fn a_template_has_its_variables_checked() {
                         column: ::core::column!(),
                     },
                     parameters: __mcp_prompt_note().parameters,
-                    options: __mcp::Options {
+                    options: &__mcp::Options {
                         uri: "notes:///{id}",
                         list: ::core::option::Option::Some(|| __mcp::lister(notes)),
                         ..__mcp::Options::NONE
                     },
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<u32> = ::core::option::Option::None;
-                        let mut __mcp_1: ::core::option::Option<<Context as __mcp::Lend>::Owned> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
-                            return ::core::result::Result::Err(__mcp_call.lost());
-                        };
-                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                        let mut __mcp_slots: (
+                            ::core::option::Option<u32>,
+                            ::core::option::Option<<Context as __mcp::Lend>::Owned>,
+                        ) = (::core::option::Option::None, ::core::option::Option::None);
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0, &mut __mcp_slots.1])?;
+                        let (
+                            ::core::option::Option::Some(__mcp_0),
+                            ::core::option::Option::Some(__mcp_1),
+                        ) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(

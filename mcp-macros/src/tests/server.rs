@@ -73,16 +73,16 @@ fn methods_are_called_on_a_shared_value() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
-                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
-                            <Result<Notes> as __mcp::IntoToolResult>::output_schema(__mcp_generator)
-                        }),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &__mcp::Options::NONE,
+                    output_schema: ::core::option::Option::Some(
+                        <Result<Notes> as __mcp::IntoToolResult>::output_schema,
+                    ),
                     run: __mcp::Run::Async(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<u8> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                        let mut __mcp_slots: (::core::option::Option<u8>,) = (
+                            ::core::option::Option::None,
+                        );
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0])?;
+                        let (::core::option::Option::Some(__mcp_0),) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         let __mcp_receiver = __mcp_call.receiver::<Notes>()?;
@@ -116,7 +116,8 @@ fn methods_are_called_on_a_shared_value() {
                         column: ::core::column!(),
                     },
                     parameters: <Notes>::__mcp_prompt_show().parameters,
-                    options: __mcp::Options::NONE,
+                    options: &__mcp::Options::NONE,
+                    output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         let __mcp_receiver = __mcp_call.receiver::<Notes>()?;

@@ -32,11 +32,13 @@ fn a_function_is_described_and_handed_in() {
                             <__mcp::Implements<i64>>::json_schema,
                         )
                         .parameter::<i64>("b", "")
-                        .constraints(__mcp::Constraints {
-                            minimum: ::core::option::Option::Some(__mcp::Bound::Integer(0i128)),
-                            maximum: ::core::option::Option::Some(__mcp::Bound::Integer(5i128)),
-                            ..__mcp::Constraints::NONE
-                        })
+                        .constraints(
+                            &__mcp::Constraints {
+                                minimum: ::core::option::Option::Some(__mcp::Bound::Integer(0i128)),
+                                maximum: ::core::option::Option::Some(__mcp::Bound::Integer(5i128)),
+                                ..__mcp::Constraints::NONE
+                            },
+                        )
                         .default_json("1"),
                 ];
                 const _: () = {
@@ -81,20 +83,20 @@ fn a_function_is_described_and_handed_in() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
-                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
-                            <i64 as __mcp::IntoToolResult>::output_schema(__mcp_generator)
-                        }),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &__mcp::Options::NONE,
+                    output_schema: ::core::option::Option::Some(
+                        <i64 as __mcp::IntoToolResult>::output_schema,
+                    ),
                     run: __mcp::Run::Sync(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<i64> = ::core::option::Option::None;
-                        let mut __mcp_1: ::core::option::Option<i64> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
-                            return ::core::result::Result::Err(__mcp_call.lost());
-                        };
-                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                        let mut __mcp_slots: (
+                            ::core::option::Option<i64>,
+                            ::core::option::Option<i64>,
+                        ) = (::core::option::Option::None, ::core::option::Option::None);
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0, &mut __mcp_slots.1])?;
+                        let (
+                            ::core::option::Option::Some(__mcp_0),
+                            ::core::option::Option::Some(__mcp_1),
+                        ) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(__mcp::tool::reply::<i64>(add(__mcp_0, __mcp_1)))
@@ -141,7 +143,7 @@ fn options_are_fields_and_text_is_checked() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
+                    options: &__mcp::Options {
                         guards: __mcp::GuardOptions {
                             timeout: ::core::option::Option::Some(
                                 ::core::time::Duration::from_millis(5000u64),
@@ -158,12 +160,12 @@ fn options_are_fields_and_text_is_checked() {
                         read_only: ::core::option::Option::Some(true),
                         destructive: ::core::option::Option::Some(false),
                         requires: &[__mcp::ClientFeature::Sampling],
-                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
-                            <() as __mcp::IntoToolResult>::output_schema(__mcp_generator)
-                        }),
                         strict: true,
                         ..__mcp::Options::NONE
                     },
+                    output_schema: ::core::option::Option::Some(
+                        <() as __mcp::IntoToolResult>::output_schema,
+                    ),
                     run: __mcp::Run::Async(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         ::core::result::Result::Ok(
@@ -218,22 +220,20 @@ fn what_is_lent_is_owned_by_the_future() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
-                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
-                            <Result<
-                                Cow<'_, str>,
-                            > as __mcp::IntoToolResult>::output_schema(__mcp_generator)
-                        }),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &__mcp::Options::NONE,
+                    output_schema: ::core::option::Option::Some(
+                        <Result<Cow<'_, str>> as __mcp::IntoToolResult>::output_schema,
+                    ),
                     run: __mcp::Run::Async(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<<str as __mcp::Lend>::Owned> = ::core::option::Option::None;
-                        let mut __mcp_1: ::core::option::Option<Cow<'static, str>> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0, &mut __mcp_1])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
-                            return ::core::result::Result::Err(__mcp_call.lost());
-                        };
-                        let ::core::option::Option::Some(__mcp_1) = __mcp_1 else {
+                        let mut __mcp_slots: (
+                            ::core::option::Option<<str as __mcp::Lend>::Owned>,
+                            ::core::option::Option<Cow<'static, str>>,
+                        ) = (::core::option::Option::None, ::core::option::Option::None);
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0, &mut __mcp_slots.1])?;
+                        let (
+                            ::core::option::Option::Some(__mcp_0),
+                            ::core::option::Option::Some(__mcp_1),
+                        ) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(
@@ -274,7 +274,7 @@ fn a_default_in_rust_stands_in_one_place() {
         Kind::Tool,
         "blocking, crate = ::mcp",
         "#[cfg(unix)] fn add(#[arg(default = Some(limit()))] r#type: Option<u8>) {}",
-        &expect![[r#"
+        &expect![[r##"
             #[cfg(unix)]
             fn add(r#type: Option<u8>) {}
             #[cfg(unix)]
@@ -314,16 +314,16 @@ fn a_default_in_rust_stands_in_one_place() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: __mcp::Options {
-                        output_schema: ::core::option::Option::Some(|__mcp_generator| {
-                            <() as __mcp::IntoToolResult>::output_schema(__mcp_generator)
-                        }),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &__mcp::Options::NONE,
+                    output_schema: ::core::option::Option::Some(
+                        <() as __mcp::IntoToolResult>::output_schema,
+                    ),
                     run: __mcp::Run::Blocking(|__mcp_call| {
-                        let mut __mcp_0: ::core::option::Option<Option<u8>> = ::core::option::Option::None;
-                        __mcp_call.decode(&mut [&mut __mcp_0])?;
-                        let ::core::option::Option::Some(__mcp_0) = __mcp_0 else {
+                        let mut __mcp_slots: (::core::option::Option<Option<u8>>,) = (
+                            ::core::option::Option::None,
+                        );
+                        __mcp_call.decode(&mut [&mut __mcp_slots.0])?;
+                        let (::core::option::Option::Some(__mcp_0),) = __mcp_slots else {
                             return ::core::result::Result::Err(__mcp_call.lost());
                         };
                         ::core::result::Result::Ok(
@@ -335,7 +335,7 @@ fn a_default_in_rust_stands_in_one_place() {
                     __mcp::Submitted(& __MCP_DEFINITION)
                 }
             };
-        "#]],
+        "##]],
     );
 }
 

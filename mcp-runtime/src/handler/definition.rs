@@ -47,7 +47,9 @@ pub struct Definition {
     /// Its parameters without the receiver. For a completer, the first one takes the partial text, under the name `""`.
     pub parameters: &'static [ParameterMeta],
     /// What the attribute's options say.
-    pub options: Options,
+    pub options: &'static Options,
+    /// The schema of `structuredContent`, from the return type of a tool.
+    pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
     /// Calls it.
     pub run: Run,
 }
@@ -107,8 +109,6 @@ pub struct Options {
     pub requires: &'static [ClientFeature],
     /// `schema = …`
     pub input_schema: Option<fn() -> Result<Schema, String>>,
-    /// The schema of `structuredContent`, from the return type.
-    pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
     /// `strict`: arguments are not coerced
     pub strict: bool,
     /// The address of a resource, or the template of a family.
@@ -149,7 +149,6 @@ impl Options {
         guards: GuardOptions::NONE,
         requires: &[],
         input_schema: None,
-        output_schema: None,
         strict: false,
         uri: "",
         mime_type: None,
@@ -262,7 +261,7 @@ impl Kind {
 pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     let mut index = 0;
     while index < parameters.len() {
-        if !parameters[index].injected && same(parameters[index].name, name) {
+        if !parameters[index].ty.injected && same(parameters[index].name, name) {
             return true;
         }
         index += 1;

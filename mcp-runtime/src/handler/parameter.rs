@@ -208,20 +208,27 @@ pub struct ParameterMeta {
     pub name: &'static str,
     /// The doc comment; empty if there is none.
     pub doc: &'static str,
-    /// Whether it comes from the context.
-    pub injected: bool,
+    /// What its type can do.
+    pub ty: &'static ParameterType,
     /// Whether it takes the whole argument object rather than one property.
     pub flatten: bool,
     /// What `#[arg(…)]` demands.
-    pub constraints: Constraints,
+    pub constraints: &'static Constraints,
     /// What it is when left out.
     pub default: Option<DefaultValue>,
     /// The completer `#[complete(…)]` names, as the type of its function.
     pub completer: Option<fn() -> (TypeId, &'static str)>,
     /// The candidates `#[complete([…])]` lists.
-    pub candidates: &'static [&'static str],
+    pub candidates: Option<&'static [&'static str]>,
     /// The header that mirrors it, without the `Mcp-Param-` prefix.
     pub header: Option<&'static str>,
+}
+
+/// What the type of a parameter can do: one for all parameters of the type.
+#[derive(Debug)]
+pub struct ParameterType {
+    /// Whether it comes from the context.
+    pub injected: bool,
     /// Its schema; `None` if injected.
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
     /// At start-up: whether an injected value will be there.
@@ -285,37 +292,19 @@ impl ParameterMeta {
         Self {
             name,
             doc,
-            injected: T::INJECTED,
+            ty: const { &ParameterType::of::<T, K>() },
             flatten: false,
-            constraints: Constraints::NONE,
+            constraints: &Constraints::NONE,
             default: None,
             completer: None,
-            candidates: &[],
+            candidates: None,
             header: None,
-            schema: |generator| T::parameter_schema(generator),
-            check: |states| T::check_parameter(states),
-            accepts: |text| T::read_argument(text).is_ok(),
-            refuses: |text| T::read_argument(text).err(),
-            read: |slot, text| {
-                let (value, length) = T::read_argument(text)?;
-                if let Some(slot) = slot.downcast_mut::<Option<T>>() {
-                    *slot = Some(value);
-                }
-                Ok(length)
-            },
-            inject: |slot, context| {
-                let value = T::inject(context)?;
-                if let Some(slot) = slot.downcast_mut::<Option<T>>() {
-                    *slot = Some(value);
-                }
-                Ok(())
-            },
         }
     }
 
     /// With what `#[arg(…)]` demands.
     #[must_use]
-    pub const fn constraints(mut self, constraints: Constraints) -> Self {
+    pub const fn constraints(mut self, constraints: &'static Constraints) -> Self {
         self.constraints = constraints;
         self
     }
@@ -337,7 +326,7 @@ impl ParameterMeta {
     /// With the candidates `#[complete([…])]` lists.
     #[must_use]
     pub const fn candidates(mut self, candidates: &'static [&'static str]) -> Self {
-        self.candidates = candidates;
+        self.candidates = Some(candidates);
         self
     }
 
@@ -360,6 +349,32 @@ impl ParameterMeta {
     pub const fn flatten(mut self) -> Self {
         self.flatten = true;
         self
+    }
+}
+
+impl ParameterType {
+    const fn of<T: Parameter<K> + 'static, K>() -> Self {
+        Self {
+            injected: T::INJECTED,
+            schema: |generator| T::parameter_schema(generator),
+            check: |states| T::check_parameter(states),
+            accepts: |text| T::read_argument(text).is_ok(),
+            refuses: |text| T::read_argument(text).err(),
+            read: |slot, text| {
+                let (value, length) = T::read_argument(text)?;
+                if let Some(slot) = slot.downcast_mut::<Option<T>>() {
+                    *slot = Some(value);
+                }
+                Ok(length)
+            },
+            inject: |slot, context| {
+                let value = T::inject(context)?;
+                if let Some(slot) = slot.downcast_mut::<Option<T>>() {
+                    *slot = Some(value);
+                }
+                Ok(())
+            },
+        }
     }
 }
 

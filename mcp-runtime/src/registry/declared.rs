@@ -42,7 +42,7 @@ type Made<E> = Result<E, Vec<String>>;
 pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
 pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
-    let options = &definition.options;
+    let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
@@ -75,7 +75,7 @@ pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
     let input_schema = decoder
         .as_ref()
         .and_then(|decoder| raw(decoder.schema(), &mut problems));
-    let output_schema = options
+    let output_schema = definition
         .output_schema
         .and_then(output_schema)
         .and_then(|schema| raw(&schema, &mut problems));
@@ -111,7 +111,7 @@ pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
 }
 
 pub(super) fn prompt(definition: &Definition, given: Given, find: Find<'_>) -> Made<PromptEntry> {
-    let options = &definition.options;
+    let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
@@ -148,7 +148,7 @@ pub(super) fn prompt(definition: &Definition, given: Given, find: Find<'_>) -> M
 }
 
 pub(super) fn resource(definition: &Definition, given: Given) -> Made<ResourceEntry> {
-    let options = &definition.options;
+    let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
@@ -189,7 +189,7 @@ pub(super) fn template(
     given: Given,
     find: Find<'_>,
 ) -> Made<TemplateEntry> {
-    let options = &definition.options;
+    let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
@@ -339,7 +339,7 @@ fn meta(definition: &Definition, problems: &mut Vec<String>) -> Option<Meta> {
 }
 
 fn annotations(definition: &Definition) -> Option<Annotations> {
-    let options = &definition.options;
+    let options = definition.options;
     let annotations = Annotations {
         audience: options.audience.to_vec(),
         priority: options.priority,
@@ -364,7 +364,7 @@ fn cache(definition: &Definition) -> CacheOptions {
 }
 
 fn access(definition: &Definition, scopes: &[String]) -> Access {
-    let options = &definition.options;
+    let options = definition.options;
     let mut access = Access::declared(options.scopes, options.visible_if);
     access.require(scopes);
     access

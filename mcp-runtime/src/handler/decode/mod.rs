@@ -135,8 +135,8 @@ impl Decoder {
         }
         let mut made: Option<Context> = None;
         for (parameter, slot) in self.parameters.iter().zip(slots) {
-            if parameter.injected {
-                (parameter.inject)(&mut **slot, made.get_or_insert_with(context))?;
+            if parameter.ty.injected {
+                (parameter.ty.inject)(&mut **slot, made.get_or_insert_with(context))?;
             }
         }
         Ok(())
@@ -170,7 +170,7 @@ impl Decoder {
             else {
                 return Ok(None);
             };
-            let Ok(length) = (parameter.read)(&mut **slot, rest) else {
+            let Ok(length) = (parameter.ty.read)(&mut **slot, rest) else {
                 return Ok(None);
             };
             if let Some(demand) = &wire.demand {
@@ -193,7 +193,9 @@ impl Decoder {
             // The other arguments have to be taken out first.
             Some(_) if !self.wire.is_empty() => false,
             Some(index) => match (self.parameters.get(index), slots.get_mut(index)) {
-                (Some(parameter), Some(slot)) => (parameter.read)(&mut **slot, arguments).is_ok(),
+                (Some(parameter), Some(slot)) => {
+                    (parameter.ty.read)(&mut **slot, arguments).is_ok()
+                }
                 _ => false,
             },
             None => true,
@@ -224,12 +226,12 @@ impl Decoder {
             return false;
         };
         match &parameter.default {
-            Some(DefaultValue::Json(text)) => (parameter.read)(&mut **slot, text).is_ok(),
+            Some(DefaultValue::Json(text)) => (parameter.ty.read)(&mut **slot, text).is_ok(),
             Some(DefaultValue::Rust { fill, .. }) => {
                 fill(&mut **slot);
                 true
             }
-            None => wire.nullable && (parameter.read)(&mut **slot, "null").is_ok(),
+            None => wire.nullable && (parameter.ty.read)(&mut **slot, "null").is_ok(),
         }
     }
 

@@ -93,7 +93,7 @@ impl Decoder {
             return;
         };
         let holds = |raw: &str| wire.demand.as_ref().is_none_or(|demand| demand.holds(raw));
-        let failure = match (parameter.read)(&mut **slot, raw) {
+        let failure = match (parameter.ty.read)(&mut **slot, raw) {
             Ok(_) if holds(raw) => return,
             Ok(_) => None,
             Err(error) => Some(error),
@@ -121,7 +121,7 @@ impl Decoder {
                 let Some(slot) = slots.get_mut(wire.index) else {
                     return;
                 };
-                match (parameter.read)(&mut **slot, &text) {
+                match (parameter.ty.read)(&mut **slot, &text) {
                     Ok(_) if holds(&text) => return,
                     // It is what was meant, but breaks a rule: that is what to say.
                     Ok(_) => shown = forgiven,
@@ -198,7 +198,7 @@ impl Decoder {
             let _ = write!(text, "{}:{value}", Value::from(*name));
         }
         text.push('}');
-        let Err(error) = (parameter.read)(&mut **slot, &text) else {
+        let Err(error) = (parameter.ty.read)(&mut **slot, &text) else {
             return;
         };
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
@@ -214,7 +214,7 @@ impl Decoder {
                     *member = without_fractions(&inner).unwrap_or(inner);
                 }
             }
-            if (parameter.read)(&mut **slot, &forgiven.to_string()).is_ok() {
+            if (parameter.ty.read)(&mut **slot, &forgiven.to_string()).is_ok() {
                 return;
             }
         }

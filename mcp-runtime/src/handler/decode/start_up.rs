@@ -31,7 +31,7 @@ impl Decoder {
         let mut arguments = Vec::new();
         let mut flatten: Option<usize> = None;
         for (index, parameter) in parameters.iter().enumerate() {
-            if parameter.injected {
+            if parameter.ty.injected {
                 continue;
             }
             let schema = properties.argument(parameter, &mut problems);
@@ -51,9 +51,9 @@ impl Decoder {
                 problems.push(format!("argument `{name}` is there twice"));
                 continue;
             }
-            let nullable = (parameter.accepts)("null");
+            let nullable = (parameter.ty.accepts)("null");
             let required = !nullable && parameter.default.is_none();
-            let demand = Demand::new(&parameter.constraints);
+            let demand = Demand::new(parameter.constraints);
             check_default(parameter, &mut problems);
             root.property(name, schema.clone(), required);
             wire.push(Wire {
@@ -71,8 +71,8 @@ impl Decoder {
                     .and_then(Value::as_str)
                     .map(str::to_owned),
                 candidates: match parameter.candidates {
-                    [] => candidates(&schema),
-                    listed => listed.iter().map(ToString::to_string).collect(),
+                    None => candidates(&schema),
+                    Some(listed) => listed.iter().map(ToString::to_string).collect(),
                 },
                 completer: parameter.completer.map(|completer| completer()),
                 schema,
@@ -140,7 +140,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     let name = parameter.name;
     let text = match &parameter.default {
         Some(DefaultValue::Json(text)) => {
-            if let Some(error) = (parameter.refuses)(text) {
+            if let Some(error) = (parameter.ty.refuses)(text) {
                 problems.push(format!(
                     "argument `{name}`: the default `{text}` is not a value of its type: {}",
                     plain(&error)
@@ -156,7 +156,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
         },
         None => return,
     };
-    let broken = broken_rules(&parameter.constraints, &text);
+    let broken = broken_rules(parameter.constraints, &text);
     if !broken.is_empty() {
         problems.push(format!(
             "argument `{name}`: the default `{text}` breaks its own rules: {}",

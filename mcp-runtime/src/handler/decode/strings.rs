@@ -117,7 +117,7 @@ impl Decoder {
             } else {
                 text.trim()
             };
-            (parameter.accepts)(json)
+            (parameter.ty.accepts)(json)
                 && serde_json::from_str::<&RawValue>(json).is_ok()
                 && wire.demand.as_ref().is_none_or(|demand| demand.holds(json))
         };

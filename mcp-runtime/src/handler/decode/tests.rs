@@ -39,9 +39,9 @@ static LENGTH: Constraints = Constraints {
 };
 
 static SEARCH: [ParameterMeta; 6] = [
-    ParameterMeta::of::<String, _>("query", "Words to look for").constraints(LENGTH),
+    ParameterMeta::of::<String, _>("query", "Words to look for").constraints(&LENGTH),
     ParameterMeta::of::<u32, _>("limit", "")
-        .constraints(Constraints {
+        .constraints(&Constraints {
             minimum: Some(Bound::Integer(1)),
             maximum: Some(Bound::Integer(100)),
             ..Constraints::NONE
@@ -404,7 +404,7 @@ fn mistakes_of_the_author_are_found_at_start_up() {
     );
     static RANGE: [ParameterMeta; 1] = [ParameterMeta::of::<u8, _>("a", "")
         .default_json("9")
-        .constraints(Constraints {
+        .constraints(&Constraints {
             maximum: Some(Bound::Integer(3)),
             ..Constraints::NONE
         })];

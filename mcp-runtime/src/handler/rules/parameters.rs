@@ -31,7 +31,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
 /// An argument of a template is one of its variables.
 #[must_use]
 pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Verdict {
-    if parameter.injected
+    if parameter.ty.injected
         || !template_syntax(template).holds()
         || template_has_variable(template, parameter.name)
     {
@@ -65,7 +65,7 @@ pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Ve
 /// A resource has one address, so nothing can vary.
 #[must_use]
 pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
-    if parameter.injected {
+    if parameter.ty.injected {
         return Verdict::HOLDS;
     }
     Verdict::wrong(&[
@@ -78,7 +78,7 @@ pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
 /// `#[arg(…)]` stands on an argument.
 #[must_use]
 pub const fn is_argument(parameter: &ParameterMeta) -> Verdict {
-    if parameter.injected {
+    if parameter.ty.injected {
         return Verdict::wrong(&[
             "parameter `",
             parameter.name,
@@ -91,7 +91,7 @@ pub const fn is_argument(parameter: &ParameterMeta) -> Verdict {
 /// The first parameter of a completer comes from the client.
 #[must_use]
 pub const fn partial_text(parameter: &ParameterMeta) -> Verdict {
-    if parameter.injected {
+    if parameter.ty.injected {
         return Verdict::wrong(&["a completer first takes the text typed so far: `partial: &str`"]);
     }
     Verdict::HOLDS
@@ -118,7 +118,7 @@ impl Verdict {
         let mut index = 0;
         while index < parameters.len() {
             let candidate = parameters[index].name;
-            if !parameters[index].injected && is_close(name, candidate) {
+            if !parameters[index].ty.injected && is_close(name, candidate) {
                 return self.with("did you mean `").with(candidate).with("`?");
             }
             index += 1;
@@ -131,7 +131,7 @@ impl Verdict {
         let mut index = 0;
         let mut first = true;
         while index < parameters.len() {
-            if !parameters[index].injected {
+            if !parameters[index].ty.injected {
                 self = self
                     .with(if first { "`" } else { ", `" })
                     .with(parameters[index].name)

@@ -56,7 +56,7 @@ impl Properties {
         parameter: &ParameterMeta,
         problems: &mut Vec<String>,
     ) -> Value {
-        let mut schema = (parameter.schema)(&mut self.generator)
+        let mut schema = (parameter.ty.schema)(&mut self.generator)
             .map_or(Value::Object(Map::new()), Schema::to_value);
         if let Value::Bool(allowed) = schema {
             schema = boolean(allowed);
@@ -73,7 +73,7 @@ impl Properties {
         }
         let name = parameter.name;
         let before = problems.len();
-        constrain(&mut schema, &parameter.constraints, problems);
+        constrain(&mut schema, parameter.constraints, problems);
         let default = match &parameter.default {
             Some(DefaultValue::Json(text)) => serde_json::from_str(text)
                 .map_err(|error| problems.push(format!("the default is not JSON: {error}")))

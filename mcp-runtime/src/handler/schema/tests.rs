@@ -195,9 +195,9 @@ fn only_types_that_hold_themselves_are_referred_to() {
 
 #[test]
 fn what_the_parameter_demands_is_in_the_schema() {
-    let range = Constraints {
+    let range = &Constraints {
         minimum: Some(Bound::Integer(1)),
-        maximum: Some(Bound::Integer(i64::MAX.into())),
+        maximum: Some(Bound::Integer(i64::MAX as i128)),
         ..Constraints::NONE
     };
     check(
@@ -210,12 +210,12 @@ fn what_the_parameter_demands_is_in_the_schema() {
         ParameterMeta::of::<u8, _>("a", "").constraints(range),
         &expect![[r#"{"type":"integer","minimum":1,"maximum":255}"#]],
     );
-    static ITEM: Constraints = Constraints {
+    const ITEM: Constraints = Constraints {
         max_length: Some(3),
         pattern: Some("^a"),
         ..Constraints::NONE
     };
-    let list = Constraints {
+    let list = &Constraints {
         min_length: Some(1),
         items: Some(&ITEM),
         example: Some(r#"["a"]"#),
@@ -233,7 +233,7 @@ fn what_the_parameter_demands_is_in_the_schema() {
 
 #[test]
 fn demands_that_make_no_sense_are_problems() {
-    let range = Constraints {
+    let range = &Constraints {
         minimum: Some(Bound::Integer(1)),
         ..Constraints::NONE
     };
@@ -241,7 +241,7 @@ fn demands_that_make_no_sense_are_problems() {
         ParameterMeta::of::<Plain, _>("a", "").constraints(range),
         &expect!["argument `a`: `range` applies to numbers, and its schema allows none"],
     );
-    let length = Constraints {
+    let length = &Constraints {
         max_length: Some(1),
         pattern: Some("("),
         example: Some("x"),
@@ -249,7 +249,7 @@ fn demands_that_make_no_sense_are_problems() {
     };
     let text = argument(&ParameterMeta::of::<Newtype, _>("a", "").constraints(length));
     assert_eq!(text.lines().count(), 3, "{text}");
-    let pattern = Constraints {
+    let pattern = &Constraints {
         pattern: Some("("),
         ..Constraints::NONE
     };

@@ -37,7 +37,7 @@ impl Build {
             .parameters
             .iter()
             .filter(|parameter| {
-                !parameter.injected
+                !parameter.ty.injected
                     && !parameter.flatten
                     && !parameter.name.is_empty()
                     && !has_argument(target.parameters, parameter.name)

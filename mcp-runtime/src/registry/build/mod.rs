@@ -320,8 +320,8 @@ impl Build {
     /// Says which injected values will be missing.
     fn check_states(&mut self, definition: &Definition) {
         for parameter in definition.parameters {
-            if parameter.injected
-                && let Err(missing) = (parameter.check)(&self.states)
+            if parameter.ty.injected
+                && let Err(missing) = (parameter.ty.check)(&self.states)
             {
                 self.problem(
                     definition,

@@ -34,7 +34,8 @@ fn definition(kind: Kind, name: &'static str, line: u32, function: TypeId) -> De
             column: 1,
         },
         parameters: &[],
-        options: Options::NONE,
+        options: &Options::NONE,
+        output_schema: None,
         run: Run::Sync(|_| Ok(Err(ToolError::shown("not called here")))),
     }
 }
@@ -119,7 +120,10 @@ fn list_order_is_that_of_the_source_whatever_order_the_linker_gives() {
 #[test]
 fn without_a_choice_everything_is_served() {
     let mut grouped = tool::<2>("b");
-    grouped.options.group = Some("admin");
+    grouped.options = &Options {
+        group: Some("admin"),
+        ..Options::NONE
+    };
     assert_eq!(tools(all(vec![tool::<1>("a"), grouped])), ["a", "b"]);
 }
 
@@ -127,7 +131,10 @@ fn without_a_choice_everything_is_served() {
 fn functions_and_groups_can_be_chosen_together() {
     let make = || {
         let mut grouped = tool::<2>("b");
-        grouped.options.group = Some("admin");
+        grouped.options = &Options {
+            group: Some("admin"),
+            ..Options::NONE
+        };
         vec![tool::<1>("a"), grouped, tool::<3>("c")]
     };
     let only = |only: Option<Vec<Selected>>, groups: &[&str]| {
@@ -147,7 +154,10 @@ fn functions_and_groups_can_be_chosen_together() {
 #[test]
 fn choosing_what_is_not_there_is_said() {
     let mut grouped = tool::<2>("b");
-    grouped.options.group = Some("admin");
+    grouped.options = &Options {
+        group: Some("admin"),
+        ..Options::NONE
+    };
     let sources = Sources {
         only: Some(vec![selected::<7>()]),
         groups: vec!["admn".into()],
@@ -251,7 +261,10 @@ fn choosing_a_function_as_what_it_is_not_is_said() {
 fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
     let template = |uri: &'static str, parameter: ParameterMeta| {
         let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
-        template.options.uri = uri;
+        template.options = Box::leak(Box::new(Options {
+            uri,
+            ..Options::NONE
+        }));
         template.parameters = Box::leak(Box::new([parameter]));
         template
     };
@@ -286,7 +299,10 @@ fn nothing_registered_says_what_to_do() {
 #[test]
 fn all_problems_come_together_with_their_places() {
     let mut resource = definition(Kind::Resource, "r", 5, TypeId::of::<Function<5>>());
-    resource.options.uri = "no scheme";
+    resource.options = &Options {
+        uri: "no scheme",
+        ..Options::NONE
+    };
     resource.parameters = Box::leak(Box::new([ParameterMeta::of::<String, _>("id", "")]));
     let mut state = tool::<3>("c");
     state.parameters = Box::leak(Box::new([
@@ -294,9 +310,15 @@ fn all_problems_come_together_with_their_places() {
         ParameterMeta::of::<i64, _>("n", "").default_json("\"x\""),
     ]));
     let mut meta = tool::<4>("d");
-    meta.options.meta = Some(|| serde_json::json!({"io.modelcontextprotocol/x": 1}));
+    meta.options = &Options {
+        meta: Some(|| serde_json::json!({"io.modelcontextprotocol/x": 1})),
+        ..Options::NONE
+    };
     let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
-    template.options.uri = "notes:///{id";
+    template.options = &Options {
+        uri: "notes:///{id",
+        ..Options::NONE
+    };
     fails(
         all(vec![
             tool::<1>("a"),
@@ -434,10 +456,13 @@ fn a_completer_without_an_argument_it_needs_offers_nothing() {
         call.decode(&mut [&mut partial, &mut strict])?;
         Ok(Err(ToolError::shown("it ran")))
     });
-    completer.options.completes = Some(Completes {
-        target: TypeId::of::<Function<1>>,
-        argument: "code",
-    });
+    completer.options = &Options {
+        completes: Some(Completes {
+            target: TypeId::of::<Function<1>>,
+            argument: "code",
+        }),
+        ..Options::NONE
+    };
     let registry = all(vec![review::<1>(code()), completer]).unwrap();
     assert_eq!(complete(&registry, "code", "ru", None), Ok(vec![]));
     assert_eq!(
@@ -449,7 +474,10 @@ fn a_completer_without_an_argument_it_needs_offers_nothing() {
 #[test]
 fn completers_that_do_not_fit_are_said() {
     let reverse = |mut completer: Definition, target: fn() -> TypeId, argument| {
-        completer.options.completes = Some(Completes { target, argument });
+        completer.options = Box::leak(Box::new(Options {
+            completes: Some(Completes { target, argument }),
+            ..Options::NONE
+        }));
         completer
     };
     let mut parameters = code();
@@ -535,7 +563,10 @@ fn a_server_may_be_filled_while_it_runs() {
 #[test]
 fn the_other_variables_of_an_address_are_earlier_arguments() {
     let mut template = definition(Kind::ResourceTemplate, "t", 1, TypeId::of::<Function<1>>());
-    template.options.uri = "notes:///{strict}/{id}";
+    template.options = &Options {
+        uri: "notes:///{strict}/{id}",
+        ..Options::NONE
+    };
     template.parameters = Box::leak(Box::new([
         ParameterMeta::of::<bool, _>("strict", ""),
         ParameterMeta::of::<String, _>("id", "")
