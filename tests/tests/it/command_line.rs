@@ -197,8 +197,13 @@ fn prompts_resources_and_completions_are_had() {
     assert_eq!(run("everything", &earlier).good(), "axum\nactix\n");
     let template = ["complete", "memo:///{id}", "id", "7"];
     assert_eq!(run("everything", &template).good(), "7\n");
-    let unknown = run("everything", &["complete", "reviw", "code"]).bad();
-    assert!(unknown.contains("did you mean `review`?"), "{unknown}");
+    let none = run("everything", &["complete", "review", "framework", "dj"]).good();
+    assert!(none.starts_with("none, perhaps for want of"), "{none}");
+    assert!(none.contains("language=…"), "{none}");
+    for misspelt in [["reviw", "code"], ["review", "framwork"]] {
+        let unknown = run("everything", &[&["complete"], &misspelt[..]].concat()).bad();
+        assert!(unknown.contains("did you mean `"), "{unknown}");
+    }
 }
 
 #[test]

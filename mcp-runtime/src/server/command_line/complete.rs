@@ -4,6 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use crate::client::Listed;
+use crate::handler::template::UriTemplate;
 use crate::server::command_line::arguments::arguments;
 use crate::server::command_line::call::{given, name};
 use crate::server::command_line::session::{Session, common, unknown};
@@ -44,12 +45,21 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     let of = name(matches, "of");
     let prompts = session.client.list(Listed::Prompts).await?;
     let templates = session.client.list(Listed::Templates).await?;
-    let reference = if prompts.iter().any(|prompt| prompt["name"] == of) {
+    let mut takes = Vec::new();
+    let reference = if let Some(prompt) = prompts.iter().find(|prompt| prompt["name"] == of) {
+        let arguments = prompt["arguments"].as_array().into_iter().flatten();
+        takes.extend(arguments.filter_map(|argument| Some(argument["name"].as_str()?.to_owned())));
         json!({"type": "ref/prompt", "name": of})
     } else if templates
         .iter()
         .any(|template| template["uriTemplate"] == of)
     {
+        let template = UriTemplate::parse(of);
+        takes.extend(
+            template
+                .iter()
+                .flat_map(|template| template.variables().to_vec()),
+        );
         json!({"type": "ref/resource", "uri": of})
     } else {
         let prompts = prompts.iter().filter_map(|prompt| prompt["name"].as_str());
@@ -60,6 +70,11 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     };
     let earlier = arguments(&given(matches), &Value::Null)?;
     let (argument, partial) = (name(matches, "argument"), name(matches, "partial"));
+    if !takes.iter().any(|name| name == argument) {
+        let takes = takes.iter().map(String::as_str);
+        return Err(unknown("argument", argument, takes).into());
+    }
+    takes.retain(|name| name != argument && earlier.get(name).is_none());
     let result = session
         .client
         .complete(reference, argument, partial, earlier)
@@ -74,8 +89,19 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    if !values.is_empty() {
+    if values.is_empty() {
+        print::line(&nothing(&takes));
+    } else {
         print::line(&values.join("\n"));
     }
     Ok(true)
+}
+
+/// What to say if there is no candidate. A completer may look at other arguments.
+fn nothing(not_given: &[String]) -> String {
+    if not_given.is_empty() {
+        return "none".to_owned();
+    }
+    let others: Vec<_> = not_given.iter().map(|name| format!("{name}=…")).collect();
+    format!("none, perhaps for want of {}", others.join(" "))
 }
