@@ -41,6 +41,8 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+mod bell;
+mod cancellation;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
 mod context;
@@ -56,6 +58,7 @@ mod limits;
 mod macros;
 pub mod prelude;
 mod protocol;
+mod random;
 mod rate;
 mod registry;
 mod server;
@@ -83,7 +86,7 @@ pub use handler::dynamic::{
     Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
 pub use handler::listing::{ListCursor, Page};
-pub use handler::middleware::{Answering, Call, CallService, Next};
+pub use handler::middleware::{Call, Next};
 pub use handler::output::{IntoToolResult, Json};
 pub use handler::prompt::IntoPrompt;
 pub use handler::resource::IntoResource;
@@ -92,12 +95,16 @@ pub use handler::sanitize::visible_text;
 pub use handler::suggest::did_you_mean;
 pub use handler::template::percent_encode;
 pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
+#[cfg(feature = "tower")]
+pub use handler::tower::{Answering, CallService};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
 pub use macros::{
     Elicit, completer, data, main, prompt, resource, resource_template, server, shown, tool,
 };
-pub use server::{Cacheable, ClientLogs, Server, client_logs};
+pub use server::{Cacheable, Server};
+#[cfg(feature = "client-logs")]
+pub use server::{ClientLogs, client_logs};
 #[cfg(feature = "telemetry")]
 pub use telemetry::TraceContext;
 pub use transport::Transport;

@@ -18,6 +18,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, errors};
+use crate::random;
 use crate::registry::{PromptEntry, ToolEntry};
 use crate::telemetry::{Called, Ended, Refused, Sight, refused};
 use crate::types::CallToolResult;
@@ -372,7 +373,7 @@ fn internal(reference: &str) -> ErrorObject {
 /// A name for one failure, by which the log can be searched.
 fn reference() -> String {
     let mut bytes = [0; 8];
-    match getrandom::fill(&mut bytes) {
+    match random::fill(&mut bytes) {
         Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),
         Err(_) => "unavailable".to_owned(),
     }

@@ -135,7 +135,7 @@ pub(crate) fn digest(asked: &[u8]) -> String {
 /// Bytes nobody can guess.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    if let Err(error) = getrandom::fill(&mut bytes) {
+    if let Err(error) = crate::random::fill(&mut bytes) {
         // Nothing can be sealed without; a handler that asks fails, and the server goes on.
         std::panic::panic_any(format!(
             "the operating system gives no random bytes: {error}"

@@ -3,27 +3,19 @@
 //! A thread writes what a bounded queue holds. What does not fit is dropped and counted. What handlers write themselves
 //! goes past it.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Once};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tracing::callsite::Identifier;
-use tracing::level_filters::LevelFilter;
-use tracing::{Event, Metadata};
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::{Context, Filter};
-use tracing_subscriber::prelude::*;
+use crate::server::log::Log;
 
 /// How many lines wait to be written.
 const LINES: usize = 256;
 /// Longest line, in bytes; the rest of a longer one is left out.
 const LINE: usize = 8 << 10;
-/// How often a second the same event is written.
-const MOST: u32 = 10;
 /// How long the last lines may take.
 const LAST_LINES: Duration = Duration::from_millis(200);
 
@@ -56,13 +48,10 @@ impl Lines {
     /// Writes warnings and errors, unless the program has a subscriber of its own. The same event at most ten times a
     /// second.
     pub(super) fn log(&self) {
-        let lines = tracing_subscriber::fmt::layer()
-            .with_writer(self.clone())
-            .with_ansi(false);
+        let lines = self.clone();
+        let log = Log::new(move |line| lines.leave(line.as_bytes()));
         // Fails if there is a subscriber already, which then wins.
-        let _ = tracing_subscriber::registry()
-            .with(lines.with_filter(Few::default()))
-            .try_init();
+        let _ = tracing::subscriber::set_global_default(log);
     }
 
     /// Has panics told without waiting: by the hook that is there if standard error takes what it writes, else here.
@@ -126,54 +115,10 @@ fn write(mut stream: impl Write, items: &Receiver<Item>, lost: &AtomicU64) {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = &'a Self;
-
-    fn make_writer(&'a self) -> &'a Self {
-        self
-    }
-}
-
-impl Write for &Lines {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.leave(line);
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Lets warnings and errors pass, the same ones only so often.
-#[derive(Default)]
-struct Few(Mutex<HashMap<Identifier, (Instant, u32)>>);
-
-impl<S> Filter<S> for Few {
-    fn enabled(&self, event: &Metadata<'_>, _: &Context<'_, S>) -> bool {
-        *event.level() <= LevelFilter::WARN
-    }
-
-    fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
-        let now = Instant::now();
-        // Bounded by the places in the program that log.
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, count) = seen.entry(event.metadata().callsite()).or_insert((now, 0));
-        if now.duration_since(*since) >= Duration::from_secs(1) {
-            (*since, *count) = (now, 0);
-        }
-        *count = count.saturating_add(1);
-        *count <= MOST
-    }
-
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::WARN)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+    use std::time::Instant;
 
     use super::*;
 
@@ -210,26 +155,5 @@ mod tests {
         let all: String = written.iter().collect();
         assert!(all.contains("lines were lost"));
         assert!(all.len() <= (LINES + 2) * 1_100);
-    }
-
-    #[test]
-    fn the_same_event_is_written_only_so_often() {
-        let (sender, written) = mpsc::channel();
-        let lines = Lines::start(Unread(mpsc::channel().1, sender)).unwrap();
-        let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone());
-        let subscriber = tracing_subscriber::registry().with(layer.with_filter(Few::default()));
-        tracing::subscriber::with_default(subscriber, || {
-            for _ in 0..100 {
-                tracing::warn!("again");
-                tracing::info!("not at all");
-            }
-            tracing::error!("once");
-        });
-        lines.flush();
-        drop(lines);
-        let all: String = written.iter().collect();
-        assert_eq!(all.matches("again").count(), 10);
-        assert_eq!(all.matches("once").count(), 1);
-        assert!(!all.contains("not at all"));
     }
 }
