@@ -3,10 +3,9 @@
 //! A thread writes what a bounded queue holds. What does not fit is dropped and counted. What handlers write themselves
 //! goes past it.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -21,28 +20,38 @@ const LAST_LINES: Duration = Duration::from_millis(200);
 
 /// Where lines are left for the thread that writes them.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
-    queue: SyncSender<Item>,
-    lost: Arc<AtomicU64>,
+pub(super) struct Lines(Arc<Users>);
+
+/// Ends the thread when the last of them is gone.
+#[derive(Debug)]
+struct Users(Arc<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
 }
 
-#[derive(Debug)]
-enum Item {
-    Line(Vec<u8>),
-    /// Dropped when everything before it is written.
-    Flush(#[allow(dead_code, reason = "it is there to be dropped")] SyncSender<()>),
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Vec<u8>>,
+    /// How many did not fit since the last one that did.
+    lost: u64,
+    /// How many were left in all, and how many of these are written.
+    left: u64,
+    written: u64,
+    closed: bool,
 }
 
 impl Lines {
     /// Writes lines in a thread, which ends with the process or with the last of its users.
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
-        let (queue, items) = sync_channel(LINES);
-        let lost = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&lost);
+        let queue = Arc::<Queue>::default();
+        let lines = Self(Arc::new(Users(Arc::clone(&queue))));
         thread::Builder::new()
             .name("mcp-stderr".into())
-            .spawn(move || write(stream, &items, &counted))?;
-        Ok(Self { queue, lost })
+            .spawn(move || queue.write(stream))?;
+        Ok(lines)
     }
 
     /// Writes warnings and errors, unless the program has a subscriber of its own. The same event at most ten times a
@@ -72,17 +81,61 @@ impl Lines {
 
     /// Waits shortly for what was left before.
     pub(super) fn flush(&self) {
-        let (written, all) = sync_channel(1);
-        if self.queue.try_send(Item::Flush(written)).is_ok() {
-            // Either way it is over: it can only say that nobody reads.
-            let _ = all.recv_timeout(LAST_LINES);
-        }
+        let queue = &self.0.0;
+        let state = queue.lock();
+        let left = state.left;
+        // Either way it is over: it can only say that nobody reads.
+        let _ = queue
+            .changed
+            .wait_timeout_while(state, LAST_LINES, |state| state.written < left);
     }
 
     fn leave(&self, line: &[u8]) {
         let start = line.get(..LINE).unwrap_or(line);
-        if self.queue.try_send(Item::Line(start.into())).is_err() {
-            self.lost.fetch_add(1, Relaxed);
+        let queue = &self.0.0;
+        let mut state = queue.lock();
+        if state.waiting.len() < LINES {
+            state.waiting.push_back(start.into());
+            state.left += 1;
+            queue.changed.notify_all();
+        } else {
+            state.lost += 1;
+        }
+    }
+}
+
+impl Drop for Users {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, mut stream: impl Write) {
+        let mut state = self.lock();
+        loop {
+            if let Some(line) = state.waiting.pop_front() {
+                let lost = std::mem::take(&mut state.lost);
+                drop(state);
+                if lost > 0 {
+                    // Nobody is left to be told that this fails.
+                    let _ = writeln!(stream, "{lost} lines were lost, because nobody read them");
+                }
+                let _ = stream.write_all(&line).and_then(|()| stream.flush());
+                state = self.lock();
+                state.written += 1;
+                self.changed.notify_all();
+            } else if state.closed {
+                return;
+            } else {
+                let waited = self.changed.wait(state);
+                state = waited.unwrap_or_else(PoisonError::into_inner);
+            }
         }
     }
 }
@@ -100,19 +153,6 @@ fn has_room() -> bool {
     }
     #[cfg(not(unix))]
     true
-}
-
-fn write(mut stream: impl Write, items: &Receiver<Item>, lost: &AtomicU64) {
-    for item in items {
-        if let Item::Line(line) = item {
-            let lost = lost.swap(0, Relaxed);
-            if lost > 0 {
-                // Nobody is left to be told that this fails.
-                let _ = writeln!(stream, "{lost} lines were lost, because nobody read them");
-            }
-            let _ = stream.write_all(&line).and_then(|()| stream.flush());
-        }
-    }
 }
 
 #[cfg(test)]
