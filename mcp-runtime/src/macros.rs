@@ -325,6 +325,7 @@ pub use mcp_macros::server;
 /// |---|---|---|
 /// | `crate` | a path | where the runtime is, if not at `::mcp_runtime` |
 #[doc(inline)]
+#[cfg(feature = "main")]
 pub use mcp_macros::main;
 
 /// Makes a struct a form for [`Context::elicit`](crate::Context::elicit), or an enum a choice in one.

@@ -9,6 +9,7 @@ use crate::dispatch::call::run;
 use crate::dispatch::located::Located;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
+use crate::error::Causes;
 use crate::handler::call::{Answer, Output, Refusal};
 use crate::handler::check::{Fault, describe};
 use crate::handler::completion::rank;
@@ -376,20 +377,5 @@ fn reference() -> String {
     match random::fill(&mut bytes) {
         Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),
         Err(_) => "unavailable".to_owned(),
-    }
-}
-
-/// An error and what caused it, on one line.
-struct Causes<'a>(&'a (dyn std::error::Error + 'static));
-
-impl std::fmt::Display for Causes<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(cause) = source {
-            write!(f, ": {cause}")?;
-            source = cause.source();
-        }
-        Ok(())
     }
 }
