@@ -319,7 +319,7 @@ pub use mcp_macros::server;
 /// }
 /// ```
 ///
-/// `#[tokio::main]` works as well.
+/// Comes with feature `main`, which is on by default. `#[tokio::main]` works as well.
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
