@@ -27,8 +27,6 @@ pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme,
 pub use inventory;
 pub use serde_json;
 
-use std::future::Future;
-
 /// Runs a future to its end on a multi-thread runtime with at least two workers: what `#[main]` expands to.
 ///
 /// Does not wait for handlers that still block a thread then: the server was done with them when its drain time was over.
@@ -36,6 +34,7 @@ use std::future::Future;
 /// # Panics
 ///
 /// If the operating system gives no threads.
+#[cfg(feature = "main")]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
     let runtime = tokio::runtime::Builder::new_multi_thread()

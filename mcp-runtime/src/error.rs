@@ -70,3 +70,18 @@ impl From<std::io::Error> for Error {
         Self::new(ErrorKind::Io, error.to_string()).with_source(error)
     }
 }
+
+/// An error and what caused it, on one line.
+pub(crate) struct Causes<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
+
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(cause) = source {
+            write!(f, ": {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
+    }
+}

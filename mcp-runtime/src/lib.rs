@@ -36,11 +36,29 @@
 //! A server serves the revisions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at once, over standard
 //! input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). How much a client may ask of it is
 //! bounded by [`Limits`].
+//!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `cli` | yes | the commands and options of [`Server::run`] |
+//! | `client-logs` | yes | `client_logs`: `tracing` events of handlers for the client |
+//! | `http` | yes | HTTP, in the forms of all revisions |
+//! | `main` | yes | [`#[main]`](macro@main): a runtime of several threads, for programs that bring none of their own |
+//! | `sealing` | yes | questions of 2026-07-28 whose state the client keeps, sealed; without it, this process does |
+//! | `tower` | yes | tower layers around calls |
+//! | `auth` | | access tokens over HTTP |
+//! | `axum` | | the HTTP service as an axum `Router` |
+//! | `telemetry` | | a span and metrics for each request |
+//! | `testing` | | a client for tests of servers |
+//!
+//! Without any of them a server serves standard input and output, and streams of its own. It writes warnings and errors to
+//! standard error all the same, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "auth")]
 pub mod auth;
+mod bell;
+mod cancellation;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
 mod context;
@@ -56,6 +74,7 @@ mod limits;
 mod macros;
 pub mod prelude;
 mod protocol;
+mod random;
 mod rate;
 mod registry;
 mod server;
@@ -83,7 +102,7 @@ pub use handler::dynamic::{
     Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
 pub use handler::listing::{ListCursor, Page};
-pub use handler::middleware::{Answering, Call, CallService, Next};
+pub use handler::middleware::{Call, Next};
 pub use handler::output::{IntoToolResult, Json};
 pub use handler::prompt::IntoPrompt;
 pub use handler::resource::IntoResource;
@@ -92,12 +111,18 @@ pub use handler::sanitize::visible_text;
 pub use handler::suggest::did_you_mean;
 pub use handler::template::percent_encode;
 pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
+#[cfg(feature = "tower")]
+pub use handler::tower::{Answering, CallService};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
+#[cfg(feature = "main")]
+pub use macros::main;
 pub use macros::{
-    Elicit, completer, data, main, prompt, resource, resource_template, server, shown, tool,
+    Elicit, completer, data, prompt, resource, resource_template, server, shown, tool,
 };
-pub use server::{Cacheable, ClientLogs, Server, client_logs};
+pub use server::{Cacheable, Server};
+#[cfg(feature = "client-logs")]
+pub use server::{ClientLogs, client_logs};
 #[cfg(feature = "telemetry")]
 pub use telemetry::TraceContext;
 pub use transport::Transport;

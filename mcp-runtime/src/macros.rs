@@ -319,12 +319,13 @@ pub use mcp_macros::server;
 /// }
 /// ```
 ///
-/// `#[tokio::main]` works as well.
+/// Comes with feature `main`, which is on by default. `#[tokio::main]` works as well.
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
 /// | `crate` | a path | where the runtime is, if not at `::mcp_runtime` |
 #[doc(inline)]
+#[cfg(feature = "main")]
 pub use mcp_macros::main;
 
 /// Makes a struct a form for [`Context::elicit`](crate::Context::elicit), or an enum a choice in one.

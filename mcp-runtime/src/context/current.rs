@@ -14,6 +14,7 @@ thread_local! {
 }
 
 /// From now on, calls say who they are.
+#[cfg(any(feature = "client-logs", test))]
 pub(crate) fn forward() {
     FORWARDING.store(true, Ordering::Relaxed);
 }
@@ -57,6 +58,7 @@ fn replaced<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
 }
 
 /// The call this thread is running, if any.
+#[cfg(any(feature = "client-logs", test))]
 pub(crate) fn current() -> Option<Context> {
     CURRENT
         .try_with(|current| current.borrow().clone())

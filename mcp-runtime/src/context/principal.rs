@@ -67,7 +67,9 @@ impl Principal {
     #[must_use]
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter();
-        self.known().scopes = scopes.map(|scope| scope.into().into_boxed_str()).collect();
+        let known = &mut self.known().scopes;
+        known.clear();
+        known.extend(scopes.map(|scope| scope.into().into_boxed_str()));
         self
     }
 

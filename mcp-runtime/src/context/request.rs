@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
+use crate::cancellation::CancellationToken;
 use crate::context::{Asking, Caller, Principal, ServerHandle, States};
 use crate::protocol::client_info;
 #[cfg(feature = "telemetry")]
@@ -44,7 +44,7 @@ pub(crate) struct RequestContext {
 
 impl RequestContext {
     fn cancellation(&self) -> &CancellationToken {
-        self.cancelled.get_or_init(CancellationToken::new)
+        self.cancelled.get_or_init(CancellationToken::default)
     }
 
     /// The call is over before its time.

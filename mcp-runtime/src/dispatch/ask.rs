@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 
-use futures_util::task::AtomicWaker;
 use tokio::time::Instant;
 
+use crate::bell::Bell;
 use crate::context::{AskError, Asked, Asking, CallId, OnceStore, Place, Question, once};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::pending::{Pending, id_of};
@@ -28,7 +28,7 @@ pub(super) struct Asks {
     seen: Mutex<Seen>,
     way: Way,
     /// Whoever polls the call: a question may be polled by somebody else.
-    caller: AtomicWaker,
+    caller: Bell,
 }
 
 /// How questions travel.
@@ -74,7 +74,7 @@ impl Asks {
             call,
             seen: Mutex::default(),
             way,
-            caller: AtomicWaker::new(),
+            caller: Bell::default(),
         }
     }
 

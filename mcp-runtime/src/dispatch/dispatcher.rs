@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tokio_util::sync::CancellationToken;
-
+use crate::cancellation::CancellationToken;
 #[cfg(feature = "auth")]
 use crate::context::Caller;
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};

@@ -9,6 +9,7 @@ use crate::dispatch::call::run;
 use crate::dispatch::located::Located;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
+use crate::error::Causes;
 use crate::handler::call::{Answer, Output, Refusal};
 use crate::handler::check::{Fault, describe};
 use crate::handler::completion::rank;
@@ -18,6 +19,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, errors};
+use crate::random;
 use crate::registry::{PromptEntry, ToolEntry};
 use crate::telemetry::{Called, Ended, Refused, Sight, refused};
 use crate::types::CallToolResult;
@@ -372,23 +374,8 @@ fn internal(reference: &str) -> ErrorObject {
 /// A name for one failure, by which the log can be searched.
 fn reference() -> String {
     let mut bytes = [0; 8];
-    match getrandom::fill(&mut bytes) {
+    match random::fill(&mut bytes) {
         Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),
         Err(_) => "unavailable".to_owned(),
-    }
-}
-
-/// An error and what caused it, on one line.
-struct Causes<'a>(&'a (dyn std::error::Error + 'static));
-
-impl std::fmt::Display for Causes<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(cause) = source {
-            write!(f, ": {cause}")?;
-            source = cause.source();
-        }
-        Ok(())
     }
 }

@@ -42,7 +42,7 @@ pub(super) type Responses = BTreeMap<String, Box<RawValue>>;
 impl Journal {
     /// From what was sealed.
     pub(super) fn read(sealed: &[u8]) -> Option<Self> {
-        serde_json::from_slice(sealed).ok()
+        serde_json::from_str(std::str::from_utf8(sealed).ok()?).ok()
     }
 
     /// To be sealed.
@@ -105,12 +105,11 @@ impl Journal {
     pub(super) fn end_round<'a>(&mut self, call: CallId, open: impl Iterator<Item = &'a Place>) {
         self.call = Some(call.0);
         self.round = self.round.saturating_add(1);
-        self.open = open
-            .map(|place| {
-                let digest = place.named.then(|| place.digest.clone());
-                (place.key.clone(), digest)
-            })
-            .collect();
+        self.open.clear();
+        for place in open {
+            let digest = place.named.then(|| place.digest.clone());
+            self.open.insert(place.key.clone(), digest);
+        }
     }
 }
 

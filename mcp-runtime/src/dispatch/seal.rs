@@ -96,13 +96,13 @@ fn canonical(value: &Value, out: &mut Vec<u8>) {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
+            let mut names: Vec<&String> = members.keys().collect();
+            names.sort_unstable();
             out.push(b'{');
-            for (name, value) in members {
+            for name in names {
                 crate::jsonrpc::write_string(out, name);
                 out.push(b':');
-                canonical(value, out);
+                canonical(members.get(name).unwrap_or(&Value::Null), out);
                 out.push(b',');
             }
             out.push(b'}');
@@ -135,7 +135,7 @@ pub(crate) fn digest(asked: &[u8]) -> String {
 /// Bytes nobody can guess.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    if let Err(error) = getrandom::fill(&mut bytes) {
+    if let Err(error) = crate::random::fill(&mut bytes) {
         // Nothing can be sealed without; a handler that asks fails, and the server goes on.
         std::panic::panic_any(format!(
             "the operating system gives no random bytes: {error}"

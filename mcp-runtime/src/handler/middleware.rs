@@ -1,24 +1,19 @@
-//! What stands around handlers: functions and tower layers, each of which sees a call on its way in and its answer on its way
-//! out.
+//! What stands around handlers: functions and tower layers (`tower`), each of which sees a call on its way in and its answer on
+//! its way out.
 //!
 //! Nothing here knows what runs in the end: `dispatch` does, which hands it in as [`Handling`].
 
-use std::convert::Infallible;
-use std::error::Error as StdError;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context as TaskContext, Poll};
 
 use serde_json::{Map, Value};
-use tower_layer::Layer;
-use tower_service::Service;
 
 use crate::context::{Context, Principal};
-use crate::handler::call::{Answer, Output, Running};
+use crate::handler::call::{Answer, Running};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
-use crate::handler::tool_error::{Result, ToolError};
+use crate::handler::tool_error::Result;
 
 /// A call of a handler, as middleware sees it: of a tool, a prompt, a resource or a completer.
 #[derive(Clone)]
@@ -136,7 +131,7 @@ impl fmt::Debug for Call {
 
 /// What middleware stands around: the next one, or in the end the handler.
 ///
-/// Cheap to clone: running it more than once runs the handler more than once. It is a [`tower_service::Service`] whose
+/// Cheap to clone: running it more than once runs the handler more than once. With feature `tower` it is a `Service` whose
 /// failures are answers, so that the errors of a layer are its own.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
@@ -163,46 +158,14 @@ impl Next {
         self.0.is_none()
     }
 
-    fn link(link: impl Fn(Call) -> Running + Send + Sync + 'static) -> Self {
+    pub(super) fn link(link: impl Fn(Call) -> Running + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(link)))
-    }
-}
-
-impl Service<Call> for Next {
-    type Response = Result<Answer>;
-    type Error = Infallible;
-    type Future = Answering;
-
-    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: Call) -> Answering {
-        Answering(self.start(call))
     }
 }
 
 impl fmt::Debug for Next {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Next")
-    }
-}
-
-/// A call on its way to its answer: the future of [`Next`] as a service.
-#[must_use = "a call that is not polled does nothing"]
-pub struct Answering(Running);
-
-impl Future for Answering {
-    type Output = Result<Output, Infallible>;
-
-    fn poll(mut self: std::pin::Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(task).map(Ok)
-    }
-}
-
-impl fmt::Debug for Answering {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answering")
     }
 }
 
@@ -222,60 +185,4 @@ where
     A: Future<Output = Result<Answer>> + Send + 'static,
 {
     Box::new(|next| Next::link(move |call| Box::pin(function(call, next.clone()))))
-}
-
-/// A tower layer as middleware, for the calls that `applies` says.
-pub(crate) fn layer<L>(layer: L, applies: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Around
-where
-    L: Layer<Next, Service: CallService> + Send + Sync + 'static,
-{
-    Box::new(move |next| {
-        let service = layer.layer(next.clone());
-        Next::link(move |call| {
-            if applies(&call) {
-                service.answer(call)
-            } else {
-                next.start(call)
-            }
-        })
-    })
-}
-
-/// What a tower layer makes of [`Next`]: a service that gives what [`Next`] gives, can be cloned, and fails with any error.
-///
-/// Implemented for all of them. Failures of the layer itself are like any error of a handler: the client reads an id, and
-/// the log the cause.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand around calls",
-    label = "not a service of calls",
-    note = "a layer for a server makes a `Service<Call, Response = mcp_runtime::Result<Answer>>` that is `Clone + Send + Sync`, \
-            with a future that is `Send` and an error that converts into `Box<dyn Error + Send + Sync>`"
-)]
-pub trait CallService: sealed::Sealed + Send + Sync + 'static {
-    #[doc(hidden)]
-    fn answer(&self, call: Call) -> Running;
-}
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-impl<S> sealed::Sealed for S where S: Service<Call, Response = Result<Answer>> {}
-
-impl<S> CallService for S
-where
-    S: Service<Call, Response = Result<Answer>> + Clone + Send + Sync + 'static,
-    S::Error: Into<Box<dyn StdError + Send + Sync>>,
-    S::Future: Send,
-{
-    fn answer(&self, call: Call) -> Running {
-        let mut service = self.clone();
-        Box::pin(async move {
-            let failed = |error: S::Error| ToolError::opaque(error);
-            poll_fn(|task| service.poll_ready(task))
-                .await
-                .map_err(failed)?;
-            service.call(call).await.map_err(failed)?
-        })
-    }
 }

@@ -25,3 +25,5 @@ pub(crate) mod schema;
 pub(crate) mod suggest;
 pub(crate) mod template;
 pub(crate) mod tool_error;
+#[cfg(feature = "tower")]
+pub(crate) mod tower;

@@ -139,8 +139,11 @@ impl Made {
 }
 
 fn all<E: Entry>(table: &Table<E>) -> BTreeSet<String> {
-    let slots = table.slots().iter();
-    slots.map(|slot| slot.entry.found_by().to_owned()).collect()
+    let mut all = BTreeSet::new();
+    for slot in table.slots() {
+        all.insert(slot.entry.found_by().to_owned());
+    }
+    all
 }
 
 /// Checks every definition of an edit, and says everything that is wrong.

@@ -22,9 +22,7 @@ mod page;
 mod snapshot;
 mod table;
 
-use std::sync::{Arc, Mutex, PoisonError};
-
-use arc_swap::ArcSwap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use build::{Receiver, Sources};
 pub(crate) use complete::Completing;
@@ -40,7 +38,7 @@ use crate::error::{Error, ErrorKind};
 
 /// What is offered now.
 pub(crate) struct Registry {
-    current: ArcSwap<Snapshot>,
+    current: RwLock<Arc<Snapshot>>,
     /// Held while a change is made, so that none is lost. Readers do not take it.
     editing: Mutex<()>,
 }
@@ -57,14 +55,15 @@ impl Registry {
 
     fn new(snapshot: Snapshot) -> Self {
         Self {
-            current: ArcSwap::from_pointee(snapshot),
+            current: RwLock::new(Arc::new(snapshot)),
             editing: Mutex::new(()),
         }
     }
 
     /// What is offered now. A request keeps the snapshot it started with.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.current.load_full()
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
     }
 
     /// Makes all changes of `edit`, or none. If clients see another list, `edit.list.kind()` says which notice is due.
@@ -76,8 +75,13 @@ impl Registry {
         let prepared = edit::prepare(edit)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
         let _editing = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, edited) = edit::apply(&self.current.load(), prepared)?;
-        self.current.store(Arc::new(next));
+        let (next, edited) = edit::apply(&self.snapshot(), prepared)?;
+        let former = {
+            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *current, Arc::new(next))
+        };
+        // Outside of the lock: it may be the last that holds what was taken away.
+        drop(former);
         Ok(edited)
     }
 }

@@ -58,8 +58,8 @@ type Pages = Box<[OnceLock<Bytes>]>;
 
 impl<E: Entry> Table<E> {
     /// A table of these, in any order. Of entries with the same name one is lost; check before.
-    pub(crate) fn new(mut slots: Vec<Slot<E>>) -> Self {
-        slots.sort_by(|a, b| a.key.cmp(&b.key));
+    pub(crate) fn new(slots: Vec<Slot<E>>) -> Self {
+        let slots = in_order(slots);
         let names = slots
             .iter()
             .enumerate()
@@ -235,6 +235,18 @@ impl<E: Entry> Table<E> {
     fn at(&self, place: usize) -> Option<&Slot<E>> {
         self.slots.get(*self.visible.get(place)?)
     }
+}
+
+/// Sorts by key. What is sorted are places, so that this is the same code for entries of all kinds.
+fn in_order<E>(slots: Vec<Slot<E>>) -> Vec<Slot<E>> {
+    let keys = slots.iter().map(|slot| slot.key.clone());
+    let mut keys: Vec<(Key, usize)> = keys.zip(0..).collect();
+    keys.sort();
+    let mut slots: Vec<_> = slots.into_iter().map(Some).collect();
+    let places = keys.into_iter().map(|(_, place)| place);
+    places
+        .filter_map(|place| slots.get_mut(place)?.take())
+        .collect()
 }
 
 /// Some of the enabled entries, in order.

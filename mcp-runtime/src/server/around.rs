@@ -3,15 +3,16 @@
 use std::borrow::Cow;
 use std::future::Future;
 
-use tower_layer::Layer;
-
 use crate::error::{Error, ErrorKind};
 use crate::handler::call::Answer;
+#[cfg(feature = "tower")]
 use crate::handler::definition::Kind;
-use crate::handler::middleware::{self, Around, Call, CallService, Next};
+use crate::handler::middleware::{self, Around, Call, Next};
 use crate::handler::rules;
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::tool_error::Result;
+#[cfg(feature = "tower")]
+use crate::handler::tower::{self, CallService, Layer};
 use crate::rate::Rate;
 use crate::server::Server;
 
@@ -110,7 +111,10 @@ impl Server {
             .push(middleware::function(function));
         self
     }
+}
 
+#[cfg(feature = "tower")]
+impl Server {
     /// Puts a tower layer around every call, as [`around`](Self::around) does with a function. They keep their order.
     ///
     /// The layer is applied once, to a [`Next`]. Failures of handlers are answers to it; an error of its own service is one
@@ -119,7 +123,7 @@ impl Server {
     where
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,
     {
-        let layer = middleware::layer(layer, |_| true);
+        let layer = tower::layer(layer, |_| true);
         self.surroundings.around.push(layer);
         self
     }
@@ -132,7 +136,7 @@ impl Server {
         let name = name.into();
         self.surroundings.layered.push(name.clone());
         let applies = move |call: &Call| call.kind() == Kind::Tool && call.name() == name;
-        let layer = middleware::layer(layer, applies);
+        let layer = tower::layer(layer, applies);
         self.surroundings.around.push(layer);
         self
     }

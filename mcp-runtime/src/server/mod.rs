@@ -7,9 +7,12 @@ mod builder;
 mod command_line;
 #[cfg(feature = "http")]
 mod http;
+mod log;
 mod run;
 mod stderr;
+#[cfg(feature = "client-logs")]
 mod tracing_layer;
 
 pub use builder::{Cacheable, Server};
+#[cfg(feature = "client-logs")]
 pub use tracing_layer::{ClientLogs, client_logs};

@@ -3,66 +3,64 @@
 //! A thread writes what a bounded queue holds. What does not fit is dropped and counted. What handlers write themselves
 //! goes past it.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tracing::callsite::Identifier;
-use tracing::level_filters::LevelFilter;
-use tracing::{Event, Metadata};
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::{Context, Filter};
-use tracing_subscriber::prelude::*;
+use crate::server::log::Log;
 
 /// How many lines wait to be written.
 const LINES: usize = 256;
 /// Longest line, in bytes; the rest of a longer one is left out.
 const LINE: usize = 8 << 10;
-/// How often a second the same event is written.
-const MOST: u32 = 10;
 /// How long the last lines may take.
 const LAST_LINES: Duration = Duration::from_millis(200);
 
 /// Where lines are left for the thread that writes them.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
-    queue: SyncSender<Item>,
-    lost: Arc<AtomicU64>,
+pub(super) struct Lines(Arc<Users>);
+
+/// Ends the thread when the last of them is gone.
+#[derive(Debug)]
+struct Users(Arc<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
 }
 
-#[derive(Debug)]
-enum Item {
-    Line(Vec<u8>),
-    /// Dropped when everything before it is written.
-    Flush(#[allow(dead_code, reason = "it is there to be dropped")] SyncSender<()>),
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Vec<u8>>,
+    /// How many did not fit since the last one that did.
+    lost: u64,
+    /// How many were left in all, and how many of these are written.
+    left: u64,
+    written: u64,
+    closed: bool,
 }
 
 impl Lines {
     /// Writes lines in a thread, which ends with the process or with the last of its users.
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
-        let (queue, items) = sync_channel(LINES);
-        let lost = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&lost);
+        let queue = Arc::<Queue>::default();
+        let lines = Self(Arc::new(Users(Arc::clone(&queue))));
         thread::Builder::new()
             .name("mcp-stderr".into())
-            .spawn(move || write(stream, &items, &counted))?;
-        Ok(Self { queue, lost })
+            .spawn(move || queue.write(stream))?;
+        Ok(lines)
     }
 
     /// Writes warnings and errors, unless the program has a subscriber of its own. The same event at most ten times a
     /// second.
     pub(super) fn log(&self) {
-        let lines = tracing_subscriber::fmt::layer()
-            .with_writer(self.clone())
-            .with_ansi(false);
+        let lines = self.clone();
+        let log = Log::new(move |line| lines.leave(line.as_bytes()));
         // Fails if there is a subscriber already, which then wins.
-        let _ = tracing_subscriber::registry()
-            .with(lines.with_filter(Few::default()))
-            .try_init();
+        let _ = tracing::subscriber::set_global_default(log);
     }
 
     /// Has panics told without waiting: by the hook that is there if standard error takes what it writes, else here.
@@ -83,17 +81,61 @@ impl Lines {
 
     /// Waits shortly for what was left before.
     pub(super) fn flush(&self) {
-        let (written, all) = sync_channel(1);
-        if self.queue.try_send(Item::Flush(written)).is_ok() {
-            // Either way it is over: it can only say that nobody reads.
-            let _ = all.recv_timeout(LAST_LINES);
-        }
+        let queue = &self.0.0;
+        let state = queue.lock();
+        let left = state.left;
+        // Either way it is over: it can only say that nobody reads.
+        let _ = queue
+            .changed
+            .wait_timeout_while(state, LAST_LINES, |state| state.written < left);
     }
 
     fn leave(&self, line: &[u8]) {
         let start = line.get(..LINE).unwrap_or(line);
-        if self.queue.try_send(Item::Line(start.into())).is_err() {
-            self.lost.fetch_add(1, Relaxed);
+        let queue = &self.0.0;
+        let mut state = queue.lock();
+        if state.waiting.len() < LINES {
+            state.waiting.push_back(start.into());
+            state.left += 1;
+            queue.changed.notify_all();
+        } else {
+            state.lost += 1;
+        }
+    }
+}
+
+impl Drop for Users {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, mut stream: impl Write) {
+        let mut state = self.lock();
+        loop {
+            if let Some(line) = state.waiting.pop_front() {
+                let lost = std::mem::take(&mut state.lost);
+                drop(state);
+                if lost > 0 {
+                    // Nobody is left to be told that this fails.
+                    let _ = writeln!(stream, "{lost} lines were lost, because nobody read them");
+                }
+                let _ = stream.write_all(&line).and_then(|()| stream.flush());
+                state = self.lock();
+                state.written += 1;
+                self.changed.notify_all();
+            } else if state.closed {
+                return;
+            } else {
+                let waited = self.changed.wait(state);
+                state = waited.unwrap_or_else(PoisonError::into_inner);
+            }
         }
     }
 }
@@ -113,67 +155,10 @@ fn has_room() -> bool {
     true
 }
 
-fn write(mut stream: impl Write, items: &Receiver<Item>, lost: &AtomicU64) {
-    for item in items {
-        if let Item::Line(line) = item {
-            let lost = lost.swap(0, Relaxed);
-            if lost > 0 {
-                // Nobody is left to be told that this fails.
-                let _ = writeln!(stream, "{lost} lines were lost, because nobody read them");
-            }
-            let _ = stream.write_all(&line).and_then(|()| stream.flush());
-        }
-    }
-}
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = &'a Self;
-
-    fn make_writer(&'a self) -> &'a Self {
-        self
-    }
-}
-
-impl Write for &Lines {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.leave(line);
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Lets warnings and errors pass, the same ones only so often.
-#[derive(Default)]
-struct Few(Mutex<HashMap<Identifier, (Instant, u32)>>);
-
-impl<S> Filter<S> for Few {
-    fn enabled(&self, event: &Metadata<'_>, _: &Context<'_, S>) -> bool {
-        *event.level() <= LevelFilter::WARN
-    }
-
-    fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
-        let now = Instant::now();
-        // Bounded by the places in the program that log.
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, count) = seen.entry(event.metadata().callsite()).or_insert((now, 0));
-        if now.duration_since(*since) >= Duration::from_secs(1) {
-            (*since, *count) = (now, 0);
-        }
-        *count = count.saturating_add(1);
-        *count <= MOST
-    }
-
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::WARN)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+    use std::time::Instant;
 
     use super::*;
 
@@ -210,26 +195,5 @@ mod tests {
         let all: String = written.iter().collect();
         assert!(all.contains("lines were lost"));
         assert!(all.len() <= (LINES + 2) * 1_100);
-    }
-
-    #[test]
-    fn the_same_event_is_written_only_so_often() {
-        let (sender, written) = mpsc::channel();
-        let lines = Lines::start(Unread(mpsc::channel().1, sender)).unwrap();
-        let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone());
-        let subscriber = tracing_subscriber::registry().with(layer.with_filter(Few::default()));
-        tracing::subscriber::with_default(subscriber, || {
-            for _ in 0..100 {
-                tracing::warn!("again");
-                tracing::info!("not at all");
-            }
-            tracing::error!("once");
-        });
-        lines.flush();
-        drop(lines);
-        let all: String = written.iter().collect();
-        assert_eq!(all.matches("again").count(), 10);
-        assert_eq!(all.matches("once").count(), 1);
-        assert!(!all.contains("not at all"));
     }
 }

@@ -45,9 +45,9 @@ mod tests {
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::cancellation::CancellationToken;
     use crate::limits::Limits;
     use crate::transport::duplex::tests::fake::Fake;
     use crate::transport::serve::serve;
@@ -58,7 +58,7 @@ mod tests {
     async fn sent_to(text: &str) -> String {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let shutdown = CancellationToken::new();
+        let shutdown = CancellationToken::default();
         let fake = Fake::new(Limits::default());
         let server = tokio::spawn(serve(listener, Arc::clone(&fake), shutdown.clone()));
         let mut client = TcpStream::connect(address).await.unwrap();

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
 
+use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
 use crate::transport::signals;
 use crate::transport::watchdog::{Last, Watchdog};

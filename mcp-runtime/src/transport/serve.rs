@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
+use crate::cancellation::CancellationToken;
 use crate::error::Error;
 use crate::transport::peer::Peer;
 use crate::transport::process::{Process, is_stuck};
@@ -165,7 +165,7 @@ mod tests {
     async fn a_client_in_memory_is_served_until_it_goes() {
         let (transport, mut client) = crate::transport::memory();
         let fake = Fake::new(Limits::default());
-        let server = tokio::spawn(serve(transport, fake, CancellationToken::new()));
+        let server = tokio::spawn(serve(transport, fake, CancellationToken::default()));
         client.write_all(ECHO).await.unwrap();
         assert_eq!(line(&mut client).await, "{\"id\":1,\"result\":\"echo\"}\n");
         drop(client);
@@ -176,7 +176,7 @@ mod tests {
     async fn clients_of_a_socket_have_ids_of_their_own_and_end_with_the_server() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let shutdown = CancellationToken::new();
+        let shutdown = CancellationToken::default();
         let fake = Fake::new(Limits::default());
         let server = tokio::spawn(serve(listener, fake, shutdown.clone()));
         let mut clients = Vec::new();
@@ -219,7 +219,7 @@ mod tests {
         let asked = Arc::new(AtomicBool::new(false));
         let fake = Fake::new(Limits::default());
         let transport = Two(receiver, Arc::clone(&asked));
-        let server = tokio::spawn(serve(transport, fake, CancellationToken::new()));
+        let server = tokio::spawn(serve(transport, fake, CancellationToken::default()));
         // An error that is about one client only does not end the server.
         sender
             .send(Err(io::ErrorKind::ConnectionAborted.into()))
@@ -252,7 +252,7 @@ mod tests {
             .unwrap();
         let transport = Two(receiver, Arc::default());
         let fake = Fake::new(Limits::default());
-        let error = serve(transport, fake, CancellationToken::new())
+        let error = serve(transport, fake, CancellationToken::default())
             .await
             .unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::Io);

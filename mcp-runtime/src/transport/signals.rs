@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::thread;
 
 use tokio::runtime::Builder;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::cancellation::{CancellationToken, DropGuard};
 use crate::transport::watchdog::Waking;
 
 /// Cancels `shutdown` at the first signal to stop, and ends the process at the second.
@@ -36,7 +36,7 @@ impl Listening {
                 return Err(error);
             }
         };
-        let over = CancellationToken::new();
+        let over = CancellationToken::default();
         let (until, shutdown, waking) = (over.clone(), shutdown.clone(), Arc::clone(waking));
         thread::Builder::new()
             .name("mcp-signals".into())

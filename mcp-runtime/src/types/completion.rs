@@ -23,7 +23,7 @@ pub struct Completion {
 ///
 /// Source: revision 2026-07-28, schema `PromptReference` and `ResourceTemplateReference`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type")]
+#[serde(tag = "type", try_from = "Reference")]
 #[non_exhaustive]
 pub enum CompletionReference {
     /// The prompt of this name.
@@ -38,4 +38,33 @@ pub enum CompletionReference {
         /// The template as listed, or an address it matches.
         uri: String,
     },
+}
+
+/// Any reference as it comes: read at once, where a tagged enum would be put aside first and read a second time.
+#[derive(Deserialize)]
+struct Reference {
+    r#type: String,
+    name: Option<String>,
+    uri: Option<String>,
+}
+
+impl TryFrom<Reference> for CompletionReference {
+    type Error = String;
+
+    fn try_from(Reference { r#type, name, uri }: Reference) -> Result<Self, String> {
+        let missing = |field: &str| format!("missing field `{field}`");
+        match r#type.as_str() {
+            "ref/prompt" => {
+                let name = name.ok_or_else(|| missing("name"))?;
+                Ok(Self::Prompt { name })
+            }
+            "ref/resource" => {
+                let uri = uri.ok_or_else(|| missing("uri"))?;
+                Ok(Self::Resource { uri })
+            }
+            other => Err(format!(
+                "unknown variant `{other}`, expected `ref/prompt` or `ref/resource`"
+            )),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Build;
+use super::{Build, in_order};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, has_argument};
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
@@ -84,17 +84,19 @@ impl Build {
 
     /// Attaches the completers that name `target` themselves.
     pub(super) fn reverse(&mut self, target: &'static Definition, completions: &mut Completions) {
-        let mut naming: Vec<_> = self
-            .completers
-            .values()
-            .copied()
-            .filter_map(|completer| {
-                let completes = completer.options.completes.as_ref()?;
-                ((completes.target)() == target.function).then_some((completer, completes.argument))
+        let all = self.completers.values().copied();
+        let mut naming: Vec<_> = all
+            .filter(|completer| {
+                let completes = completer.options.completes.as_ref();
+                completes.is_some_and(|completes| (completes.target)() == target.function)
             })
             .collect();
-        naming.sort_by_key(|(completer, _)| completer.location);
-        for (completer, argument) in naming {
+        in_order(&mut naming);
+        for completer in naming {
+            let Some(completes) = &completer.options.completes else {
+                continue;
+            };
+            let argument = completes.argument;
             if matches!(completions.find(argument), Some(Completer::Function(_))) {
                 self.problem(
                     completer,

@@ -90,12 +90,17 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     assemble(sources, definitions)
 }
 
+/// The order of the source: by file, then by line.
+fn in_order(definitions: &mut [&'static Definition]) {
+    definitions.sort_by_key(|definition| (definition.location, definition.name));
+}
+
 /// Makes a snapshot of what is chosen of `definitions`, which come in any order.
 fn assemble(
     sources: Sources,
     mut definitions: Vec<&'static Definition>,
 ) -> Result<Snapshot, Error> {
-    definitions.sort_by_key(|definition| (definition.location, definition.name));
+    in_order(&mut definitions);
     let mut build = Build {
         completers: definitions
             .iter()

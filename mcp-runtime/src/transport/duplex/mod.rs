@@ -16,22 +16,23 @@ mod running;
 #[cfg(test)]
 pub(super) mod tests;
 
+use std::future::poll_fn;
 use std::io;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
+use crate::bell::Bell;
+use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::jsonrpc::ErrorObject;
 use crate::telemetry::Origin;
@@ -61,7 +62,7 @@ struct Channel<P: Peer> {
     /// The session has notices.
     notices: Arc<AtomicBool>,
     /// Wakes the leader.
-    leader: Arc<AtomicWaker>,
+    leader: Arc<Bell>,
     /// Something changed that the clocks depend on.
     attention: Notify,
 }
@@ -173,7 +174,7 @@ impl<P: Peer> Channel<P> {
             caller,
         } = connection;
         let notices = Arc::new(AtomicBool::new(false));
-        let leader = Arc::new(AtomicWaker::new());
+        let leader = Arc::new(Bell::default());
         let wake = {
             let (notices, leader) = (Arc::clone(&notices), Arc::clone(&leader));
             move || {
@@ -221,13 +222,17 @@ impl<P: Peer> Channel<P> {
             return;
         }
         let task = self.runtime.spawn(async move {
-            let leading = AssertUnwindSafe(lead::lead(&channel, me)).catch_unwind();
-            if leading.await.is_err() {
-                channel
-                    .lock()
-                    .fail(io::Error::other("the channel's leader panicked"));
-                channel.attention.notify_one();
-            }
+            let mut leading = pin!(lead::lead(&channel, me));
+            poll_fn(|cx| {
+                let poll = AssertUnwindSafe(|| leading.as_mut().poll(cx));
+                catch_unwind(poll).unwrap_or_else(|_| {
+                    let error = io::Error::other("the channel's leader panicked");
+                    channel.lock().fail(error);
+                    channel.attention.notify_one();
+                    Poll::Ready(())
+                })
+            })
+            .await;
         });
         state.leaders.retain(|leader| !leader.is_finished());
         state.leaders.push(task.abort_handle());
@@ -353,13 +358,13 @@ impl<P: Peer> State<P> {
         let was_blocked = self.out.blocked_since();
         // What a stream of the user logs must not come back here as a message of the call that is writing.
         match current::outside(|| self.out.poll_write(writer, cx)) {
-            std::task::Poll::Ready(Ok(())) => true,
-            std::task::Poll::Ready(Err(error)) => {
+            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Err(error)) => {
                 self.fail(error);
                 attention.notify_one();
                 false
             }
-            std::task::Poll::Pending => {
+            Poll::Pending => {
                 if was_blocked != self.out.blocked_since() {
                     attention.notify_one();
                 }

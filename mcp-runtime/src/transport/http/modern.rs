@@ -13,9 +13,7 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use futures_util::task::AtomicWaker;
 use hyper::{Response, StatusCode};
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal, Whole, modern_status};
 use super::body::{Events, HttpBody};
@@ -24,6 +22,8 @@ use super::headers::Fields;
 use super::pulse::Pulse;
 use super::service::{Begun, Inner};
 use super::{access, events, params};
+use crate::bell::Bell;
+use crate::cancellation::Cancelled;
 use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
@@ -89,7 +89,7 @@ pub(super) fn begin<'i>(
     };
     let dispatcher = &inner.dispatcher;
     let is_listen = method == "subscriptions/listen";
-    let bell = is_listen.then(|| Arc::new(AtomicWaker::new()));
+    let bell = is_listen.then(|| Arc::new(Bell::default()));
     let mut session = Session::of_one_request(dispatcher, rings(bell.as_ref()));
     session.set_caller(head.caller.cloned());
     let checked = params::check_names(headers, method, &message.params)
@@ -117,7 +117,7 @@ pub(super) fn begin<'i>(
             let listening = Listening {
                 session,
                 bell,
-                shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
+                shutdown: inner.shutdown.clone().cancelled_owned(),
                 acknowledgement: out,
                 is_over: false,
             };
@@ -151,7 +151,7 @@ pub(super) fn begin<'i>(
 }
 
 /// Rings the bell, if somebody listens.
-fn rings(bell: Option<&Arc<AtomicWaker>>) -> Wake {
+fn rings(bell: Option<&Arc<Bell>>) -> Wake {
     static NOBODY: LazyLock<Wake> = LazyLock::new(|| Arc::new(|| {}));
     match bell {
         None => Arc::clone(&NOBODY),
@@ -340,8 +340,8 @@ impl Events for Calling {
 /// The events of `subscriptions/listen`: the acknowledgement, then changes, and at shutdown the answer.
 struct Listening {
     session: Session,
-    bell: Arc<AtomicWaker>,
-    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+    bell: Arc<Bell>,
+    shutdown: Cancelled,
     acknowledgement: Vec<u8>,
     is_over: bool,
 }

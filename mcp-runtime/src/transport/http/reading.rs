@@ -2,12 +2,10 @@
 //!
 //! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::{Response, StatusCode};
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
@@ -17,6 +15,7 @@ use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, is_standalone};
 use super::{events, movers};
+use crate::cancellation::Cancelled;
 use crate::jsonrpc::ErrorObject;
 
 /// How many bytes of change notices are taken at once.
@@ -94,7 +93,7 @@ pub(super) fn following(
     let following = Following {
         session,
         reader,
-        shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
+        shutdown: inner.shutdown.clone().cancelled_owned(),
     };
     answer::stream(HttpBody::events(following, inner.limits().keep_alive))
 }
@@ -103,7 +102,7 @@ pub(super) fn following(
 struct Following {
     session: Arc<HttpSession>,
     reader: Reader,
-    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+    shutdown: Cancelled,
 }
 
 impl Events for Following {

@@ -16,7 +16,6 @@ use hyper::header;
 use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::answer::{self, Refusal};
@@ -31,6 +30,7 @@ use super::protection::Protection;
 use super::pulse::Pulse;
 use super::sessions::Sessions;
 use super::{access, batch, guards, handshake, incoming, modern, reading, sse_2024};
+use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;

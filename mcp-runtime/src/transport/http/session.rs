@@ -7,13 +7,13 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::task::AtomicWaker;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::calls::Call;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
+use crate::bell::Bell;
 use crate::context::Principal;
 use crate::dispatch::{Channel, Decision, Dispatcher, Session, Sink as _};
 use crate::fnv::FnvMap;
@@ -28,7 +28,7 @@ pub(super) struct HttpSession {
     /// The key of the principal it belongs to, if it belongs to one.
     pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notices.
-    pub(super) bell: Arc<AtomicWaker>,
+    pub(super) bell: Arc<Bell>,
     state: Mutex<State>,
 }
 
@@ -108,7 +108,7 @@ impl HttpSession {
         known: u32,
         session: impl FnOnce(Arc<dyn Fn() + Send + Sync>) -> Session,
     ) -> Self {
-        let bell = Arc::new(AtomicWaker::new());
+        let bell = Arc::new(Bell::default());
         let wake = {
             let bell = Arc::clone(&bell);
             Arc::new(move || bell.wake())

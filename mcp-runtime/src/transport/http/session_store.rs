@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::record::SessionRecord;
 use crate::context::StoreFuture;
+use crate::error::Causes;
 
 /// Keeps legacy sessions: what was agreed on in a handshake, and what the client asked for since.
 ///
@@ -98,7 +99,7 @@ impl<'a, T> MaybeReady<'a, T> {
                 .unwrap_or_else(|_| Err(format!("it took longer than {time:?}").into())),
         };
         known.map_err(|error| {
-            tracing::error!(error, "a store of sessions failed");
+            tracing::error!(error = %Causes(&*error), "a store of sessions failed");
             StoreFailed
         })
     }

@@ -4,13 +4,11 @@
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
@@ -19,6 +17,7 @@ use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, Stream};
 use super::{events, legacy};
+use crate::cancellation::Cancelled;
 use crate::context::Principal;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
@@ -50,7 +49,7 @@ pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<H
         inner: Arc::clone(inner),
         session,
         reader,
-        shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
+        shutdown: inner.shutdown.clone().cancelled_owned(),
     };
     answer::stream(HttpBody::events(connection, inner.limits().keep_alive))
 }
@@ -142,7 +141,7 @@ struct Connection {
     inner: Arc<Inner>,
     session: Arc<HttpSession>,
     reader: Reader,
-    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+    shutdown: Cancelled,
 }
 
 impl Events for Connection {

@@ -24,7 +24,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 pub struct Stdio(Option<Streams>);
 
 #[cfg(unix)]
-type Streams = (std::os::fd::OwnedFd, std::os::fd::OwnedFd);
+type Streams = (std::fs::File, std::fs::File);
 #[cfg(not(unix))]
 type Streams = ();
 
@@ -111,12 +111,7 @@ mod tests {
             let error = Stdio::open_once(&taken, take).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::NotFound);
         }
-        let take = || {
-            Ok((
-                File::open("/dev/null")?.into(),
-                File::open("/dev/null")?.into(),
-            ))
-        };
+        let take = || Ok((File::open("/dev/null")?, File::open("/dev/null")?));
         Stdio::open_once(&taken, take).unwrap();
         let error = Stdio::open_once(&taken, take).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);

@@ -9,14 +9,16 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream as StdUnixStream;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
+#[cfg(target_os = "linux")]
+use tokio::net::unix::pipe::OpenOptions;
 
 use crate::context::Caller;
 use crate::telemetry::Origin;
@@ -24,19 +26,19 @@ use crate::transport::Connection;
 use crate::transport::stdio::threads;
 
 /// Takes both streams away: standard input becomes empty, standard output becomes standard error.
-pub(super) fn take() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn take() -> io::Result<(File, File)> {
     // Above the three standard ones, and closed in children.
     let input = fcntl_dupfd_cloexec(stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(stdout(), 3)?;
-    let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    let null = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&null)?;
     // Standard error may be closed.
     dup2_stdout(stderr()).or_else(|_| dup2_stdout(&null))?;
-    Ok((input, output))
+    Ok((input.into(), output.into()))
 }
 
 /// Whether the other side of a pipe or socket is closed. Files and terminals have none.
-pub(super) fn hung_up(input: &OwnedFd) -> bool {
+pub(super) fn hung_up(input: &File) -> bool {
     let mut streams = [PollFd::new(input, PollFlags::empty())];
     let at_once = Timespec::default();
     poll(&mut streams, Some(&at_once)).is_ok()
@@ -46,7 +48,7 @@ pub(super) fn hung_up(input: &OwnedFd) -> bool {
 }
 
 /// Both streams, without blocking. Call it in a runtime.
-pub(super) fn connection((input, output): (OwnedFd, OwnedFd)) -> io::Result<Connection> {
+pub(super) fn connection((input, output): (File, File)) -> io::Result<Connection> {
     Ok(Connection {
         reader: reader(input, stderr())?,
         writer: writer(output, stderr())?,
@@ -56,73 +58,57 @@ pub(super) fn connection((input, output): (OwnedFd, OwnedFd)) -> io::Result<Conn
     })
 }
 
-fn reader(input: OwnedFd, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
-    match kind(&input)? {
-        #[cfg(target_os = "linux")]
-        FileType::Fifo => {
-            if let Some(pipe) = reopen(&input, OFlags::RDONLY) {
-                return Ok(Box::new(tokio::net::unix::pipe::Receiver::from_owned_fd(
-                    pipe,
-                )?));
-            }
-        }
-        FileType::Socket if !is_same(&input, error) => return Ok(Box::new(socket(input)?)),
-        _ => {}
+fn reader(input: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
+    #[cfg(target_os = "linux")]
+    if let Some(path) = pipe(&input)
+        && let Ok(pipe) = OpenOptions::new().open_receiver(path)
+    {
+        return Ok(Box::new(pipe));
     }
-    Ok(Box::new(threads::Reader::start(File::from(input))?))
-}
-
-fn writer(
-    output: OwnedFd,
-    error: BorrowedFd<'_>,
-) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
-    match kind(&output)? {
-        #[cfg(target_os = "linux")]
-        FileType::Fifo => {
-            if let Some(pipe) = reopen(&output, OFlags::WRONLY) {
-                return Ok(Box::new(tokio::net::unix::pipe::Sender::from_owned_fd(
-                    pipe,
-                )?));
-            }
-        }
-        FileType::Socket if !is_same(&output, error) => return Ok(Box::new(socket(output)?)),
-        _ => {}
+    if is_own_socket(&input, error)? {
+        return Ok(Box::new(socket(input)?));
     }
-    Ok(Box::new(threads::Writer::start(File::from(output))?))
+    Ok(Box::new(threads::Reader::start(input)?))
 }
 
-fn kind(stream: &OwnedFd) -> io::Result<FileType> {
-    Ok(FileType::from_raw_mode(fstat(stream)?.st_mode))
-}
-
-/// Whether both are the same file, and so may share flags.
-fn is_same(one: &OwnedFd, other: BorrowedFd<'_>) -> bool {
-    match (fstat(one), fstat(other)) {
-        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
-        _ => false,
+fn writer(output: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+    #[cfg(target_os = "linux")]
+    if let Some(path) = pipe(&output)
+        && let Ok(pipe) = OpenOptions::new().open_sender(path)
+    {
+        return Ok(Box::new(pipe));
     }
+    if is_own_socket(&output, error)? {
+        return Ok(Box::new(socket(output)?));
+    }
+    Ok(Box::new(threads::Writer::start(output)?))
 }
 
-fn socket(stream: OwnedFd) -> io::Result<UnixStream> {
-    let stream = StdUnixStream::from(stream);
+/// Whether it is a socket that standard error does not share, so that its flags are ours.
+fn is_own_socket(stream: &File, error: BorrowedFd<'_>) -> io::Result<bool> {
+    let stream = stream.metadata()?;
+    let error = error.try_clone_to_owned();
+    let error = error.and_then(|error| File::from(error).metadata());
+    let is_shared =
+        error.is_ok_and(|error| (stream.dev(), stream.ino()) == (error.dev(), error.ino()));
+    Ok(stream.file_type().is_socket() && !is_shared)
+}
+
+fn socket(stream: File) -> io::Result<UnixStream> {
+    let stream = StdUnixStream::from(OwnedFd::from(stream));
     stream.set_nonblocking(true)?;
     UnixStream::from_std(stream)
 }
 
-/// A description of our own of a pipe; `None` if there can be none, for example without `/proc`.
+/// Where a pipe can be opened again, for a description of our own. None for one with a name, whose end of input could not
+/// be waited for then, and none without `/proc`.
 #[cfg(target_os = "linux")]
-fn reopen(pipe: &OwnedFd, access: OFlags) -> Option<OwnedFd> {
+fn pipe(stream: &File) -> Option<String> {
     use std::os::fd::AsRawFd;
 
-    /// The file system of pipes without a name. For one with a name, the end of input cannot be waited for.
-    const PIPES: u64 = 0x5049_5045;
-    let file_system = rustix::fs::fstatfs(pipe).ok()?.f_type;
-    if u64::try_from(file_system) != Ok(PIPES) {
-        return None;
-    }
-    let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
-    let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    open(path, flags, Mode::empty()).ok()
+    let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
+    let target = std::fs::read_link(&path).ok()?;
+    target.to_str()?.starts_with("pipe:[").then_some(path)
 }
 
 #[cfg(test)]
@@ -130,7 +116,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
 
-    use rustix::fs::fcntl_getfl;
+    use rustix::fs::{OFlags, fcntl_getfl};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
@@ -141,7 +127,7 @@ mod tests {
         text
     }
 
-    fn is_blocking(stream: &OwnedFd) -> bool {
+    fn is_blocking(stream: impl AsFd) -> bool {
         !fcntl_getfl(stream).unwrap().contains(OFlags::NONBLOCK)
     }
 
@@ -152,9 +138,11 @@ mod tests {
 
     #[tokio::test]
     async fn pipes_are_reopened_and_inherited_flags_stay() {
-        let (theirs, ours) = rustix::pipe::pipe().unwrap();
+        let (theirs, ours) = io::pipe().unwrap();
         let ours_too = ours.try_clone().unwrap();
         let theirs_too = theirs.try_clone().unwrap();
+        let theirs = File::from(OwnedFd::from(theirs));
+        let ours = File::from(OwnedFd::from(ours));
         let mut writer = writer(ours, ours_too.as_fd()).unwrap();
         let reader = reader(theirs, ours_too.as_fd()).unwrap();
         assert!(is_blocking(&ours_too) && is_blocking(&theirs_too));
@@ -169,7 +157,7 @@ mod tests {
     #[tokio::test]
     async fn sockets_carry_both_directions_even_one_socket_for_both() {
         let (mut client, server) = StdUnixStream::pair().unwrap();
-        let server = OwnedFd::from(server);
+        let server = File::from(OwnedFd::from(server));
         let also = server.try_clone().unwrap();
         let error = File::open("/dev/null").unwrap();
         let mut writer = writer(server, error.as_fd()).unwrap();
@@ -187,7 +175,7 @@ mod tests {
     #[tokio::test]
     async fn a_socket_that_standard_error_shares_stays_blocking() {
         let (mut client, server) = StdUnixStream::pair().unwrap();
-        let server = OwnedFd::from(server);
+        let server = File::from(OwnedFd::from(server));
         let error = server.try_clone().unwrap();
         let mut writer = writer(server, error.as_fd()).unwrap();
         writer.write_all(b"out").await.unwrap();
@@ -202,10 +190,10 @@ mod tests {
     async fn files_are_read_and_written_by_threads() {
         let path = std::env::temp_dir().join(format!("mcp-stdio-{}", std::process::id()));
         let error = File::open("/dev/null").unwrap();
-        let mut writer = writer(File::create(&path).unwrap().into(), error.as_fd()).unwrap();
+        let mut writer = writer(File::create(&path).unwrap(), error.as_fd()).unwrap();
         writer.write_all(long().as_bytes()).await.unwrap();
         writer.flush().await.unwrap();
-        let reader = reader(File::open(&path).unwrap().into(), error.as_fd()).unwrap();
+        let reader = reader(File::open(&path).unwrap(), error.as_fd()).unwrap();
         assert_eq!(read_to_end(reader).await, long());
         std::fs::remove_file(path).unwrap();
     }

@@ -11,9 +11,9 @@ use tokio::io::{
     WriteHalf,
 };
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use super::fake::Fake;
+use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Connection, duplex};
@@ -93,7 +93,7 @@ impl Client {
 
     pub(super) fn with_buffer(limits: Limits, size: usize) -> Self {
         let fake = Fake::new(limits);
-        let shutdown = CancellationToken::new();
+        let shutdown = CancellationToken::default();
         let (ours, theirs) = tokio::io::duplex(size);
         let (reader, writer) = tokio::io::split(theirs);
         let server = tokio::spawn(serve(Arc::clone(&fake), reader, writer, shutdown.clone()));

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio_util::sync::CancellationToken;
 
 use super::client::serve;
 use super::fake::Fake;
+use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::limits::Limits;
 
@@ -32,7 +32,7 @@ pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Val
         Fake::new(Limits::default()),
         reader,
         writer,
-        CancellationToken::new(),
+        CancellationToken::default(),
     )
     .await
     .unwrap();
@@ -51,7 +51,7 @@ pub(super) async fn written_within_a_call(input: &str) -> bool {
     let within = Arc::new(AtomicBool::new(false));
     let writer = Nosy(writer, Arc::clone(&within));
     let fake = Fake::new(Limits::default());
-    let server = tokio::spawn(serve(fake, reader, writer, CancellationToken::new()));
+    let server = tokio::spawn(serve(fake, reader, writer, CancellationToken::default()));
     ours.write_all(input.as_bytes()).await.unwrap();
     ours.shutdown().await.unwrap();
     server.await.unwrap().unwrap();

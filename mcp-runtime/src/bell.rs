@@ -1,0 +1,64 @@
+//! Wakes a task from anywhere.
+
+use std::sync::{Mutex, PoisonError};
+use std::task::Waker;
+
+/// Wakes whoever registered last, once.
+#[derive(Debug, Default)]
+pub(crate) struct Bell(Mutex<Option<Waker>>);
+
+impl Bell {
+    /// From now on, this one is woken. What it waits for is looked at after this, so that nothing is missed.
+    pub(crate) fn register(&self, waker: &Waker) {
+        let former = {
+            let mut registered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*registered {
+                Some(same) if same.will_wake(waker) => None,
+                _ => registered.replace(waker.clone()),
+            }
+        };
+        // Outside of the lock, because a waker may do anything when it is dropped, and when it wakes.
+        drop(former);
+    }
+
+    pub(crate) fn wake(&self) {
+        let registered = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = registered {
+            waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::task::Wake;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+
+    #[test]
+    fn the_last_one_is_woken_and_only_once() {
+        let (first, last) = (Arc::<Woken>::default(), Arc::<Woken>::default());
+        let bell = Bell::default();
+        bell.wake();
+        bell.register(&Waker::from(Arc::clone(&first)));
+        for _ in 0..2 {
+            bell.register(&Waker::from(Arc::clone(&last)));
+        }
+        assert_eq!(Arc::strong_count(&first), 1);
+        bell.wake();
+        bell.wake();
+        assert_eq!((first.0.load(SeqCst), last.0.load(SeqCst)), (0, 1));
+        assert_eq!(Arc::strong_count(&last), 1);
+    }
+}

@@ -1,0 +1,103 @@
+//! Tower layers as middleware: [`Next`] is a service, and what a layer makes of it answers calls.
+
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+pub(crate) use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::handler::call::{Answer, Output, Running};
+use crate::handler::middleware::{Around, Call, Next};
+use crate::handler::tool_error::{Result, ToolError};
+
+/// A tower layer as middleware, for the calls that `applies` says.
+pub(crate) fn layer<L>(layer: L, applies: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Around
+where
+    L: Layer<Next, Service: CallService> + Send + Sync + 'static,
+{
+    Box::new(move |next| {
+        let service = layer.layer(next.clone());
+        Next::link(move |call| {
+            if applies(&call) {
+                service.answer(call)
+            } else {
+                next.start(call)
+            }
+        })
+    })
+}
+
+impl Service<Call> for Next {
+    type Response = Result<Answer>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: Call) -> Answering {
+        Answering(self.start(call))
+    }
+}
+
+/// A call on its way to its answer: the future of [`Next`] as a service.
+#[must_use = "a call that is not polled does nothing"]
+pub struct Answering(Running);
+
+impl Future for Answering {
+    type Output = Result<Output, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(task).map(Ok)
+    }
+}
+
+impl fmt::Debug for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answering")
+    }
+}
+
+/// What a tower layer makes of [`Next`]: a service that gives what [`Next`] gives, can be cloned, and fails with any error.
+///
+/// Implemented for all of them. Failures of the layer itself are like any error of a handler: the client reads an id, and
+/// the log the cause.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand around calls",
+    label = "not a service of calls",
+    note = "a layer for a server makes a `Service<Call, Response = mcp_runtime::Result<Answer>>` that is `Clone + Send + Sync`, \
+            with a future that is `Send` and an error that converts into `Box<dyn Error + Send + Sync>`"
+)]
+pub trait CallService: sealed::Sealed + Send + Sync + 'static {
+    #[doc(hidden)]
+    fn answer(&self, call: Call) -> Running;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<S> sealed::Sealed for S where S: Service<Call, Response = Result<Answer>> {}
+
+impl<S> CallService for S
+where
+    S: Service<Call, Response = Result<Answer>> + Clone + Send + Sync + 'static,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    S::Future: Send,
+{
+    fn answer(&self, call: Call) -> Running {
+        let mut service = self.clone();
+        Box::pin(async move {
+            let failed = |error: S::Error| ToolError::opaque(error);
+            poll_fn(|task| service.poll_ready(task))
+                .await
+                .map_err(failed)?;
+            service.call(call).await.map_err(failed)?
+        })
+    }
+}
