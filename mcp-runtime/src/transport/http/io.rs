@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -65,18 +65,27 @@ const IDLE: &str = "the client sends no further request";
 const SLOW: &str = "the head of a request comes too slowly";
 const UNREAD: &str = "the client does not read what it is sent";
 
-/// Goes off at a time that may be moved further away at no cost: it looks again when it would have gone off before.
+/// Goes off at a time that may be moved further away at no cost: it looks again when it would have gone off before. Nor does
+/// it cost much to ask again from the same task.
 #[derive(Default)]
-struct Alarm(Option<Pin<Box<Sleep>>>);
+pub(super) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
 
 impl Alarm {
-    fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
-        let sleep = self
-            .0
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+    pub(super) fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let begin = || {
+            (
+                Box::pin(tokio::time::sleep_until(due)),
+                Waker::noop().clone(),
+            )
+        };
+        let (sleep, waker) = self.0.get_or_insert_with(begin);
         if sleep.deadline() > due {
             sleep.as_mut().reset(due);
         }
+        if waker.will_wake(cx.waker()) && !sleep.is_elapsed() {
+            return Poll::Pending;
+        }
+        waker.clone_from(cx.waker());
         while sleep.as_mut().poll(cx).is_ready() {
             if Instant::now() >= due {
                 return Poll::Ready(());
@@ -92,7 +101,7 @@ fn late<T>(what: &'static str) -> Poll<io::Result<T>> {
 }
 
 /// Later than any limit, if that is too far away for a clock.
-fn after(now: Instant, time: Duration) -> Instant {
+pub(super) fn after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)
 }

@@ -4,13 +4,11 @@
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
@@ -50,9 +48,8 @@ pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<H
         inner: Arc::clone(inner),
         session,
         reader,
-        shutdown: Box::pin(inner.shutdown.clone().cancelled_owned()),
     };
-    answer::stream(HttpBody::events(connection, inner.limits().keep_alive))
+    inner.stream(connection)
 }
 
 /// The connection a message is for, by its address.
@@ -142,11 +139,15 @@ struct Connection {
     inner: Arc<Inner>,
     session: Arc<HttpSession>,
     reader: Reader,
-    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 impl Events for Connection {
-    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> Poll<bool> {
         if let Some(endpoint) = self.endpoint.take() {
             events::write(out, None, "endpoint", endpoint.as_bytes());
         }
@@ -154,7 +155,7 @@ impl Events for Connection {
         self.session.pump(&self.reader.stream, ROOM);
         let polled = self.reader.poll(cx, out);
         let is_idle = polled.is_pending() && !self.session.is_busy();
-        if is_idle && self.shutdown.as_mut().poll(cx).is_ready() {
+        if is_idle && is_stopping {
             return Poll::Ready(false);
         }
         polled
