@@ -1,9 +1,7 @@
 //! Answers that are known whole: a message, an error, or nothing but a status.
 
-use std::sync::LazyLock;
-
 use hyper::body::Bytes;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::body::HttpBody;
@@ -135,18 +133,14 @@ pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
     }
 }
 
-/// The header of an answer that is known whole.
-static JSON: LazyLock<HeaderMap> = LazyLock::new(|| {
-    let kind = HeaderValue::from_static("application/json");
-    HeaderMap::from_iter([(header::CONTENT_TYPE, kind)])
-});
-
 /// One message, or an array of them.
 pub(super) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<HttpBody> {
     let mut response = Response::new(message.into().into_body());
     *response.status_mut() = status;
-    // To copy a map costs less than to make one.
-    response.headers_mut().clone_from(&JSON);
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
     response
 }
 

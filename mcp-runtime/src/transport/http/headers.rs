@@ -212,10 +212,8 @@ fn is_never(parameter: &[u8]) -> bool {
 pub(super) struct Malformed;
 
 fn plain(value: &HeaderValue) -> Result<&str, Malformed> {
-    let text = std::str::from_utf8(value.as_bytes()).ok();
-    // There are no control characters in a value.
-    let text = text.filter(|text| text.is_ascii());
-    Ok(text.ok_or(Malformed)?.trim_ascii())
+    let text = value.to_str().map_err(|_| Malformed)?;
+    Ok(text.trim_ascii())
 }
 
 /// A field whose text may be wrapped in Base64, as text that a header cannot hold is.
