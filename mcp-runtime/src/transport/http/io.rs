@@ -72,12 +72,8 @@ pub(super) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
 
 impl Alarm {
     pub(super) fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
-        let begin = || {
-            (
-                Box::pin(tokio::time::sleep_until(due)),
-                Waker::noop().clone(),
-            )
-        };
+        let sleep = || Box::pin(tokio::time::sleep_until(due));
+        let begin = || (sleep(), Waker::noop().clone());
         let (sleep, waker) = self.0.get_or_insert_with(begin);
         if sleep.deadline() > due {
             sleep.as_mut().reset(due);

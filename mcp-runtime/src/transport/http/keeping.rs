@@ -62,15 +62,15 @@ pub(super) fn random_id() -> String {
 }
 
 /// A map by ids of ours.
-pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<Start>>;
+pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<End>>;
 
-/// Hashes the beginning of an id, which is as random as the whole.
+/// Hashes the end of an id, which is as random as the whole.
 #[derive(Default)]
-pub(super) struct Start(Fnv);
+pub(super) struct End(Fnv);
 
-impl Hasher for Start {
+impl Hasher for End {
     fn write(&mut self, id: &[u8]) {
-        self.0.write(id.get(..12).unwrap_or(id));
+        self.0.write(id.last_chunk::<12>().map_or(id, |end| end));
     }
 
     fn finish(&self) -> u64 {
