@@ -53,8 +53,10 @@ pub(super) struct Timed<S> {
     socket: S,
     activity: Arc<Activity>,
     patience: Patience,
-    /// Until when the next byte must come, while no request is served.
-    due: Option<(Instant, &'static str)>,
+    /// Whether a head has begun to come.
+    has_begun: bool,
+    /// Until when the rest of it must come, or the first of the next one, if that is waited for.
+    due: Option<Instant>,
     reading: Alarm,
     /// Since when nothing is taken.
     blocked: Option<Instant>,
@@ -108,7 +110,8 @@ impl<S> Timed<S> {
             socket,
             activity,
             patience,
-            due: Some((after(Instant::now(), patience.head), SLOW)),
+            has_begun: true,
+            due: Some(after(Instant::now(), patience.head)),
             reading: Alarm::default(),
             blocked: None,
             writing: Alarm::default(),
@@ -141,18 +144,23 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut this.socket).poll_read(cx, buffer);
         if this.activity.is_busy() {
-            this.due = None;
+            (this.has_begun, this.due) = (false, None);
             return polled;
         }
         if polled.is_ready() {
-            let has_begun = matches!(this.due, Some((_, SLOW)));
-            if buffer.filled().len() > before && !has_begun {
-                this.due = Some((after(Instant::now(), this.patience.head), SLOW));
+            if buffer.filled().len() > before && !this.has_begun {
+                // Its time begins when more has to be waited for: most heads come whole.
+                (this.has_begun, this.due) = (true, None);
             }
             return polled;
         }
-        let idle = || (after(Instant::now(), this.patience.idle), IDLE);
-        let (due, what) = *this.due.get_or_insert_with(idle);
+        let (time, what) = if this.has_begun {
+            (this.patience.head, SLOW)
+        } else {
+            (this.patience.idle, IDLE)
+        };
+        let begin = || after(Instant::now(), time);
+        let due = *this.due.get_or_insert_with(begin);
         ready!(this.reading.poll(due, cx));
         late(what)
     }
