@@ -3,3 +3,5 @@
 
 pub mod by_hand;
 pub mod client;
+pub mod connection;
+pub mod process;

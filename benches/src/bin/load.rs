@@ -17,9 +17,10 @@ use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Error, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use benches::client::{self, Era, Question};
+use benches::process::{memory, processor_time};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -90,31 +91,20 @@ fn read_arguments() -> Option<(Options, Command)> {
 }
 
 /// What a number of requests took.
-fn used(options: &Options, server: &Child, begun: Instant, before: u64) -> Result<String, Error> {
+fn used(
+    options: &Options,
+    server: &Child,
+    begun: Instant,
+    before: Duration,
+) -> Result<String, Error> {
     let seconds = begun.elapsed().as_secs_f64();
-    let processor = std::time::Duration::from_nanos(processor_time(server)? - before);
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id()))?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.unwrap_or("0 kB").trim().trim_end_matches(" kB");
+    let processor = processor_time(server.id())?.saturating_sub(before);
+    let peak = memory(server.id(), "VmHWM")?;
     let requests = options.requests;
     Ok(format!(
         "{requests} {seconds:.6} {:.6} {peak}",
         processor.as_secs_f64()
     ))
-}
-
-/// The processor time of all threads so far, in nanoseconds.
-fn processor_time(server: &Child) -> Result<u64, Error> {
-    let mut sum = 0;
-    for task in std::fs::read_dir(format!("/proc/{}/task", server.id()))? {
-        let times = std::fs::read_to_string(task?.path().join("schedstat"))?;
-        sum += times
-            .split(' ')
-            .next()
-            .and_then(|time| time.parse::<u64>().ok())
-            .unwrap_or(0);
-    }
-    Ok(sum)
 }
 
 fn over_stdio(
@@ -137,7 +127,7 @@ fn over_stdio(
     if !era.greeting().is_empty() {
         output.read_line(&mut line)?;
     }
-    let (begun, before) = (Instant::now(), processor_time(server)?);
+    let (begun, before) = (Instant::now(), processor_time(server.id())?);
     let mut id = 0;
     let mut batch = String::new();
     while id < *requests {
@@ -181,7 +171,7 @@ fn over_http(
         for _ in 0..options.connections {
             connections.push(Connection::open(address.trim(), options.era).await?);
         }
-        let (begun, before) = (Instant::now(), processor_time(server)?);
+        let (begun, before) = (Instant::now(), processor_time(server.id())?);
         let tasks: Vec<_> = connections
             .into_iter()
             .map(|connection| tokio::spawn(connection.ask(Arc::clone(&options), each)))

@@ -14,6 +14,9 @@ use crate::protocol::encode::{self, Filter, ListKind};
 /// Wakes whoever writes to a client.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
+/// About how many bytes a notice takes.
+const NOTICE: usize = 192;
+
 const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Resources];
 
 /// Everybody who listens.
@@ -209,6 +212,7 @@ impl Mailbox {
                     return false;
                 }
                 *changed = false;
+                out.reserve(NOTICE);
                 encode::list_changed(out, list, subscription);
                 out.push(b'\n');
             }
@@ -218,6 +222,7 @@ impl Mailbox {
             if out.len() >= room {
                 break;
             }
+            out.reserve(NOTICE.saturating_add(uri.len()));
             encode::resource_updated(out, uri, subscription);
             out.push(b'\n');
             told += 1;

@@ -2,23 +2,30 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::cancellation::CancellationToken;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
 use super::events::KEEP_ALIVE;
-use super::io::Busy;
+use super::io::{Alarm, Busy, after};
 use super::places::Place;
+use super::stopping::Stopping;
+use crate::limits::Limits;
 
 /// Where the events of a response come from. Dropped when the client goes away.
 pub(super) trait Events: Send {
     /// Appends events that are there; `false` says that there will be no more. Appends something if it is ready and
-    /// `true`.
-    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool>;
+    /// `true`. Called also when `is_stopping` begins to be true: the server was told to stop.
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> Poll<bool>;
 }
 
 /// The body of a response.
@@ -41,9 +48,15 @@ struct Stream {
     /// None once it has ended.
     events: Option<Box<dyn Events>>,
     keep_alive: Duration,
-    silence: Pin<Box<Sleep>>,
-    /// When it is over, whatever may still come.
-    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Goes off when there was no event for that long.
+    silence: Alarm,
+    /// Since when there was none.
+    since: Instant,
+    stopping: Stopping,
+    /// For how long it may go on when the server was told to stop, whatever may still come.
+    drain: Duration,
+    /// Goes off when that is over.
+    end: Option<(Instant, Alarm)>,
 }
 
 impl HttpBody {
@@ -69,24 +82,21 @@ impl HttpBody {
         Self::new(Inner::Parts(parts.rev().collect()))
     }
 
-    /// Events, with a comment whenever there was none for `keep_alive`.
-    pub(super) fn events(events: impl Events + 'static, keep_alive: Duration) -> Self {
+    /// Events, with a comment whenever there was none for a while, until some time after the shutdown.
+    pub(super) fn events(
+        events: impl Events + 'static,
+        limits: &Limits,
+        shutdown: &CancellationToken,
+    ) -> Self {
         Self::new(Inner::Events(Box::new(Stream {
             events: Some(Box::new(events)),
-            keep_alive,
-            silence: Box::pin(tokio::time::sleep(keep_alive)),
+            keep_alive: limits.keep_alive,
+            silence: Alarm::default(),
+            since: Instant::now(),
+            stopping: Stopping::new(shutdown),
+            drain: limits.drain,
             end: None,
         })))
-    }
-
-    /// Ends a stream of events when what `end` makes does. What is known whole is sent all the same.
-    pub(super) fn end_with<F>(&mut self, end: impl FnOnce() -> F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        if let Inner::Events(stream) = &mut self.inner {
-            stream.end = Some(Box::pin(end()));
-        }
     }
 
     /// Occupies a place among the streams that may be open at once, until the body is gone.
@@ -117,18 +127,22 @@ impl Body for HttpBody {
             }
             Inner::Events(stream) => stream,
         };
-        // First, because there may always be another event.
-        if let Some(end) = &mut stream.end
-            && end.as_mut().poll(cx).is_ready()
-        {
-            stream.events = None;
-            stream.end = None;
-        }
         let Some(events) = &mut stream.events else {
             return Poll::Ready(None);
         };
+        let is_stopping = stream.stopping.poll(cx);
+        if is_stopping {
+            let begin = || (after(Instant::now(), stream.drain), Alarm::default());
+            let (due, end) = stream.end.get_or_insert_with(begin);
+            // First, because there may always be another event.
+            if end.poll(*due, cx).is_ready() {
+                stream.events = None;
+                return Poll::Ready(None);
+            }
+        }
         let mut out = Vec::new();
-        match events.poll_events(cx, &mut out) {
+        let polled = events.poll_events(cx, &mut out, is_stopping);
+        let frame = match polled {
             Poll::Ready(more) => {
                 if !more {
                     stream.events = None;
@@ -136,18 +150,16 @@ impl Body for HttpBody {
                         return Poll::Ready(None);
                     }
                 }
-                let silence = Instant::now() + stream.keep_alive;
-                stream.silence.as_mut().reset(silence);
-                return Poll::Ready(Some(Ok(Frame::data(out.into()))));
+                out.into()
             }
-            Poll::Pending => {}
-        }
-        if stream.silence.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        let silence = Instant::now() + stream.keep_alive;
-        stream.silence.as_mut().reset(silence);
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(KEEP_ALIVE)))))
+            Poll::Pending => {
+                let due = after(stream.since, stream.keep_alive);
+                ready!(stream.silence.poll(due, cx));
+                Bytes::from_static(KEEP_ALIVE)
+            }
+        };
+        stream.since = Instant::now();
+        Poll::Ready(Some(Ok(Frame::data(frame))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -2,20 +2,26 @@
 
 use std::io::Write as _;
 
+/// About how many bytes there are around the data of an event.
+const FRAME: usize = 64;
+
 /// Appends one event. `id` is its stream and its place there, for clients that can resume.
 pub(super) fn write(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: &[u8]) {
     if let Some(id) = id {
         write_id(out, id);
     }
+    out.reserve(data.len().saturating_add(FRAME));
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\ndata: ");
     let start = out.len();
     out.extend_from_slice(data);
     // Between the tokens of JSON a line end is as good as a space; inside of strings there is none.
-    for byte in out.iter_mut().skip(start) {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
+    if memchr::memchr2(b'\n', b'\r', data).is_some() {
+        for byte in out.iter_mut().skip(start) {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
         }
     }
     out.extend_from_slice(b"\n\n");

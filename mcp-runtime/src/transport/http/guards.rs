@@ -91,7 +91,10 @@ fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')?.checked_add(2)?,
-        None => host.find(':').unwrap_or(host.len()),
+        None => host
+            .bytes()
+            .position(|byte| byte == b':')
+            .unwrap_or(host.len()),
     };
     let (name, port) = host.split_at_checked(end)?;
     let port = match port.strip_prefix(':') {

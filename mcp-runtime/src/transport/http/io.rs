@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -53,8 +53,10 @@ pub(super) struct Timed<S> {
     socket: S,
     activity: Arc<Activity>,
     patience: Patience,
-    /// Until when the next byte must come, while no request is served.
-    due: Option<(Instant, &'static str)>,
+    /// Whether a head has begun to come.
+    has_begun: bool,
+    /// Until when the rest of it must come, or the first of the next one, if that is waited for.
+    due: Option<Instant>,
     reading: Alarm,
     /// Since when nothing is taken.
     blocked: Option<Instant>,
@@ -65,18 +67,23 @@ const IDLE: &str = "the client sends no further request";
 const SLOW: &str = "the head of a request comes too slowly";
 const UNREAD: &str = "the client does not read what it is sent";
 
-/// Goes off at a time that may be moved further away at no cost: it looks again when it would have gone off before.
+/// Goes off at a time that may be moved further away at no cost: it looks again when it would have gone off before. Nor does
+/// it cost much to ask again from the same task.
 #[derive(Default)]
-struct Alarm(Option<Pin<Box<Sleep>>>);
+pub(super) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
 
 impl Alarm {
-    fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
-        let sleep = self
-            .0
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+    pub(super) fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let sleep = || Box::pin(tokio::time::sleep_until(due));
+        let begin = || (sleep(), Waker::noop().clone());
+        let (sleep, waker) = self.0.get_or_insert_with(begin);
         if sleep.deadline() > due {
             sleep.as_mut().reset(due);
         }
+        if waker.will_wake(cx.waker()) && !sleep.is_elapsed() {
+            return Poll::Pending;
+        }
+        waker.clone_from(cx.waker());
         while sleep.as_mut().poll(cx).is_ready() {
             if Instant::now() >= due {
                 return Poll::Ready(());
@@ -92,7 +99,7 @@ fn late<T>(what: &'static str) -> Poll<io::Result<T>> {
 }
 
 /// Later than any limit, if that is too far away for a clock.
-fn after(now: Instant, time: Duration) -> Instant {
+pub(super) fn after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)
 }
@@ -103,7 +110,8 @@ impl<S> Timed<S> {
             socket,
             activity,
             patience,
-            due: Some((after(Instant::now(), patience.head), SLOW)),
+            has_begun: true,
+            due: Some(after(Instant::now(), patience.head)),
             reading: Alarm::default(),
             blocked: None,
             writing: Alarm::default(),
@@ -136,18 +144,23 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut this.socket).poll_read(cx, buffer);
         if this.activity.is_busy() {
-            this.due = None;
+            (this.has_begun, this.due) = (false, None);
             return polled;
         }
         if polled.is_ready() {
-            let has_begun = matches!(this.due, Some((_, SLOW)));
-            if buffer.filled().len() > before && !has_begun {
-                this.due = Some((after(Instant::now(), this.patience.head), SLOW));
+            if buffer.filled().len() > before && !this.has_begun {
+                // Its time begins when more has to be waited for: most heads come whole.
+                (this.has_begun, this.due) = (true, None);
             }
             return polled;
         }
-        let idle = || (after(Instant::now(), this.patience.idle), IDLE);
-        let (due, what) = *this.due.get_or_insert_with(idle);
+        let (time, what) = if this.has_begun {
+            (this.patience.head, SLOW)
+        } else {
+            (this.patience.idle, IDLE)
+        };
+        let begin = || after(Instant::now(), time);
+        let due = *this.due.get_or_insert_with(begin);
         ready!(this.reading.poll(due, cx));
         late(what)
     }

@@ -1,6 +1,9 @@
 //! How sessions are kept: by a store, by their clients (sealed), or not at all.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,9 +13,9 @@ use super::options::HttpSessions;
 use super::record::SessionRecord;
 #[cfg(feature = "sealing")]
 use super::sealed_sessions::SealedSessions;
-use super::session_store::{SessionStore, StoreFailed};
+use super::session_store::{MaybeReady, SessionStore};
 use crate::dispatch::{Dispatcher, seal};
-use crate::limits::Limits;
+use crate::fnv::Fnv;
 
 /// How sessions are kept.
 pub(super) enum Keeping {
@@ -39,20 +42,16 @@ impl Keeping {
     }
 
     /// The session of this id, if there is one.
-    pub(super) async fn load(
-        &self,
-        id: &str,
-        limits: &Limits,
-    ) -> Result<Option<Arc<SessionRecord>>, StoreFailed> {
+    pub(super) fn load<'a>(
+        &'a self,
+        id: &'a str,
+        keep: Duration,
+    ) -> MaybeReady<'a, Option<Arc<SessionRecord>>> {
         match self {
-            Self::Store(_) if !is_id(id) => Ok(None),
-            Self::Store(store) => {
-                let loaded = store.load(id, limits.session_idle);
-                loaded.within(limits.store_time).await
-            }
+            Self::Store(store) if is_id(id) => store.load(id, keep),
             #[cfg(feature = "sealing")]
-            Self::Sealed(sealed) => Ok(sealed.open(id).map(Arc::new)),
-            Self::None => Ok(None),
+            Self::Sealed(sealed) => MaybeReady::ready(sealed.open(id).map(Arc::new)),
+            Self::Store(_) | Self::None => MaybeReady::ready(None),
         }
     }
 }
@@ -60,6 +59,23 @@ impl Keeping {
 /// An id nobody can guess: 256 random bits.
 pub(super) fn random_id() -> String {
     URL_SAFE_NO_PAD.encode(seal::random::<32>())
+}
+
+/// A map by ids of ours.
+pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<End>>;
+
+/// Hashes the end of an id, which is as random as the whole.
+#[derive(Default)]
+pub(super) struct End(Fnv);
+
+impl Hasher for End {
+    fn write(&mut self, id: &[u8]) {
+        self.0.write(id.last_chunk::<12>().map_or(id, |end| end));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
 }
 
 /// Whether it looks like an id of ours, so that no store is asked for anything else.

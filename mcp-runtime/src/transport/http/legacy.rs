@@ -252,12 +252,11 @@ fn request(
         message.method.as_deref(),
         Some("logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
     );
-    let id = message.id.to_request_id();
-    let answer = try_one(inner, session, caller, message, &open);
-    let answer = match answer {
+    let answer = match try_one(inner, session, caller, message, &open) {
         Ok(answer) => answer,
         Err(error) => {
-            return access::refuse(inner, caller, *error).with_id(id).into();
+            let refusal = access::refuse(inner, caller, *error);
+            return refusal.with_id(message.id.to_request_id()).into();
         }
     };
     let is_open = stream.get().is_some();
@@ -265,8 +264,9 @@ fn request(
         Some(answer) if is_open => open().answer(&answer.into_text()),
         Some(answer) => {
             let found = found.filter(|_| is_remembered);
+            let save = |found: &Found<'_>| found.changed(session, message.id.to_request_id());
             return Posted {
-                save: found.and_then(|found| found.changed(session, id)),
+                save: found.and_then(save),
                 answer: Answer::Over(whole(answer, accepts)),
             };
         }
@@ -310,7 +310,6 @@ fn try_one(
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<Stream>,
 ) -> Result<Option<Whole>, Box<ErrorObject>> {
-    let id = message.id.to_request_id();
     let mut out = Vec::new();
     let prepared = match session.decide(&inner.dispatcher, caller, message, &mut out) {
         Decision::Call(prepared) => prepared,
@@ -334,7 +333,7 @@ fn try_one(
             errors::too_many("calls", Duration::from_secs(1))
         }
     };
-    encode::error(&mut out, id.as_ref(), &error);
+    encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
     Ok(Some(out.into()))
 }
 

@@ -1,10 +1,7 @@
 //! Serves everybody who connects: one task per connection, a cap on them, and an orderly end.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
-#[cfg(feature = "cli")]
-use std::future::ready;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -13,7 +10,7 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, Id, JoinSet};
@@ -21,9 +18,8 @@ use tokio::time::{Instant, timeout};
 
 use super::accept::HttpListener;
 use super::answer::Refusal;
-use super::body::HttpBody;
-use super::io::{Activity, Patience, Timed};
-use super::service::HttpService;
+use super::io::{Activity, Busy, Patience, Timed};
+use super::service::{HttpService, Responding};
 use crate::error::Error;
 use crate::jsonrpc::ErrorObject;
 use crate::telemetry::{Refused, refused};
@@ -165,15 +161,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         unread: limits.stalled,
     };
     let stream = Timed::new(stream, Arc::clone(&activity), patience);
-    let serve = service_fn(move |request| {
-        let busy = activity.begin();
-        let response = route(&service, peer, request);
-        async move {
-            let mut response = response.await;
-            response.body_mut().hold(busy);
-            Ok::<_, Infallible>(response)
-        }
-    });
+    let serve = service_fn(move |request| route(&service, peer, activity.begin(), request));
     let connection = http1::Builder::new()
         // The stream has the clocks: hyper would make one for each request.
         .header_read_timeout(None)
@@ -207,8 +195,9 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
 fn route(
     service: &HttpService,
     peer: Option<SocketAddr>,
+    busy: Busy,
     mut request: Request<Incoming>,
-) -> impl Future<Output = Response<HttpBody>> + Send + use<> {
+) -> Responding {
     let options = &service.0.options;
     let path = request.uri().path();
     let is_stream = options.sse_2024 && path == SSE_PATH && *request.method() == Method::GET;
@@ -223,12 +212,11 @@ fn route(
         request.headers_mut().remove(&super::headers::SESSION);
         request.headers_mut().remove(&super::headers::VERSION);
     }
-    let served = is_there.then(|| service.respond(peer, request));
-    async move {
-        if let Some(served) = served {
-            return served.await.unwrap_or_else(|never| match never {});
-        }
-        let error = ErrorObject::invalid_request("there is nothing at this path");
-        Refusal::new(StatusCode::NOT_FOUND, error).into_response()
+    if is_there {
+        return service.respond(peer, Some(busy), request);
     }
+    let error = ErrorObject::invalid_request("there is nothing at this path");
+    let mut response = Refusal::new(StatusCode::NOT_FOUND, error).into_response();
+    response.body_mut().hold(busy);
+    Box::pin(ready(Ok(response)))
 }

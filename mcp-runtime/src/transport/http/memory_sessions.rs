@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::keeping::ById;
 use super::record::SessionRecord;
 use super::session_store::{MaybeReady, SessionStore};
-use crate::fnv::FnvMap;
 use crate::limits::Limits;
 
 /// How often sessions whose time is over are looked for, in microseconds.
@@ -30,7 +30,7 @@ pub struct MemorySessions {
 
 #[derive(Default)]
 struct Table {
-    entries: FnvMap<Box<str>, Entry>,
+    entries: ById<Box<str>, Entry>,
     /// Those that were idle longest when all were last looked at, the longest last, with the time of their last use then.
     idle: Vec<(u64, Box<str>)>,
     /// The sessions of each principal, perhaps with some that have ended.

@@ -47,6 +47,7 @@ mod session;
 mod session_store;
 mod sessions;
 mod sse_2024;
+mod stopping;
 mod stream;
 
 pub use accept::HttpListener;

@@ -23,7 +23,6 @@ use super::pulse::Pulse;
 use super::service::{Begun, Inner};
 use super::{access, events, params};
 use crate::bell::Bell;
-use crate::cancellation::Cancelled;
 use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
@@ -114,16 +113,14 @@ pub(super) fn begin<'i>(
                 Ok(place) => place,
                 Err(refusal) => return refusal.with_id(Some(id)).into(),
             };
-            let listening = Listening {
+            let mut response = inner.stream(Listening {
                 session,
                 bell,
-                shutdown: inner.shutdown.clone().cancelled_owned(),
                 acknowledgement: out,
                 is_over: false,
-            };
-            let mut body = HttpBody::events(listening, inner.limits().keep_alive);
-            body.occupy(place);
-            return Begun::Over(answer::stream(body));
+            });
+            response.body_mut().occupy(place);
+            return Begun::Over(response);
         }
         Ok(Answer::Written) => return Begun::Over(answer::json(StatusCode::OK, out)),
         Ok(Answer::Around(gap, page)) => {
@@ -212,17 +209,11 @@ async fn run(
     if let Some(finished) = finished {
         return finish(finished, Some(&queue));
     }
-    let running = Some(running);
-    let pulse = Arc::clone(&inner.pulse);
-    let body = HttpBody::events(
-        Calling {
-            running,
-            queue,
-            pulse,
-        },
-        inner.limits().keep_alive,
-    );
-    answer::stream(body)
+    inner.stream(Calling {
+        running: Some(running),
+        queue,
+        pulse: Arc::clone(&inner.pulse),
+    })
 }
 
 /// The answer of a call that is over: with what was sent before it, if there was anything.
@@ -315,7 +306,7 @@ struct Calling {
 }
 
 impl Events for Calling {
-    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>, _: bool) -> Poll<bool> {
         let Some(running) = &mut self.running else {
             return Poll::Ready(false);
         };
@@ -341,13 +332,17 @@ impl Events for Calling {
 struct Listening {
     session: Session,
     bell: Arc<Bell>,
-    shutdown: Cancelled,
     acknowledgement: Vec<u8>,
     is_over: bool,
 }
 
 impl Events for Listening {
-    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> Poll<bool> {
         if self.is_over {
             return Poll::Ready(false);
         }
@@ -359,7 +354,7 @@ impl Events for Listening {
         self.bell.register(cx.waker());
         let mut lines = Vec::new();
         self.session.drain(&mut lines, ROOM);
-        if self.shutdown.as_mut().poll(cx).is_ready() {
+        if is_stopping {
             self.session.complete(&mut lines);
             self.is_over = true;
         }

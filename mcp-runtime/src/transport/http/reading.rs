@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use hyper::{Response, StatusCode};
 
-use super::answer::{self, Refusal};
+use super::answer::Refusal;
 use super::body::{Events, HttpBody};
 use super::head::Head;
 use super::legacy::{check_version, is_modern, session_required};
@@ -15,7 +15,6 @@ use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, is_standalone};
 use super::{events, movers};
-use crate::cancellation::Cancelled;
 use crate::jsonrpc::ErrorObject;
 
 /// How many bytes of change notices are taken at once.
@@ -90,23 +89,23 @@ pub(super) fn following(
         movers::begin_storing(store, &session, &reader.stream, inner.limits());
     }
     session.reader_came();
-    let following = Following {
-        session,
-        reader,
-        shutdown: inner.shutdown.clone().cancelled_owned(),
-    };
-    answer::stream(HttpBody::events(following, inner.limits().keep_alive))
+    let following = Following { session, reader };
+    inner.stream(following)
 }
 
 /// A connection that follows a stream of a session.
 struct Following {
     session: Arc<HttpSession>,
     reader: Reader,
-    shutdown: Cancelled,
 }
 
 impl Events for Following {
-    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> Poll<bool> {
         let is_standalone = is_standalone(self.reader.stream.number);
         if is_standalone && self.reader.is_current() {
             // A change rings only if it is the first since the last reading, so the bell comes before the reading.
@@ -115,7 +114,7 @@ impl Events for Following {
         }
         let polled = self.reader.poll(cx, out);
         // A stream that awaits an answer goes on until it came, or the time to finish is over.
-        if is_standalone && polled.is_pending() && self.shutdown.as_mut().poll(cx).is_ready() {
+        if is_standalone && polled.is_pending() && is_stopping {
             return Poll::Ready(false);
         }
         polled

@@ -19,9 +19,10 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use tower_service::Service;
 
 use super::answer::{self, Refusal};
-use super::body::HttpBody;
+use super::body::{Events, HttpBody};
 use super::head::Head;
 use super::headers::{Fields, check_repeated};
+use super::io::Busy;
 use super::legacy::{self, Finding, Posted};
 use super::options::HttpOptions;
 use super::places::Places;
@@ -61,6 +62,11 @@ pub(super) struct Inner {
 impl Inner {
     pub(super) fn limits(&self) -> &Limits {
         self.dispatcher.limits()
+    }
+
+    /// A response of events as they come.
+    pub(super) fn stream(&self, events: impl Events + 'static) -> Response<HttpBody> {
+        answer::stream(HttpBody::events(events, self.limits(), &self.shutdown))
     }
 
     /// Completes when the server was told to stop, and the time to finish is over.
@@ -130,7 +136,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let peer = peer(request.extensions());
-        self.respond(peer, request)
+        self.respond(peer, None, request)
     }
 }
 
@@ -147,11 +153,17 @@ fn peer(extensions: &Extensions) -> Option<SocketAddr> {
 }
 
 /// A response on its way.
-type Responding = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
+pub(super) type Responding =
+    Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
 impl HttpService {
-    /// Responds to a request of this peer.
-    pub(super) fn respond<B>(&self, peer: Option<SocketAddr>, request: Request<B>) -> Responding
+    /// Responds to a request of this peer, whose connection is busy until the response is written.
+    pub(super) fn respond<B>(
+        &self,
+        peer: Option<SocketAddr>,
+        busy: Option<Busy>,
+        request: Request<B>,
+    ) -> Responding
     where
         B: Body + Send + 'static,
         B::Data: Send,
@@ -162,29 +174,25 @@ impl HttpService {
         Box::pin(async move {
             let headers = Fields::read(&parts.headers);
             let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
-            let mut response = match guard(&inner, &parts.uri, &headers) {
-                Ok(()) => {
-                    let served = pin!(serve(&inner, &origin, &parts, &headers, body));
-                    let mut response = within_time(&inner, served).await;
-                    if let Some(kind) = Refused::of_status(response.status().as_u16()) {
-                        origin.refused(kind);
-                    }
-                    response.body_mut().end_with(|| {
-                        let inner = Arc::clone(&inner);
-                        async move { inner.overdue().await }
-                    });
-                    guards::add_cors(&inner.options, headers.origin, &mut response);
-                    response
-                }
-                Err((kind, refusal)) => {
+            let mut response = if let Err((kind, refusal)) = guard(&inner, &parts.uri, &headers) {
+                origin.refused(kind);
+                refusal.into_response()
+            } else {
+                let served = pin!(serve(&inner, &origin, &parts, &headers, body));
+                let mut response = within_time(&inner, served).await;
+                if let Some(kind) = Refused::of_status(response.status().as_u16()) {
                     origin.refused(kind);
-                    refusal.into_response()
                 }
+                guards::add_cors(&inner.options, headers.origin, &mut response);
+                response
             };
             if response.status() == StatusCode::REQUEST_TIMEOUT {
                 // The rest of the body would be taken for the next request.
                 let close = header::HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
+            }
+            if let Some(busy) = busy {
+                response.body_mut().hold(busy);
             }
             Ok(response)
         })
@@ -303,12 +311,7 @@ fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
 }
 
 async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpBody> {
-    let headers = head.headers;
-    let body = match headers.check_content() {
-        Ok(()) => incoming::read(pin!(body), headers, inner.limits()).await,
-        Err(refusal) => Err(refusal),
-    };
-    let body = match body {
+    let body = match incoming::read(pin!(body), head.headers, inner.limits()).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };

@@ -11,14 +11,13 @@ use super::answer::Refusal;
 use super::event_store::EventStore;
 use super::found::{Found, Save};
 use super::head::Head;
-use super::keeping::{Keeping, random_id};
+use super::keeping::{ById, Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::SessionRecord;
 use super::session::{HttpSession, Kind};
 use super::session_store::{SessionStore, StoreFailed};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
-use crate::fnv::FnvMap;
 use crate::limits::Limits;
 use crate::protocol::{Era, ProtocolVersion};
 
@@ -43,7 +42,7 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Live {
-    sessions: FnvMap<Arc<str>, Arc<HttpSession>>,
+    sessions: ById<Arc<str>, Arc<HttpSession>>,
     /// Looks after them as long as there are any.
     tending: Option<JoinHandle<()>>,
 }
@@ -87,7 +86,9 @@ impl Sessions {
             Some(Ok(id)) => id,
             Some(Err(_)) => return Err(Refusal::unknown_session()),
         };
-        let Some(record) = self.keeping.load(id, self.limits()).await? else {
+        let limits = self.limits();
+        let loaded = self.keeping.load(id, limits.session_idle);
+        let Some(record) = loaded.within(limits.store_time).await? else {
             self.end(id);
             return Err(Refusal::unknown_session());
         };

@@ -17,7 +17,6 @@ use super::service::Inner;
 use super::session::HttpSession;
 use super::stream::{Reader, Stream};
 use super::{events, legacy};
-use crate::cancellation::Cancelled;
 use crate::context::Principal;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
@@ -49,9 +48,8 @@ pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<H
         inner: Arc::clone(inner),
         session,
         reader,
-        shutdown: inner.shutdown.clone().cancelled_owned(),
     };
-    answer::stream(HttpBody::events(connection, inner.limits().keep_alive))
+    inner.stream(connection)
 }
 
 /// The connection a message is for, by its address.
@@ -141,11 +139,15 @@ struct Connection {
     inner: Arc<Inner>,
     session: Arc<HttpSession>,
     reader: Reader,
-    shutdown: Cancelled,
 }
 
 impl Events for Connection {
-    fn poll_events(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> Poll<bool> {
         if let Some(endpoint) = self.endpoint.take() {
             events::write(out, None, "endpoint", endpoint.as_bytes());
         }
@@ -153,7 +155,7 @@ impl Events for Connection {
         self.session.pump(&self.reader.stream, ROOM);
         let polled = self.reader.poll(cx, out);
         let is_idle = polled.is_pending() && !self.session.is_busy();
-        if is_idle && self.shutdown.as_mut().poll(cx).is_ready() {
+        if is_idle && is_stopping {
             return Poll::Ready(false);
         }
         polled
