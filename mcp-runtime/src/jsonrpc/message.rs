@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::params::Params;
+use crate::jsonrpc::params::{KnownMeta, Params};
 use crate::jsonrpc::rescue::rescue_id;
 use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Scan, Span};
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
@@ -65,10 +65,20 @@ impl Id<'_> {
 /// The error to answer with: -32700 if the text is not JSON, or not UTF-8, or too deep; -32600 if it is JSON but not a
 /// message, or over another limit. The id of a request, if it could be read, comes with it; that of a response never
 /// does, because the ids of the two sides may be the same.
-pub(crate) fn parse<'a>(
-    text: &'a [u8],
-    limits: &Limits,
-) -> Result<Incoming<'a>, (Option<RequestId>, ErrorObject)> {
+pub(crate) fn parse<'a>(text: &'a [u8], limits: &Limits) -> Read<'a> {
+    parse_with(text, limits, None)
+}
+
+/// The same for one message of many, with the same limits.
+///
+/// # Errors
+///
+/// As for [`parse`].
+pub(crate) fn parse_next<'a>(text: &'a [u8], limits: &Limits, known: &mut KnownMeta) -> Read<'a> {
+    parse_with(text, limits, Some(known))
+}
+
+fn parse_with<'a>(text: &'a [u8], limits: &Limits, known: Option<&mut KnownMeta>) -> Read<'a> {
     let text = std::str::from_utf8(text).map_err(|error| {
         let message = format!("not UTF-8 at byte {}", error.valid_up_to());
         (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
@@ -79,7 +89,7 @@ pub(crate) fn parse<'a>(
     }
     let mut scan = Scan::new(text, limits);
     let read = match scan.peek() {
-        Some(b'{') => read_message(&mut scan, limits),
+        Some(b'{') => read_message(&mut scan, limits, known),
         Some(b'[') => read_batch(&mut scan, limits),
         _ => scan
             .value(0)
@@ -101,6 +111,7 @@ pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a s
     });
 }
 
+/// What a text holds, or the error to answer with.
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 
 fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorObject) {
@@ -152,7 +163,11 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     })
 }
 
-fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
+fn read_message<'a>(
+    scan: &mut Scan<'a>,
+    limits: &Limits,
+    mut known: Option<&mut KnownMeta>,
+) -> Option<Read<'a>> {
     let text = scan.text();
     let [mut version, mut id, mut method, mut result, mut error] = [None; 5];
     let mut params = Params::none(text);
@@ -172,7 +187,7 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
             b"params" => {
                 repeated |= has_params;
                 has_params = true;
-                return params.read(scan, &mut repeated);
+                return params.read(scan, known.as_deref_mut(), &mut repeated);
             }
             _ => return scan.value(1).map(drop),
         };
@@ -181,7 +196,7 @@ fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
         Some(())
     })?;
     scan.end()?;
-    params.is_plain = scan.is_plain();
+    params.is_plain = scan.escaped() == 0;
 
     let [version, id, method, result, error] =
         [version, id, method, result, error].map(|place: Option<Span>| Some(place?.of(text)));

@@ -38,6 +38,24 @@ impl Span {
         text.get(range).unwrap_or_default()
     }
 
+    /// The same place in a text that begins at `start` of this one; none if it is not in there.
+    pub(super) fn from(self, start: usize) -> Option<Self> {
+        let start = u32::try_from(start).ok()?;
+        Some(Self {
+            start: self.start.checked_sub(start)?,
+            end: NonZeroU32::new(self.end.get().checked_sub(start)?)?,
+        })
+    }
+
+    /// The same place, seen from a text in which this one begins at `start`.
+    pub(super) fn after(self, start: usize) -> Option<Self> {
+        let start = u32::try_from(start).ok()?;
+        Some(Self {
+            start: self.start.checked_add(start)?,
+            end: self.end.checked_add(start)?,
+        })
+    }
+
     /// What is between the quotes of a string.
     fn inside(self, text: &[u8]) -> &[u8] {
         let range = self.start as usize + 1..self.end.get() as usize - 1;
@@ -123,9 +141,28 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether no string held a backslash so far, so that each is its own text.
-    pub(super) fn is_plain(&self) -> bool {
-        self.escaped == 0
+    /// How many strings held a backslash so far. If none did, each is its own text.
+    pub(super) fn escaped(&self) -> usize {
+        self.escaped
+    }
+
+    /// How many more values there may be.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Passes over a value of so many nodes that was read before, at this depth, if it stands here once more.
+    pub(super) fn pass(&mut self, value: &str, nodes: usize) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_here = !value.is_empty() && rest.starts_with(value.as_bytes());
+        match self.nodes.checked_sub(nodes) {
+            Some(left) if is_here => {
+                self.nodes = left;
+                self.at += value.len();
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Why something could not be read.

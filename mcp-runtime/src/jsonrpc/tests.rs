@@ -339,6 +339,49 @@ fn space() -> impl Strategy<Value = &'static str> {
     prop_oneof![6 => Just(""), 1 => Just(" "), 1 => Just("\r\n\t")]
 }
 
+#[test]
+fn what_was_said_before_is_read_as_if_it_were_new() {
+    let limits = Limits {
+        nodes: 24,
+        ..Limits::default()
+    };
+    let long = format!(r#"{{"progressToken":"{}"}}"#, "x".repeat(4_000));
+    let metas = [
+        "{}",
+        r#"{"progressToken":1}"#,
+        r#"{"progressToken":12}"#,
+        r#"{"progressToken":1,"io.modelcontextprotocol/logLevel":"info"}"#,
+        r#"{"progressToken":"\u0061"}"#,
+        r#"{"progressToken":1,"progressToken":1}"#,
+        r#"{"a":[1,2,3,4,5]}"#,
+        r#"{"a":[[[1]]]}"#,
+        r#"{"progressToken":1"#,
+        &long,
+    ];
+    let around = [
+        (r#""#, r#"}"#),
+        (r#""name":"x","#, r#", "cursor":"\n"}"#),
+        (r#""a":[1,2,3,4,5],"#, r#"}"#),
+        (r#""_meta":{},"#, r#"}"#),
+        (r#""#, r#""}"#),
+        (r#""_meta":{"progressToken":7},"#, r#"}"#),
+    ];
+    let mut known = KnownMeta::default();
+    for (first, second) in metas.iter().flat_map(|a| metas.iter().map(move |b| (a, b))) {
+        for (meta, (before, after)) in around
+            .iter()
+            .flat_map(|place| [(first, place), (second, place), (second, place)])
+        {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{{before}"_meta":{meta}{after}}}"#
+            );
+            let fresh = parse(text.as_bytes(), &limits);
+            let next = parse_next(text.as_bytes(), &limits, &mut known);
+            assert_eq!(format!("{next:?}"), format!("{fresh:?}"), "{text}");
+        }
+    }
+}
+
 fn scalar() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("null".to_owned()),

@@ -8,7 +8,7 @@ use crate::context::Caller;
 use crate::dispatch::{
     Decision, Dispatcher, Finished, Prepared, RunningCall, Session, Sink, Started,
 };
-use crate::jsonrpc::{self, ErrorObject, Id, Incoming, Message, MetaMember, RequestId};
+use crate::jsonrpc::{self, ErrorObject, Id, Incoming, KnownMeta, Message, MetaMember, RequestId};
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
@@ -18,6 +18,7 @@ use crate::transport::peer::{Begun, Peer, Verdict, Wake};
 impl Peer for Dispatcher {
     type Session = Session;
     type Message<'m> = Message<'m>;
+    type Known = KnownMeta;
     type Call<'m> = Prepared<'m>;
     type Running = RunningCall;
     type Finished = Finished;
@@ -37,8 +38,12 @@ impl Peer for Dispatcher {
         session
     }
 
-    fn parse<'m>(&self, text: &'m [u8]) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
-        jsonrpc::parse(text, Dispatcher::limits(self))
+    fn parse<'m>(
+        &self,
+        text: &'m [u8],
+        known: &mut KnownMeta,
+    ) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
+        jsonrpc::parse_next(text, Dispatcher::limits(self), known)
     }
 
     fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str> {

@@ -40,6 +40,8 @@ pub(crate) trait Peer: Send + Sync + 'static {
     /// What one channel has agreed on.
     type Session: Send + 'static;
     type Message<'m>;
+    /// What makes it easier to read the messages of one channel; nothing at first.
+    type Known: Default + Send;
     /// A call that can be started.
     type Call<'m>;
     /// A call under way. Polling it runs user code.
@@ -57,6 +59,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn parse<'m>(
         &self,
         text: &'m [u8],
+        known: &mut Self::Known,
     ) -> Result<Incoming<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
     /// The id, if the message is a request.
     fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str>;

@@ -20,9 +20,15 @@ const UNREAD_RESULTS: usize = 4;
 
 impl<P: Peer> Channel<P> {
     /// Handles a line.
-    pub(super) fn handle(self: &Arc<Self>, me: u64, text: &[u8], scratch: &mut Vec<u8>) {
+    pub(super) fn handle(
+        self: &Arc<Self>,
+        me: u64,
+        text: &[u8],
+        known: &mut P::Known,
+        scratch: &mut Vec<u8>,
+    ) {
         // Looked at where it is: a message is large.
-        match &self.peer.parse(text) {
+        match &self.peer.parse(text, known) {
             Err((id, error)) => {
                 self.origin.refused(Refused::Malformed);
                 self.answer_error(id.as_ref(), None, error);
@@ -31,7 +37,7 @@ impl<P: Peer> Channel<P> {
                 }
             }
             Ok(Incoming::Message(message)) => self.message(me, text, message, None, scratch),
-            Ok(Incoming::Batch(elements)) => self.batch(me, elements, scratch),
+            Ok(Incoming::Batch(elements)) => self.batch(me, elements, known, scratch),
         }
     }
 
@@ -47,11 +53,17 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Handles an array: all of it is one line of answers.
-    fn batch(self: &Arc<Self>, me: u64, elements: &[&str], scratch: &mut Vec<u8>) {
+    fn batch(
+        self: &Arc<Self>,
+        me: u64,
+        elements: &[&str],
+        known: &mut P::Known,
+        scratch: &mut Vec<u8>,
+    ) {
         let most = self.peer.limits().batch;
         let parsed: Vec<_> = elements
             .iter()
-            .map(|text| (text.as_bytes(), self.peer.parse(text.as_bytes())))
+            .map(|text| (text.as_bytes(), self.peer.parse(text.as_bytes(), known)))
             .collect();
         let has_claim = |element: &Result<Incoming<'_, P::Message<'_>>, _>| matches!(element, Ok(Incoming::Message(message)) if P::has_claim(message));
         let reason = if !P::allows_batch(&self.lock().session) {

@@ -139,7 +139,7 @@ impl<P: Peer> Channel<P> {
 
     /// Starts a call that waited.
     pub(super) fn start_job(self: &Arc<Self>, me: u64, job: Job, scratch: &mut Vec<u8>) {
-        let parsed = self.peer.parse(&job.text);
+        let parsed = self.peer.parse(&job.text, &mut P::Known::default());
         let mut guard = self.lock();
         let state = &mut *guard;
         // Since it left the queue it may have been refused, or taken back.
@@ -200,7 +200,8 @@ impl<P: Peer> Channel<P> {
 
     /// Starts a call from its text. `Ok` is an answer, `None` means that there is none to be given.
     fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<Answer, P::Running>> {
-        let Ok(Incoming::Message(message)) = self.peer.parse(&job.text) else {
+        let parsed = self.peer.parse(&job.text, &mut P::Known::default());
+        let Ok(Incoming::Message(message)) = parsed else {
             return Some(Ok(Answer(None)));
         };
         let mut answer = Vec::with_capacity(ANSWER);

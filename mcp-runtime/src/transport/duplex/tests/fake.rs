@@ -63,6 +63,7 @@ fn answer(id: &str, method: &str) -> String {
 impl Peer for Fake {
     type Session = Session;
     type Message<'m> = Request<'m>;
+    type Known = ();
     type Call<'m> = Call<'m>;
     type Running = Pin<Box<dyn Future<Output = String> + Send>>;
     type Finished = String;
@@ -87,6 +88,7 @@ impl Peer for Fake {
     fn parse<'m>(
         &self,
         text: &'m [u8],
+        (): &mut (),
     ) -> Result<Incoming<'m, Request<'m>>, (Option<RequestId>, ErrorObject)> {
         #[derive(serde::Deserialize)]
         struct Wire<'a> {
