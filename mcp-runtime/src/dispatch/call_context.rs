@@ -29,7 +29,7 @@ impl CallContext {
         request: &Request<'_>,
         logs: Option<Arc<LogBudget>>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
-        asking: Option<(&str, Resumed)>,
+        asking: Option<(&str, Option<Box<Resumed>>)>,
     ) -> Self {
         let sink = sink();
         // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
@@ -41,7 +41,9 @@ impl CallContext {
                 sink: Arc::clone(&sink),
                 waiting: Mutex::default(),
             },
-            (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
+            (Some((arguments, resumed)), Sender::Modern(_)) => {
+                let (journal, responses) =
+                    resumed.map_or_else(Resumed::default, |resumed| *resumed);
                 Way::Rounds(Round::new(journal, responses, arguments))
             }
         };

@@ -80,13 +80,14 @@ impl Prepared<'_> {
         };
         let arguments = work.arguments();
         let resumed = resume(&finish, &request, arguments).map_err(ToolError::protocol);
-        let admitted = resumed
-            .and_then(|resumed| admit(&finish, channel, &work, resumed.as_ref()).map(|()| resumed));
+        let admitted = resumed.and_then(|resumed| {
+            admit(&finish, channel, &work, resumed.as_deref()).map(|()| resumed)
+        });
         let resumed = match admitted {
             Ok(resumed) => resumed,
             Err(error) => return Started::Done(finish.with(Outcome::Refused(error.into()))),
         };
-        let rounds = resumed.as_ref().map_or(0, |(journal, _)| journal.round);
+        let rounds = resumed.as_ref().map_or(0, |resumed| resumed.0.round);
         let around = &dispatcher.settings.around;
         let is_around =
             !around.is_handler() || guards.is_some_and(|guards| guards.places.is_some());
@@ -94,8 +95,7 @@ impl Prepared<'_> {
         let made = OnceCell::new();
         let context = || {
             let made = made.get_or_init(|| {
-                let asking =
-                    arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
+                let asking = arguments.map(|arguments| (arguments, resumed.take()));
                 let made = CallContext::new(&dispatcher, &request, logs.clone(), sink, asking);
                 Arc::new(made)
             });
@@ -150,7 +150,7 @@ fn resume(
     finish: &Finish,
     request: &Request<'_>,
     arguments: Option<&str>,
-) -> Result<Option<Resumed>, ErrorObject> {
+) -> Result<Option<Box<Resumed>>, ErrorObject> {
     let Some(arguments) = arguments.filter(|_| request.version.era() == Era::Modern) else {
         return Ok(None);
     };
@@ -187,7 +187,7 @@ fn resume(
         // Only what was asked is answered.
         responses.clear();
     }
-    Ok(Some((journal, responses)))
+    Ok(Some(Box::new((journal, responses))))
 }
 
 /// Lets a call in, if its caller may make it now.

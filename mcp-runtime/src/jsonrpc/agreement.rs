@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::jsonrpc::{Id, Incoming, KnownMeta, Member, MetaMember, parse, parse_next};
+use crate::jsonrpc::{Id, Incoming, KnownMeta, Member, MetaMember, RequestId, parse, parse_next};
 use crate::limits::Limits;
 
 /// What is JSON to one is JSON to the other, and the parts of a message are the same.
@@ -36,10 +36,7 @@ pub(crate) fn agrees(bytes: &[u8]) {
             assert_eq!(Value::Array(elements), whole);
         }
         Ok(Incoming::Message(message)) => {
-            let raw_id = match message.id {
-                Id::Valid(raw) => Some(raw),
-                _ => None,
-            };
+            let raw_id = message.id.valid().map(RequestId::as_json);
             if message.id != Id::Invalid {
                 assert_eq!(value(raw_id).as_ref(), whole.get("id"));
             }

@@ -24,7 +24,7 @@ pub(crate) enum Incoming<'a, M = Message<'a>> {
 /// A message. Whether it is a request, a notification or a response is for [`Message`]'s readers to see from its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Message<'a> {
-    pub(crate) id: Id<'a>,
+    pub(crate) id: Id,
     /// The method, unescaped.
     pub(crate) method: Option<Cow<'a, str>>,
     pub(crate) params: Params<'a>,
@@ -36,21 +36,25 @@ pub(crate) struct Message<'a> {
 
 /// The id member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Id<'a> {
+pub(crate) enum Id {
     /// There is none.
     Absent,
-    /// A valid one, as raw JSON.
-    Valid(&'a str),
+    /// A valid one.
+    Valid(RequestId),
     /// `null`, a fraction, too large, or no number or string at all.
     Invalid,
 }
 
-impl Id<'_> {
-    pub(crate) fn to_request_id(&self) -> Option<RequestId> {
+impl Id {
+    pub(crate) fn valid(&self) -> Option<&RequestId> {
         match self {
-            Id::Valid(json) => Some(RequestId::from_valid(json)),
-            _ => None,
+            Self::Valid(id) => Some(id),
+            Self::Absent | Self::Invalid => None,
         }
+    }
+
+    pub(crate) fn to_request_id(&self) -> Option<RequestId> {
+        self.valid().cloned()
     }
 }
 
@@ -119,10 +123,7 @@ fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorO
         if !text.trim_ascii_start().starts_with('{') {
             return None;
         }
-        match rescue_id(text).map(|raw| read_id(raw, limits)) {
-            Some(Id::Valid(json)) => Some(RequestId::from_valid(json)),
-            _ => None,
-        }
+        read_id(rescue_id(text)?, limits).to_request_id()
     };
     match fail {
         Fail::Syntax(at) => {
@@ -234,11 +235,15 @@ fn is_2_0(json: &str) -> bool {
     json == "\"2.0\"" || unquote(json).is_ok_and(|text| text == "2.0")
 }
 
-fn read_id<'a>(raw: &'a str, limits: &Limits) -> Id<'a> {
+fn read_id(raw: &str, limits: &Limits) -> Id {
     let valid = if raw.starts_with('"') {
         raw.len().saturating_sub(2) <= limits.id
     } else {
         raw.parse::<i64>().is_ok()
     };
-    if valid { Id::Valid(raw) } else { Id::Invalid }
+    if valid {
+        Id::Valid(RequestId::from_valid(raw))
+    } else {
+        Id::Invalid
+    }
 }

@@ -173,7 +173,7 @@ fn bytes_that_are_not_utf8_are_a_parse_error() {
 #[test]
 fn requests_notifications_and_responses_are_told_apart() {
     let request = read(r#" {"method":"tools\/call","jsonrpc":"2\u002e0","params":{"arguments":{"a":1},"name":"add","_meta":{"progressToken":"t"}},"id":-3} "#).unwrap();
-    assert_eq!(request.id, Id::Valid("-3"));
+    assert_eq!(request.id, Id::Valid(RequestId::from_valid("-3")));
     assert_eq!(request.method.as_deref(), Some("tools/call"));
     assert_eq!(request.params.get(Member::Arguments), Some(r#"{"a":1}"#));
     assert_eq!(
@@ -196,7 +196,7 @@ fn requests_notifications_and_responses_are_told_apart() {
     assert_eq!(response.method, None);
     assert_eq!(
         (response.id, response.result),
-        (Id::Valid(r#""a""#), Some("null"))
+        (Id::Valid(RequestId::from_valid(r#""a""#)), Some("null"))
     );
 
     let response = read(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#).unwrap();

@@ -8,7 +8,7 @@ use crate::context::Caller;
 use crate::dispatch::{
     Decision, Dispatcher, Finished, Prepared, RunningCall, Session, Sink, Started,
 };
-use crate::jsonrpc::{self, ErrorObject, Id, Incoming, KnownMeta, Message, MetaMember, RequestId};
+use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, MetaMember, RequestId};
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
@@ -46,11 +46,8 @@ impl Peer for Dispatcher {
         jsonrpc::parse_next(text, Dispatcher::limits(self), known)
     }
 
-    fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str> {
-        match (&message.method, &message.id) {
-            (Some(_), Id::Valid(id)) => Some(id),
-            _ => None,
-        }
+    fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId> {
+        message.id.valid().filter(|_| message.method.is_some())
     }
 
     fn has_claim(message: &Self::Message<'_>) -> bool {

@@ -62,7 +62,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
         known: &mut Self::Known,
     ) -> Result<Incoming<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
     /// The id, if the message is a request.
-    fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str>;
+    fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId>;
     /// Whether the message says itself which revision it speaks, which no element of a batch may.
     fn has_claim(message: &Self::Message<'_>) -> bool;
     /// Decides without running user code; appends at most one message, without a line end.

@@ -113,8 +113,7 @@ impl<P: Peer> Channel<P> {
         batch: Option<u64>,
         scratch: &mut Vec<u8>,
     ) {
-        let id = P::request_id(message).map(RequestId::from_valid);
-        let id = id.as_ref();
+        let id = P::request_id(message);
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(id) = id {
