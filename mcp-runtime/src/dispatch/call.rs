@@ -22,11 +22,11 @@ use crate::handler::call::Running;
 pub(crate) use crate::dispatch::finish::Finished;
 
 /// A call that was started.
-pub(crate) enum Started {
+pub(crate) enum Started<R = RunningCall, F = Finished> {
     /// It is over already.
-    Done(Finished),
+    Done(F),
     /// It has to be polled.
-    Running(RunningCall),
+    Running(R),
 }
 
 impl Started {

@@ -93,17 +93,20 @@ fn parse_with<'a>(text: &'a [u8], limits: &Limits, known: Option<&mut KnownMeta>
     }
     let mut scan = Scan::new(text, limits);
     let read = match scan.peek() {
-        Some(b'{') => read_message(&mut scan, limits, known),
+        Some(b'{') => {
+            let mut envelope = Envelope::of(text);
+            if envelope.read(&mut scan, known).is_some() {
+                return envelope.into_message(limits);
+            }
+            None
+        }
         Some(b'[') => read_batch(&mut scan, limits),
         _ => scan
             .value(0)
             .and_then(|_| scan.end())
             .map(|()| Err((None, ErrorObject::invalid_request("a message is an object")))),
     };
-    match read {
-        Some(read) => read,
-        None => Err(failed(text, scan.failure(), limits)),
-    }
+    read.unwrap_or_else(|| Err(failed(text, scan.failure(), limits)))
 }
 
 /// The members of an object that was read as part of a message; none of anything else.
@@ -164,71 +167,100 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     })
 }
 
-fn read_message<'a>(
-    scan: &mut Scan<'a>,
-    limits: &Limits,
-    mut known: Option<&mut KnownMeta>,
-) -> Option<Read<'a>> {
-    let text = scan.text();
-    let [mut version, mut id, mut method, mut result, mut error] = [None; 5];
-    let mut params = Params::none(text);
-    let mut has_params = false;
-    let mut repeated = false;
-    let mut ids = 0_usize;
-    scan.object(0, |scan, key| {
-        let slot = match key {
-            b"jsonrpc" => &mut version,
-            b"id" => {
-                ids = ids.saturating_add(1);
-                &mut id
-            }
-            b"method" => &mut method,
-            b"result" => &mut result,
-            b"error" => &mut error,
-            b"params" => {
-                repeated |= has_params;
-                has_params = true;
-                return params.read(scan, known.as_deref_mut(), &mut repeated);
-            }
-            _ => return scan.value(1).map(drop),
-        };
-        repeated |= slot.is_some();
-        *slot = Some(scan.value(1)?);
-        Some(())
-    })?;
-    scan.end()?;
-    params.is_plain = scan.escaped() == 0;
+/// The members of one message, by their places.
+struct Envelope<'a> {
+    text: &'a str,
+    version: Option<Span>,
+    id: Option<Span>,
+    method: Option<Span>,
+    result: Option<Span>,
+    error: Option<Span>,
+    params: Params<'a>,
+    has_params: bool,
+    ids: usize,
+    /// A member that is kept is there twice.
+    repeated: bool,
+}
 
-    let [version, id, method, result, error] =
-        [version, id, method, result, error].map(|place: Option<Span>| Some(place?.of(text)));
-    let is_response = method.is_none() && (result.is_some() || error.is_some());
-    let id = id.map_or(Id::Absent, |raw| read_id(raw, limits));
-    let name = params.text_of(method);
-    let problem = if repeated {
-        "a member is there twice"
-    } else if !version.is_some_and(is_2_0) {
-        "`jsonrpc` must be \"2.0\""
-    } else if name.is_err() {
-        "`method` must be a string"
-    } else if method.is_some() && id == Id::Invalid {
-        "`id` must be a string or an integer, and not too long"
-    } else if method.is_some() && (result.is_some() || error.is_some()) {
-        "a message has a method or a result, not both"
-    } else if result.is_some() && error.is_some() {
-        "a response has a result or an error, not both"
-    } else if method.is_none() && !is_response {
-        "`method` is missing"
-    } else {
-        return Some(Ok(Incoming::Message(Message {
-            id,
-            method: name.unwrap_or_default(),
-            params,
-            result,
-            error,
-        })));
-    };
-    let id = id.to_request_id().filter(|_| !is_response && ids == 1);
-    Some(Err((id, ErrorObject::invalid_request(problem))))
+impl<'a> Envelope<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            version: None,
+            id: None,
+            method: None,
+            result: None,
+            error: None,
+            params: Params::none(text),
+            has_params: false,
+            ids: 0,
+            repeated: false,
+        }
+    }
+
+    fn read(&mut self, scan: &mut Scan<'a>, mut known: Option<&mut KnownMeta>) -> Option<()> {
+        scan.object(0, |scan, key| {
+            let slot = match key {
+                b"jsonrpc" => &mut self.version,
+                b"id" => {
+                    self.ids = self.ids.saturating_add(1);
+                    &mut self.id
+                }
+                b"method" => &mut self.method,
+                b"result" => &mut self.result,
+                b"error" => &mut self.error,
+                b"params" => {
+                    self.repeated |= self.has_params;
+                    self.has_params = true;
+                    let known = known.as_deref_mut();
+                    return self.params.read(scan, known, &mut self.repeated);
+                }
+                _ => return scan.value(1).map(drop),
+            };
+            self.repeated |= slot.is_some();
+            *slot = Some(scan.value(1)?);
+            Some(())
+        })?;
+        scan.end()?;
+        self.params.is_plain = scan.escaped() == 0;
+        Some(())
+    }
+
+    /// The message, if what is there makes one.
+    fn into_message(self, limits: &Limits) -> Read<'a> {
+        let json = |place: Option<Span>| Some(place?.of(self.text));
+        let (result, error) = (json(self.result), json(self.error));
+        let has_method = self.method.is_some();
+        let is_response = !has_method && (result.is_some() || error.is_some());
+        let id = json(self.id).map_or(Id::Absent, |raw| read_id(raw, limits));
+        let name = self.params.text_of(json(self.method));
+        let problem = if self.repeated {
+            "a member is there twice"
+        } else if !json(self.version).is_some_and(is_2_0) {
+            "`jsonrpc` must be \"2.0\""
+        } else if name.is_err() {
+            "`method` must be a string"
+        } else if has_method && id == Id::Invalid {
+            "`id` must be a string or an integer, and not too long"
+        } else if has_method && (result.is_some() || error.is_some()) {
+            "a message has a method or a result, not both"
+        } else if result.is_some() && error.is_some() {
+            "a response has a result or an error, not both"
+        } else if !has_method && !is_response {
+            "`method` is missing"
+        } else {
+            return Ok(Incoming::Message(Message {
+                id,
+                method: name.unwrap_or_default(),
+                params: self.params,
+                result,
+                error,
+            }));
+        };
+        let id = id.to_request_id();
+        let id = id.filter(|_| !is_response && self.ids == 1);
+        Err((id, ErrorObject::invalid_request(problem)))
+    }
 }
 
 fn is_2_0(json: &str) -> bool {

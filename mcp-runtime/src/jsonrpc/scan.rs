@@ -105,11 +105,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The whole text.
-    pub(super) fn text(&self) -> &'a str {
-        self.text
-    }
-
     /// The next byte that is no white space, which stays unread.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {

@@ -10,14 +10,18 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// How many bytes come before the first quote, backslash or control character.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    // Most strings end within the first word: that much is inlined, and keeps no register from its surroundings.
-    match bytes.split_first_chunk() {
-        Some((chunk, after)) => match special(*chunk) {
-            Some(at) => at,
-            None => after_plain(after).saturating_add(chunk.len()),
-        },
-        None => after_plain(bytes),
+    // Most strings end within the first two words: that much is inlined, and keeps no register from its surroundings.
+    let mut rest = bytes;
+    for _ in 0..2 {
+        let Some((chunk, after)) = rest.split_first_chunk() else {
+            break;
+        };
+        if let Some(at) = special(*chunk) {
+            return bytes.len() - rest.len() + at;
+        }
+        rest = after;
     }
+    bytes.len() - rest.len() + after_plain(rest)
 }
 
 /// The same, where many plain bytes may follow.
@@ -134,11 +138,22 @@ fn unescape(mut rest: &str) -> Option<String> {
     Some(text)
 }
 
+/// A text above this is counted before it is written.
+const LARGE: usize = 64 << 10;
+/// What most messages end with behind a large text.
+const AFTER: usize = 256;
+
 /// Appends `text` as a JSON string, quotes included.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
-    out.reserve(rest.len() + 2);
+    if rest.len() > LARGE {
+        // Room for what comes after it, too: a large buffer that grows once more is there twice.
+        let escapes = rest.iter().filter(|byte| is_special(**byte)).count();
+        out.reserve_exact(rest.len() + escapes + AFTER);
+    } else {
+        out.reserve(rest.len() + 2);
+    }
     out.push(b'"');
     loop {
         let (before, from) = rest.split_at(plain(rest));

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
 use crate::telemetry::{Refused, refused};
-use crate::transport::peer::{Begun, Peer, Verdict, Wake};
+use crate::transport::peer::{Peer, Verdict, Wake};
 
 impl Peer for Dispatcher {
     type Session = Session;
@@ -95,14 +95,8 @@ impl Peer for Dispatcher {
         }
     }
 
-    fn start(
-        call: Self::Call<'_>,
-        sink: &dyn Fn() -> Arc<dyn Sink>,
-    ) -> Begun<RunningCall, Finished> {
-        match call.start(sink) {
-            Started::Done(finished) => Begun::Done(finished),
-            Started::Running(running) => Begun::Running(running),
-        }
+    fn start(call: Self::Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started {
+        call.start(sink)
     }
 
     fn first_poll(running: &mut RunningCall) -> Poll<Finished> {

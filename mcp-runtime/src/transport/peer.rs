@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::context::Caller;
-use crate::dispatch::Sink;
+use crate::dispatch::{Sink, Started};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 
@@ -27,12 +27,6 @@ pub(crate) enum Verdict<C> {
     Call(C),
     /// The client takes back the request of this id.
     Cancel(RequestId),
-}
-
-/// What starting a call came to.
-pub(crate) enum Begun<R, F> {
-    Done(F),
-    Running(R),
 }
 
 /// The protocol, as the engine sees it.
@@ -82,7 +76,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn start(
         call: Self::Call<'_>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
-    ) -> Begun<Self::Running, Self::Finished>;
+    ) -> Started<Self::Running, Self::Finished>;
     /// Polls a call for the first time, where nobody can be woken: it is polled again at once, or dropped. Runs user code.
     fn first_poll(running: &mut Self::Running) -> Poll<Self::Finished> {
         Pin::new(running).poll(&mut Context::from_waker(Waker::noop()))

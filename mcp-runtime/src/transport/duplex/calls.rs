@@ -130,22 +130,21 @@ impl<P: Peer> Channel<P> {
                 return self.answer_error(Some(id), batch, &error);
             }
         }
-        let verdict = if batch.is_some() {
+        let mark = state.out.mark();
+        let out = if batch.is_some() {
             scratch.clear();
-            let verdict = self.peer.decide(message, &mut state.session, scratch);
-            if id.is_none() && !scratch.is_empty() {
-                state.out.push(scratch);
-            }
-            verdict
+            &mut *scratch
         } else {
-            let mark = state.out.mark();
-            let out = state.out.buffer();
-            let verdict = self.peer.decide(message, &mut state.session, out);
-            state.out.end_line(&mark);
-            verdict
+            state.out.buffer()
         };
-        match (verdict, id) {
-            (Verdict::Call(call), Some(id)) => {
+        let verdict = self.peer.decide(message, &mut state.session, out);
+        if batch.is_none() {
+            state.out.end_line(&mark);
+        } else if id.is_none() && !scratch.is_empty() {
+            state.out.push(scratch);
+        }
+        match verdict {
+            Verdict::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, text);
                 } else if batch.is_some() || P::spawn_first(&call) {
@@ -158,8 +157,8 @@ impl<P: Peer> Channel<P> {
                     self.poll_in_place(me, call, id, serial, scratch);
                 }
             }
-            (Verdict::Cancel(cancelled), _) => Self::cancel(state, &cancelled),
-            (Verdict::Silent | Verdict::Answered | Verdict::Call(_), _) => {
+            Verdict::Cancel(cancelled) => Self::cancel(state, &cancelled),
+            Verdict::Silent | Verdict::Answered | Verdict::Call(_) => {
                 if let (Some(_), Some(id)) = (batch, id) {
                     self.deliver(state, batch, id, scratch);
                 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::context::{Caller, current};
-use crate::dispatch::Sink;
+use crate::dispatch::{Sink, Started};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 use crate::registry::fixture::context;
-use crate::transport::peer::{Begun, Peer, Verdict, Wake};
+use crate::transport::peer::{Peer, Verdict, Wake};
 
 /// The server's side of the test.
 pub(in crate::transport) struct Fake {
@@ -164,14 +164,14 @@ impl Peer for Fake {
 
     fn observed(_pace: &(), _: Duration) {}
 
-    fn start(call: Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Begun<Self::Running, String> {
+    fn start(call: Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started<Self::Running, String> {
         let Call { fake, request } = call;
         let id = request.id.as_ref().unwrap().as_json().to_owned();
         let done = answer(&id, &request.method);
         fake.under_way.fetch_add(1, SeqCst);
         let under_way = UnderWay(Arc::clone(&fake.under_way), Arc::clone(&fake.idle));
         let running: Self::Running = match request.method.as_str() {
-            "echo" => return Begun::Done(done),
+            "echo" => return Started::Done(done),
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
@@ -182,11 +182,11 @@ impl Peer for Fake {
                     |unblocked| !*unblocked,
                 );
                 drop(guard);
-                return Begun::Done(done);
+                return Started::Done(done);
             }
             "block_shortly" => {
                 std::thread::sleep(Duration::from_millis(15));
-                return Begun::Done(done);
+                return Started::Done(done);
             }
             "panic_in_poll" => Box::pin(async { panic!("on purpose") }),
             "panic_later" => Box::pin(async {
@@ -256,11 +256,11 @@ impl Peer for Fake {
                     }
                     taken.store(sink.send(b"{\"progress\":2}"), SeqCst);
                 });
-                return Begun::Done(done);
+                return Started::Done(done);
             }
             other => panic!("no method {other}"),
         };
-        Begun::Running(running)
+        Started::Running(running)
     }
 
     fn encode(finished: String, out: &mut Vec<u8>) {
