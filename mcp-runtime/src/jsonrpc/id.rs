@@ -78,7 +78,7 @@ impl RequestId {
 
 /// Whether an id may also be written, or is written, in another way: `-0`, or a string with escapes.
 fn has_other_spellings(json: &str) -> bool {
-    json == "-0" || memchr::memchr(b'\\', json.as_bytes()).is_some()
+    json == "-0" || (json.starts_with('"') && json.as_bytes().contains(&b'\\'))
 }
 
 impl std::fmt::Debug for RequestId {

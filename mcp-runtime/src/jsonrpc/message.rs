@@ -96,7 +96,7 @@ fn parse_with<'a>(text: &'a [u8], limits: &Limits, known: Option<&mut KnownMeta>
         Some(b'{') => {
             let mut envelope = Envelope::of(text);
             if envelope.read(&mut scan, known).is_some() {
-                return envelope.into_message(limits);
+                return envelope.message(limits);
             }
             None
         }
@@ -227,7 +227,7 @@ impl<'a> Envelope<'a> {
     }
 
     /// The message, if what is there makes one.
-    fn into_message(self, limits: &Limits) -> Read<'a> {
+    fn message(&self, limits: &Limits) -> Read<'a> {
         let json = |place: Option<Span>| Some(place?.of(self.text));
         let (result, error) = (json(self.result), json(self.error));
         let has_method = self.method.is_some();
@@ -252,7 +252,7 @@ impl<'a> Envelope<'a> {
             return Ok(Incoming::Message(Message {
                 id,
                 method: name.unwrap_or_default(),
-                params: self.params,
+                params: self.params.clone(),
                 result,
                 error,
             }));

@@ -175,7 +175,7 @@ impl<'a> Params<'a> {
             known.text.clear();
             known.text.push_str(text);
             known.nodes = nodes.saturating_sub(scan.nodes());
-            known.members = self.meta.map(|place| place?.from(start));
+            known.members = self.meta.map(|place| place?.within(start));
         }
         Some(place)
     }

@@ -5,9 +5,10 @@
 
 mod tokens;
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use crate::jsonrpc::text::unquote;
+use crate::jsonrpc::text::{plain, unquote};
 use crate::limits::Limits;
 
 /// Open brackets are kept in the bits of one number.
@@ -39,7 +40,7 @@ impl Span {
     }
 
     /// The same place in a text that begins at `start` of this one; none if it is not in there.
-    pub(super) fn from(self, start: usize) -> Option<Self> {
+    pub(super) fn within(self, start: usize) -> Option<Self> {
         let start = u32::try_from(start).ok()?;
         Some(Self {
             start: self.start.checked_sub(start)?,
@@ -54,12 +55,6 @@ impl Span {
             start: self.start.checked_add(start)?,
             end: self.end.checked_add(start)?,
         })
-    }
-
-    /// What is between the quotes of a string.
-    fn inside(self, text: &[u8]) -> &[u8] {
-        let range = self.start as usize + 1..self.end.get() as usize - 1;
-        text.get(range).unwrap_or_default()
     }
 }
 
@@ -177,15 +172,14 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
-            let escaped = self.escaped;
-            let key = self.key()?;
-            // A key may be written with escapes, and is the same key.
-            let unescaped;
-            let name = if self.escaped > escaped {
-                unescaped = unquote(key.of(self.text)).unwrap_or_default();
-                unescaped.as_bytes()
-            } else {
-                key.inside(self.text.as_bytes())
+            let other;
+            self.node()?;
+            let name = match self.plain_key() {
+                Some(name) => name,
+                None => {
+                    other = self.other_key()?;
+                    other.as_bytes()
+                }
             };
             each(self, name)?;
             match self.peek() {
@@ -262,7 +256,7 @@ impl<'a> Scan<'a> {
                         brackets = (brackets << 1) | u128::from(object);
                         open += 1;
                         if object {
-                            self.key()?;
+                            self.skip_key()?;
                         }
                         false
                     }
@@ -284,7 +278,7 @@ impl<'a> Scan<'a> {
                 let object = brackets & 1 == 1;
                 if self.take(b',') {
                     if object {
-                        self.key()?;
+                        self.skip_key()?;
                     }
                     break;
                 }
@@ -314,13 +308,34 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
+    /// A key as nearly all are written, without escapes or white space, and the colon behind it.
     #[inline]
-    fn key(&mut self) -> Option<Span> {
-        self.node()?;
+    fn plain_key(&mut self) -> Option<&'a [u8]> {
+        let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;
+        let (name, rest) = inside.split_at_checked(plain(inside))?;
+        if *first != b'"' || !rest.starts_with(b"\":") {
+            return None;
+        }
+        self.at += name.len() + 3;
+        Some(name)
+    }
+
+    /// Any other key, unescaped, and the colon behind it.
+    #[cold]
+    fn other_key(&mut self) -> Option<Cow<'a, str>> {
         self.peek();
         let key = self.string()?;
         self.expect(b':')?;
-        Some(key)
+        Some(unquote(key.of(self.text)).unwrap_or_default())
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Option<()> {
+        self.node()?;
+        match self.plain_key() {
+            Some(_) => Some(()),
+            None => self.other_key().map(drop),
+        }
     }
 
     #[inline]

@@ -10,18 +10,14 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// How many bytes come before the first quote, backslash or control character.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    // Most strings end within the first two words: that much is inlined, and keeps no register from its surroundings.
-    let mut rest = bytes;
-    for _ in 0..2 {
-        let Some((chunk, after)) = rest.split_first_chunk() else {
-            break;
-        };
-        if let Some(at) = special(*chunk) {
-            return bytes.len() - rest.len() + at;
-        }
-        rest = after;
+    // Most strings end within the first word: that much is inlined, and keeps no register from its surroundings.
+    match bytes.split_first_chunk() {
+        Some((chunk, after)) => match special(*chunk) {
+            Some(at) => at,
+            None => after_plain(after).saturating_add(chunk.len()),
+        },
+        None => after_plain(bytes),
     }
-    bytes.len() - rest.len() + after_plain(rest)
 }
 
 /// The same, where many plain bytes may follow.
