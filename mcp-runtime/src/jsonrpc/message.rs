@@ -118,6 +118,14 @@ pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a s
     });
 }
 
+/// The string a text begins with, as part of a message that was read, and how many bytes it took; none if that is something
+/// else.
+pub(crate) fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
+    let mut scan = Scan::valid(text);
+    let json = scan.string()?.of(text);
+    Some((unquote(json).ok()?, json.len()))
+}
+
 /// What a text holds, or the error to answer with.
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 

@@ -5,7 +5,7 @@ use crate::jsonrpc::text::{hex4, plain};
 
 impl Scan<'_> {
     /// A string that starts exactly here, with its quotes.
-    pub(super) fn string(&mut self) -> Option<Span> {
+    pub(in crate::jsonrpc) fn string(&mut self) -> Option<Span> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
         let Some((b'"', inside)) = rest.split_first() else {
