@@ -25,7 +25,8 @@ pub(super) struct Asks {
     version: ProtocolVersion,
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
-    seen: Mutex<Seen>,
+    /// Nothing, until something is asked.
+    seen: Mutex<Option<Box<Seen>>>,
     way: Way,
     /// Whoever polls the call: a question may be polled by somebody else.
     caller: Bell,
@@ -117,14 +118,15 @@ impl Asks {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Option<Box<Seen>>> {
         lock(&self.seen)
     }
 
     /// The key for what is known by `name`, numbered from the second time on.
     fn numbered(&self, name: &str) -> String {
         let mut seen = self.seen();
-        let count = seen.asked.entry(name.to_owned()).or_default();
+        let asked = &mut seen.get_or_insert_default().asked;
+        let count = asked.entry(name.to_owned()).or_default();
         *count = count.saturating_add(1);
         match *count {
             1 => name.to_owned(),
@@ -337,7 +339,12 @@ impl Asking for Asks {
                 "`{name}` is done inside another `once`"
             )));
         }
-        if !self.seen().once.insert(name.to_owned()) {
+        if !self
+            .seen()
+            .get_or_insert_default()
+            .once
+            .insert(name.to_owned())
+        {
             return Err(AskError::Misused(format!(
                 "`{name}` is done twice in one call: each `once` needs a name of its own"
             )));

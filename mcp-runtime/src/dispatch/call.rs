@@ -22,11 +22,11 @@ use crate::handler::call::Running;
 pub(crate) use crate::dispatch::finish::Finished;
 
 /// A call that was started.
-pub(crate) enum Started {
+pub(crate) enum Started<R = RunningCall, F = Finished> {
     /// It is over already.
-    Done(Finished),
+    Done(F),
     /// It has to be polled.
-    Running(RunningCall),
+    Running(R),
 }
 
 impl Started {
@@ -114,12 +114,12 @@ impl RunningCall {
     }
 
     /// Ends the call: its future is dropped, and its stream closed, before anybody writes the answer.
-    fn finished(&mut self, outcome: Outcome) -> Poll<Finished> {
-        let dropped = self.drop_future();
-        let outcome = match (outcome, dropped) {
-            (Outcome::Output(_) | Outcome::Input(_), Err(panic)) => Outcome::Panicked(panic),
-            (outcome, _) => outcome,
-        };
+    fn finished(&mut self, mut outcome: Outcome) -> Poll<Finished> {
+        if let Err(panic) = self.drop_future()
+            && matches!(outcome, Outcome::Output(_) | Outcome::Input(_))
+        {
+            outcome = Outcome::Panicked(panic);
+        }
         self.scope.close();
         match self.finish.take() {
             Some(finish) => Poll::Ready(finish.with(outcome)),

@@ -5,15 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::context::{Asking, Call, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{Asks, Way};
-use crate::dispatch::journal::{Journal, Responses};
 use crate::dispatch::request::{Request, Sender};
-use crate::dispatch::rounds::Round;
+use crate::dispatch::rounds::{Memory, Round};
 use crate::dispatch::session::LogLevel;
-use crate::dispatch::stream::{CallStream, LogBudget, Reports, Sink};
+use crate::dispatch::stream::{CallStream, LogBudget, Sink};
 use crate::jsonrpc::Member;
-
-/// What came with a request that goes on with an earlier one: what the call remembers, and answers to nothing it remembers.
-pub(super) type Resumed = (Journal, Responses);
 
 /// A call, as its handler and whoever runs it share it.
 pub(super) struct CallContext {
@@ -29,7 +25,7 @@ impl CallContext {
         request: &Request<'_>,
         logs: Option<Arc<LogBudget>>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
-        asking: Option<(&str, Resumed)>,
+        asking: Option<(&str, Option<Box<Memory>>)>,
     ) -> Self {
         let sink = sink();
         // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
@@ -41,8 +37,8 @@ impl CallContext {
                 sink: Arc::clone(&sink),
                 waiting: Mutex::default(),
             },
-            (Some((arguments, (journal, responses))), Sender::Modern(_)) => {
-                Way::Rounds(Round::new(journal, responses, arguments))
+            (Some((arguments, memory)), Sender::Modern(_)) => {
+                Way::Rounds(Round::new(memory, arguments))
             }
         };
         let version = request.version;
@@ -59,7 +55,8 @@ impl CallContext {
                 },
                 longest: dispatcher.limits().log,
                 logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
-                state: Mutex::new(Reports::new(dispatcher.limits().progress)),
+                rate: dispatcher.limits().progress,
+                state: Mutex::default(),
             },
             request: RequestContext {
                 #[cfg(feature = "telemetry")]

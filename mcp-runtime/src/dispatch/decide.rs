@@ -58,17 +58,14 @@ impl Dispatcher {
     ) -> Decision<'m> {
         let Some(method) = &message.method else {
             if let (Some(legacy), Id::Valid(id)) = (&session.legacy, &message.id) {
-                let id = RequestId::from_valid(id);
-                legacy
-                    .client
-                    .pending
-                    .answer(&id, message.result, message.error);
+                let pending = &legacy.client.pending;
+                pending.answer(id, message.result, message.error);
             }
             return Decision::Silent;
         };
-        let id = match message.id {
+        let id = match &message.id {
             Id::Absent => return notification(method, &message.params, session),
-            Id::Valid(json) => RequestId::from_valid(json),
+            Id::Valid(id) => id,
             Id::Invalid => {
                 encode::error(
                     out,
@@ -78,26 +75,26 @@ impl Dispatcher {
                 return Decision::Answered;
             }
         };
-        if session.listens.iter().any(|listen| listen.id == id) {
+        if session.listens.iter().any(|listen| listen.id == *id) {
             encode::error(
                 out,
-                Some(&id),
+                Some(id),
                 &ErrorObject::invalid_request("a request of this id is still open"),
             );
             return Decision::Answered;
         }
         let timer = Timer::start();
-        let answer = self.answer(method, &id, &message.params, session, out);
-        self.note(timer, (method, &id, &message.params), session, &answer);
+        let answer = self.answer(method, id, &message.params, session, out);
+        self.note(timer, (method, id, &message.params), session, &answer);
         match answer {
             Ok(Answer::Written) => Decision::Answered,
             Ok(Answer::Around(gap, page)) => Decision::Around(gap, page),
             Ok(Answer::Call(prepared)) => Decision::Call(prepared),
             Err(error) if errors::scopes_needed(&error).is_some() => {
-                Decision::Forbidden(id, Box::new(error))
+                Decision::Forbidden(id.clone(), Box::new(error))
             }
             Err(error) => {
-                encode::error(out, Some(&id), &error);
+                encode::error(out, Some(id), &error);
                 Decision::Answered
             }
         }

@@ -167,14 +167,26 @@ impl Finish {
         internal(&reference)
     }
 
-    fn write_tool(&self, mut result: CallToolResult, root: OutputRoot, out: &mut Vec<u8>) {
+    fn write_tool(&self, result: &mut CallToolResult, root: OutputRoot, out: &mut Vec<u8>) {
         if let Some(sanitizer) = self.sanitizer() {
-            sanitizer.tool(&mut result);
+            sanitizer.tool(result);
         }
         encode::tool_result(out, self.reply(), result, root);
     }
 
-    fn write(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_tool_error(&self, text: String, out: &mut Vec<u8>) {
+        let mut result = CallToolResult::error(text);
+        self.write_tool(&mut result, OutputRoot::Objects, out);
+    }
+
+    fn write(&self, mut outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+        // Written where it is, as nearly every answer is: a result is large.
+        if let (Outcome::Output(Ok(Answer::Tool(result))), Target::Tool(entry)) =
+            (&mut outcome, &self.target)
+        {
+            self.write_tool(result, entry.output, out);
+            return Ok(());
+        }
         match outcome {
             Outcome::Output(Ok(success)) => self.write_success(success, out),
             Outcome::Output(Err(error)) | Outcome::Refused(Refusal::Error(error)) => {
@@ -243,9 +255,6 @@ impl Finish {
 
     fn write_success(&self, success: Answer, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
-            (Answer::Tool(result), Target::Tool(entry)) => {
-                self.write_tool(result, entry.output, out);
-            }
             (Answer::Prompt(mut result), Target::Prompt(entry)) => {
                 result.description = result
                     .description
@@ -316,7 +325,7 @@ impl Finish {
         };
         match self.target {
             Target::Tool(_) => {
-                self.write_tool(CallToolResult::error(text), OutputRoot::Objects, out);
+                self.write_tool_error(text, out);
                 Ok(())
             }
             _ => Err(ErrorObject::internal(text)),
@@ -330,7 +339,7 @@ impl Finish {
         let as_error = self.dispatcher.settings.argument_errors
             && !self.version.reports_argument_faults_as_results();
         if is_tool && !as_error {
-            self.write_tool(CallToolResult::error(text), OutputRoot::Objects, out);
+            self.write_tool_error(text, out);
             return Ok(());
         }
         let faults = faults

@@ -7,11 +7,12 @@ use crate::context::Context;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{Waits, on_a_thread};
 use crate::dispatch::call::{RunningCall, Scope, Started, run};
-use crate::dispatch::call_context::{CallContext, Resumed};
+use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{Finish, Outcome};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::rates::Applicant;
 use crate::dispatch::request::Request;
+use crate::dispatch::rounds::Memory;
 use crate::dispatch::seal::{self, Refused};
 use crate::dispatch::session::Channel;
 use crate::dispatch::stream::{LogBudget, Sink};
@@ -80,13 +81,14 @@ impl Prepared<'_> {
         };
         let arguments = work.arguments();
         let resumed = resume(&finish, &request, arguments).map_err(ToolError::protocol);
-        let admitted = resumed
-            .and_then(|resumed| admit(&finish, channel, &work, resumed.as_ref()).map(|()| resumed));
+        let admitted = resumed.and_then(|resumed| {
+            admit(&finish, channel, &work, resumed.as_deref()).map(|()| resumed)
+        });
         let resumed = match admitted {
             Ok(resumed) => resumed,
             Err(error) => return Started::Done(finish.with(Outcome::Refused(error.into()))),
         };
-        let rounds = resumed.as_ref().map_or(0, |(journal, _)| journal.round);
+        let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let around = &dispatcher.settings.around;
         let is_around =
             !around.is_handler() || guards.is_some_and(|guards| guards.places.is_some());
@@ -94,8 +96,7 @@ impl Prepared<'_> {
         let made = OnceCell::new();
         let context = || {
             let made = made.get_or_init(|| {
-                let asking =
-                    arguments.map(|arguments| (arguments, resumed.take().unwrap_or_default()));
+                let asking = arguments.map(|arguments| (arguments, resumed.take()));
                 let made = CallContext::new(&dispatcher, &request, logs.clone(), sink, asking);
                 Arc::new(made)
             });
@@ -150,7 +151,7 @@ fn resume(
     finish: &Finish,
     request: &Request<'_>,
     arguments: Option<&str>,
-) -> Result<Option<Resumed>, ErrorObject> {
+) -> Result<Option<Box<Memory>>, ErrorObject> {
     let Some(arguments) = arguments.filter(|_| request.version.era() == Era::Modern) else {
         return Ok(None);
     };
@@ -158,12 +159,12 @@ fn resume(
     if !has(Member::InputResponses) && !has(Member::RequestState) {
         return Ok(None);
     }
-    let (mut journal, mut responses) = Resumed::default();
+    let mut memory = Box::<Memory>::default();
     if let Some(json) = request.params.get(Member::InputResponses) {
         let given = Some(json).filter(|json| json.starts_with('{'));
         let given = given.and_then(|json| serde_json::from_str(json).ok());
         let name = Member::InputResponses.as_str();
-        responses = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
+        memory.loose = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
     }
     if request.params.get(Member::RequestState).is_some() {
         let limits = finish.dispatcher.limits();
@@ -182,12 +183,13 @@ fn resume(
             );
             refused.into_error()
         })?;
-        journal = Journal::read(&sealed).ok_or_else(|| Refused::Malformed.into_error())?;
-        journal.enter(&mut responses);
+        let journal = Journal::read(&sealed);
+        memory.journal = journal.ok_or_else(|| Refused::Malformed.into_error())?;
+        let mut responses = std::mem::take(&mut memory.loose);
         // Only what was asked is answered.
-        responses.clear();
+        memory.journal.enter(&mut responses);
     }
-    Ok(Some((journal, responses)))
+    Ok(Some(memory))
 }
 
 /// Lets a call in, if its caller may make it now.
@@ -195,13 +197,13 @@ fn admit(
     finish: &Finish,
     channel: Channel,
     work: &Work<'_>,
-    resumed: Option<&Resumed>,
+    resumed: Option<&Memory>,
 ) -> Result<(), ToolError> {
     let guards = work.guards();
     let applicant = Applicant {
         principal: finish.caller.principal(),
         channel,
-        earlier: resumed.and_then(|(journal, _)| Some((journal.call()?, journal.round))),
+        earlier: resumed.and_then(|memory| Some((memory.journal.call()?, memory.journal.round))),
         is_completion: matches!(work, Work::Complete(_)),
         rate: guards.and_then(|guards| guards.rate.as_ref()),
     };

@@ -21,12 +21,20 @@ pub(super) struct Round {
 }
 
 struct State {
-    journal: Journal,
-    /// Answers that came without any state: taken if this run asks for them.
-    loose: Responses,
+    /// Nothing, until something is asked or done once.
+    memory: Option<Box<Memory>>,
     open: Vec<Open>,
     once_under_way: usize,
     over: bool,
+}
+
+/// What a call goes on with.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// What it remembers of earlier rounds.
+    pub(super) journal: Journal,
+    /// Answers that came without any state: taken if this run asks for them.
+    pub(super) loose: Responses,
 }
 
 /// A question without an answer.
@@ -52,12 +60,17 @@ pub(super) struct RoundEnd {
 /// More questions are open than may be.
 pub(super) struct TooMany;
 
+impl State {
+    fn memory(&mut self) -> &mut Memory {
+        self.memory.get_or_insert_default()
+    }
+}
+
 impl Round {
-    pub(super) fn new(journal: Journal, loose: Responses, arguments: &str) -> Self {
+    pub(super) fn new(memory: Option<Box<Memory>>, arguments: &str) -> Self {
         Self {
             state: Mutex::new(State {
-                journal,
-                loose,
+                memory,
                 open: Vec::new(),
                 once_under_way: 0,
                 over: false,
@@ -68,7 +81,7 @@ impl Round {
 
     /// Which call it is, if it is not the first round.
     pub(super) fn call(&self) -> Option<CallId> {
-        self.state().journal.call()
+        self.state().memory.as_ref()?.journal.call()
     }
 
     /// The answer to a question, or one more that is open.
@@ -84,13 +97,14 @@ impl Round {
             return Poll::Ready(Ok(Err(AskError::Gone)));
         }
         let place = &question.place;
-        if state.journal.answer(place).is_none()
-            && let Some(answer) = state.loose.remove(&place.key)
+        let Memory { journal, loose } = state.memory.get_or_insert_default().as_mut();
+        if journal.answer(place).is_none()
+            && let Some(answer) = loose.remove(&place.key)
         {
             let digest = place.named.then(|| place.digest.clone());
-            state.journal.take(place.key.clone(), digest, answer);
+            journal.take(place.key.clone(), digest, answer);
         }
-        if let Some(answer) = state.journal.answer(place) {
+        if let Some(answer) = journal.answer(place) {
             question.progress = Asked::Over;
             return Poll::Ready(Ok(Ok(answer.into())));
         }
@@ -118,7 +132,7 @@ impl Round {
 
     /// An answer does not fit; says whether it is asked for again, which it is until that many did not.
     pub(super) fn reject(&self, key: &str, most: u32) -> bool {
-        self.state().journal.reject(key, most)
+        self.state().memory().journal.reject(key, most)
     }
 
     /// A question is not asked any more, in the same run.
@@ -132,7 +146,7 @@ impl Round {
     /// Gives the result if it was done in an earlier round; otherwise it is under way now.
     pub(super) fn begin_once(&self, name: &str) -> Option<Box<str>> {
         let mut state = self.state();
-        let done = state.journal.done(name).map(Into::into);
+        let done = state.memory().journal.done(name).map(Into::into);
         if done.is_none() {
             state.once_under_way = state.once_under_way.saturating_add(1);
         }
@@ -143,7 +157,7 @@ impl Round {
         let mut state = self.state();
         state.once_under_way = state.once_under_way.saturating_sub(1);
         if let Some(result) = result {
-            state.journal.set_done(name, result);
+            state.memory().journal.set_done(name, result);
         }
     }
 
@@ -154,7 +168,7 @@ impl Round {
             return None;
         }
         state.over = true;
-        let mut journal = std::mem::take(&mut state.journal);
+        let mut journal = std::mem::take(&mut state.memory().journal);
         journal.end_round(call(), state.open.iter().map(|open| &open.asked.place));
         Some(RoundEnd {
             journal,

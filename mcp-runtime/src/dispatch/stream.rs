@@ -31,27 +31,20 @@ pub(super) struct CallStream {
     pub(super) logs: Arc<LogBudget>,
     /// Longest log message, in bytes.
     pub(super) longest: usize,
+    /// Most reports of progress a second.
+    pub(super) rate: u32,
     pub(super) state: Mutex<Reports>,
 }
 
 /// What was reported so far.
+#[derive(Default)]
 pub(super) struct Reports {
     over: bool,
     last: Option<f64>,
     /// Newer than what was sent, kept back because reports came too fast.
     held: Option<Progress>,
-    bucket: Bucket,
-}
-
-impl Reports {
-    pub(super) fn new(rate: u32) -> Self {
-        Self {
-            over: false,
-            last: None,
-            held: None,
-            bucket: Bucket::new(Rate::a_second(rate, rate)),
-        }
-    }
+    /// Made with the first one.
+    bucket: Option<Bucket>,
 }
 
 /// How many log messages a session may still be sent.
@@ -125,7 +118,9 @@ impl Outbound for CallStream {
             return;
         }
         reports.last = Some(progress.progress);
-        let sent = reports.bucket.take(Instant::now()) && self.send_progress(progress);
+        let new = || Bucket::new(Rate::a_second(self.rate, self.rate));
+        let bucket = reports.bucket.get_or_insert_with(new);
+        let sent = bucket.take(Instant::now()) && self.send_progress(progress);
         reports.held = (!sent).then(|| progress.clone());
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::jsonrpc::{Id, Incoming, Member, MetaMember, parse};
+use crate::jsonrpc::{Id, Incoming, KnownMeta, Member, MetaMember, RequestId, parse, parse_next};
 use crate::limits::Limits;
 
 /// What is JSON to one is JSON to the other, and the parts of a message are the same.
@@ -15,6 +15,11 @@ pub(crate) fn agrees(bytes: &[u8]) {
         ..Limits::default()
     };
     let ours = parse(bytes, &limits);
+    let mut known = KnownMeta::default();
+    for reading in ["first", "second"] {
+        let next = parse_next(bytes, &limits, &mut known);
+        assert_eq!(format!("{next:?}"), format!("{ours:?}"), "{reading}");
+    }
     let accepted = !matches!(&ours, Err((_, error)) if error.code == -32700);
     let expected = serde_json::from_slice::<Value>(bytes).is_ok();
     assert_eq!(accepted, expected, "{:?}", String::from_utf8_lossy(bytes));
@@ -31,10 +36,7 @@ pub(crate) fn agrees(bytes: &[u8]) {
             assert_eq!(Value::Array(elements), whole);
         }
         Ok(Incoming::Message(message)) => {
-            let raw_id = match message.id {
-                Id::Valid(raw) => Some(raw),
-                _ => None,
-            };
+            let raw_id = message.id.valid().map(RequestId::as_json);
             if message.id != Id::Invalid {
                 assert_eq!(value(raw_id).as_ref(), whole.get("id"));
             }

@@ -12,14 +12,11 @@ use crate::jsonrpc::{unquote, write_string};
 #[derive(Clone)]
 pub(crate) struct RequestId(Repr);
 
-/// Most clients count, which needs no allocation.
 #[derive(Clone)]
 enum Repr {
-    Short {
-        text: [u8; SHORT],
-        length: u8,
-    },
-    /// Behind a thin pointer, so that an id is no larger than two words.
+    /// Most clients count, which needs no allocation. Only what has no other spelling, so that it is compared as it is.
+    Short { text: [u8; SHORT], length: u8 },
+    /// Anything else, behind a thin pointer, so that an id is no larger than two words.
     Long(Arc<String>),
 }
 
@@ -53,7 +50,7 @@ impl RequestId {
     pub(crate) fn from_valid(json: &str) -> Self {
         let mut text = [0; SHORT];
         match (text.get_mut(..json.len()), u8::try_from(json.len())) {
-            (Some(start), Ok(length)) => {
+            (Some(start), Ok(length)) if !has_other_spellings(json) => {
                 start.copy_from_slice(json.as_bytes());
                 Self(Repr::Short { text, length })
             }
@@ -64,19 +61,24 @@ impl RequestId {
     /// The one spelling that stands for all spellings of this id.
     fn canonical(&self) -> Cow<'_, [u8]> {
         let json = self.as_bytes();
-        if json == b"-0" {
-            return Cow::Borrowed(b"0");
+        if matches!(self.0, Repr::Short { .. }) || !has_other_spellings(self.as_json()) {
+            return Cow::Borrowed(json);
         }
-        if json.starts_with(b"\"")
-            && memchr::memchr(b'\\', json).is_some()
-            && let Ok(text) = unquote(self.as_json())
-        {
-            let mut out = Vec::with_capacity(json.len());
-            write_string(&mut out, &text);
-            return Cow::Owned(out);
+        match unquote(self.as_json()) {
+            Ok(text) => {
+                let mut out = Vec::with_capacity(json.len());
+                write_string(&mut out, &text);
+                Cow::Owned(out)
+            }
+            // The one number with another spelling.
+            Err(_) => Cow::Borrowed(b"0"),
         }
-        Cow::Borrowed(json)
     }
+}
+
+/// Whether an id may also be written, or is written, in another way: `-0`, or a string with escapes.
+fn has_other_spellings(json: &str) -> bool {
+    json == "-0" || (json.starts_with('"') && json.as_bytes().contains(&b'\\'))
 }
 
 impl std::fmt::Debug for RequestId {
@@ -87,8 +89,16 @@ impl std::fmt::Debug for RequestId {
 
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        // What is spelled the same, as nearly every id is, need not be looked through.
-        self.as_bytes() == other.as_bytes() || self.canonical() == other.canonical()
+        match (&self.0, &other.0) {
+            (
+                Repr::Short { text, length },
+                Repr::Short {
+                    text: other,
+                    length: other_length,
+                },
+            ) => text == other && length == other_length,
+            _ => self.canonical() == other.canonical(),
+        }
     }
 }
 
@@ -96,7 +106,7 @@ impl Eq for RequestId {}
 
 impl Hash for RequestId {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.canonical().hash(state);
+        state.write(&self.canonical());
     }
 }
 

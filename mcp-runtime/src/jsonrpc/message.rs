@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::params::Params;
+use crate::jsonrpc::params::{KnownMeta, Params};
 use crate::jsonrpc::rescue::rescue_id;
 use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Scan, Span};
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
@@ -24,7 +24,7 @@ pub(crate) enum Incoming<'a, M = Message<'a>> {
 /// A message. Whether it is a request, a notification or a response is for [`Message`]'s readers to see from its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Message<'a> {
-    pub(crate) id: Id<'a>,
+    pub(crate) id: Id,
     /// The method, unescaped.
     pub(crate) method: Option<Cow<'a, str>>,
     pub(crate) params: Params<'a>,
@@ -36,21 +36,25 @@ pub(crate) struct Message<'a> {
 
 /// The id member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Id<'a> {
+pub(crate) enum Id {
     /// There is none.
     Absent,
-    /// A valid one, as raw JSON.
-    Valid(&'a str),
+    /// A valid one.
+    Valid(RequestId),
     /// `null`, a fraction, too large, or no number or string at all.
     Invalid,
 }
 
-impl Id<'_> {
-    pub(crate) fn to_request_id(&self) -> Option<RequestId> {
+impl Id {
+    pub(crate) fn valid(&self) -> Option<&RequestId> {
         match self {
-            Id::Valid(json) => Some(RequestId::from_valid(json)),
-            _ => None,
+            Self::Valid(id) => Some(id),
+            Self::Absent | Self::Invalid => None,
         }
+    }
+
+    pub(crate) fn to_request_id(&self) -> Option<RequestId> {
+        self.valid().cloned()
     }
 }
 
@@ -65,10 +69,20 @@ impl Id<'_> {
 /// The error to answer with: -32700 if the text is not JSON, or not UTF-8, or too deep; -32600 if it is JSON but not a
 /// message, or over another limit. The id of a request, if it could be read, comes with it; that of a response never
 /// does, because the ids of the two sides may be the same.
-pub(crate) fn parse<'a>(
-    text: &'a [u8],
-    limits: &Limits,
-) -> Result<Incoming<'a>, (Option<RequestId>, ErrorObject)> {
+pub(crate) fn parse<'a>(text: &'a [u8], limits: &Limits) -> Read<'a> {
+    parse_with(text, limits, None)
+}
+
+/// The same for one message of many, with the same limits.
+///
+/// # Errors
+///
+/// As for [`parse`].
+pub(crate) fn parse_next<'a>(text: &'a [u8], limits: &Limits, known: &mut KnownMeta) -> Read<'a> {
+    parse_with(text, limits, Some(known))
+}
+
+fn parse_with<'a>(text: &'a [u8], limits: &Limits, known: Option<&mut KnownMeta>) -> Read<'a> {
     let text = std::str::from_utf8(text).map_err(|error| {
         let message = format!("not UTF-8 at byte {}", error.valid_up_to());
         (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
@@ -79,17 +93,20 @@ pub(crate) fn parse<'a>(
     }
     let mut scan = Scan::new(text, limits);
     let read = match scan.peek() {
-        Some(b'{') => read_message(&mut scan, limits),
+        Some(b'{') => {
+            let mut envelope = Envelope::of(text);
+            if envelope.read(&mut scan, known).is_some() {
+                return envelope.message(limits);
+            }
+            None
+        }
         Some(b'[') => read_batch(&mut scan, limits),
         _ => scan
             .value(0)
             .and_then(|_| scan.end())
             .map(|()| Err((None, ErrorObject::invalid_request("a message is an object")))),
     };
-    match read {
-        Some(read) => read,
-        None => Err(failed(text, scan.failure(), limits)),
-    }
+    read.unwrap_or_else(|| Err(failed(text, scan.failure(), limits)))
 }
 
 /// The members of an object that was read as part of a message; none of anything else.
@@ -101,6 +118,15 @@ pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a s
     });
 }
 
+/// The string a text begins with, as part of a message that was read, and how many bytes it took; none if that is something
+/// else.
+pub(crate) fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
+    let mut scan = Scan::valid(text);
+    let json = scan.string()?.of(text);
+    Some((unquote(json).ok()?, json.len()))
+}
+
+/// What a text holds, or the error to answer with.
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 
 fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorObject) {
@@ -108,10 +134,7 @@ fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorO
         if !text.trim_ascii_start().starts_with('{') {
             return None;
         }
-        match rescue_id(text).map(|raw| read_id(raw, limits)) {
-            Some(Id::Valid(json)) => Some(RequestId::from_valid(json)),
-            _ => None,
-        }
+        read_id(rescue_id(text)?, limits).to_request_id()
     };
     match fail {
         Fail::Syntax(at) => {
@@ -152,78 +175,115 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     })
 }
 
-fn read_message<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
-    let text = scan.text();
-    let [mut version, mut id, mut method, mut result, mut error] = [None; 5];
-    let mut params = Params::none(text);
-    let mut has_params = false;
-    let mut repeated = false;
-    let mut ids = 0_usize;
-    scan.object(0, |scan, key| {
-        let slot = match key {
-            b"jsonrpc" => &mut version,
-            b"id" => {
-                ids = ids.saturating_add(1);
-                &mut id
-            }
-            b"method" => &mut method,
-            b"result" => &mut result,
-            b"error" => &mut error,
-            b"params" => {
-                repeated |= has_params;
-                has_params = true;
-                return params.read(scan, &mut repeated);
-            }
-            _ => return scan.value(1).map(drop),
-        };
-        repeated |= slot.is_some();
-        *slot = Some(scan.value(1)?);
-        Some(())
-    })?;
-    scan.end()?;
-    params.is_plain = scan.is_plain();
+/// The members of one message, by their places.
+struct Envelope<'a> {
+    text: &'a str,
+    version: Option<Span>,
+    id: Option<Span>,
+    method: Option<Span>,
+    result: Option<Span>,
+    error: Option<Span>,
+    params: Params<'a>,
+    has_params: bool,
+    ids: usize,
+    /// A member that is kept is there twice.
+    repeated: bool,
+}
 
-    let [version, id, method, result, error] =
-        [version, id, method, result, error].map(|place: Option<Span>| Some(place?.of(text)));
-    let is_response = method.is_none() && (result.is_some() || error.is_some());
-    let id = id.map_or(Id::Absent, |raw| read_id(raw, limits));
-    let name = params.text_of(method);
-    let problem = if repeated {
-        "a member is there twice"
-    } else if !version.is_some_and(is_2_0) {
-        "`jsonrpc` must be \"2.0\""
-    } else if name.is_err() {
-        "`method` must be a string"
-    } else if method.is_some() && id == Id::Invalid {
-        "`id` must be a string or an integer, and not too long"
-    } else if method.is_some() && (result.is_some() || error.is_some()) {
-        "a message has a method or a result, not both"
-    } else if result.is_some() && error.is_some() {
-        "a response has a result or an error, not both"
-    } else if method.is_none() && !is_response {
-        "`method` is missing"
-    } else {
-        return Some(Ok(Incoming::Message(Message {
-            id,
-            method: name.unwrap_or_default(),
-            params,
-            result,
-            error,
-        })));
-    };
-    let id = id.to_request_id().filter(|_| !is_response && ids == 1);
-    Some(Err((id, ErrorObject::invalid_request(problem))))
+impl<'a> Envelope<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            version: None,
+            id: None,
+            method: None,
+            result: None,
+            error: None,
+            params: Params::none(text),
+            has_params: false,
+            ids: 0,
+            repeated: false,
+        }
+    }
+
+    fn read(&mut self, scan: &mut Scan<'a>, mut known: Option<&mut KnownMeta>) -> Option<()> {
+        scan.object(0, |scan, key| {
+            let slot = match key {
+                b"jsonrpc" => &mut self.version,
+                b"id" => {
+                    self.ids = self.ids.saturating_add(1);
+                    &mut self.id
+                }
+                b"method" => &mut self.method,
+                b"result" => &mut self.result,
+                b"error" => &mut self.error,
+                b"params" => {
+                    self.repeated |= self.has_params;
+                    self.has_params = true;
+                    let known = known.as_deref_mut();
+                    return self.params.read(scan, known, &mut self.repeated);
+                }
+                _ => return scan.value(1).map(drop),
+            };
+            self.repeated |= slot.is_some();
+            *slot = Some(scan.value(1)?);
+            Some(())
+        })?;
+        scan.end()?;
+        self.params.is_plain = scan.escaped() == 0;
+        Some(())
+    }
+
+    /// The message, if what is there makes one.
+    fn message(&self, limits: &Limits) -> Read<'a> {
+        let json = |place: Option<Span>| Some(place?.of(self.text));
+        let (result, error) = (json(self.result), json(self.error));
+        let has_method = self.method.is_some();
+        let is_response = !has_method && (result.is_some() || error.is_some());
+        let id = json(self.id).map_or(Id::Absent, |raw| read_id(raw, limits));
+        let name = self.params.text_of(json(self.method));
+        let problem = if self.repeated {
+            "a member is there twice"
+        } else if !json(self.version).is_some_and(is_2_0) {
+            "`jsonrpc` must be \"2.0\""
+        } else if name.is_err() {
+            "`method` must be a string"
+        } else if has_method && id == Id::Invalid {
+            "`id` must be a string or an integer, and not too long"
+        } else if has_method && (result.is_some() || error.is_some()) {
+            "a message has a method or a result, not both"
+        } else if result.is_some() && error.is_some() {
+            "a response has a result or an error, not both"
+        } else if !has_method && !is_response {
+            "`method` is missing"
+        } else {
+            return Ok(Incoming::Message(Message {
+                id,
+                method: name.unwrap_or_default(),
+                params: self.params.clone(),
+                result,
+                error,
+            }));
+        };
+        let id = id.to_request_id();
+        let id = id.filter(|_| !is_response && self.ids == 1);
+        Err((id, ErrorObject::invalid_request(problem)))
+    }
 }
 
 fn is_2_0(json: &str) -> bool {
     json == "\"2.0\"" || unquote(json).is_ok_and(|text| text == "2.0")
 }
 
-fn read_id<'a>(raw: &'a str, limits: &Limits) -> Id<'a> {
+fn read_id(raw: &str, limits: &Limits) -> Id {
     let valid = if raw.starts_with('"') {
         raw.len().saturating_sub(2) <= limits.id
     } else {
         raw.parse::<i64>().is_ok()
     };
-    if valid { Id::Valid(raw) } else { Id::Invalid }
+    if valid {
+        Id::Valid(RequestId::from_valid(raw))
+    } else {
+        Id::Invalid
+    }
 }

@@ -13,8 +13,8 @@ mod text;
 
 pub use error::ErrorObject;
 pub(crate) use id::RequestId;
-pub(crate) use message::{Id, Incoming, Message, each_member, parse};
-pub(crate) use params::{Member, MetaMember, NotAString, Params};
+pub(crate) use message::{Id, Incoming, Message, each_member, leading_string, parse, parse_next};
+pub(crate) use params::{KnownMeta, Member, MetaMember, NotAString, Params};
 pub(crate) use text::{plain as plain_bytes, unquote, write_string};
 
 #[cfg(test)]

@@ -67,6 +67,23 @@ members! {
     }
 }
 
+/// The `_meta` of the message before, with what was found in it: most clients say the same in every request, and what is
+/// the same byte for byte need not be read again.
+#[derive(Debug, Default)]
+pub(crate) struct KnownMeta {
+    /// An object without backslashes, valid where it stood; empty if there is none.
+    text: String,
+    /// How many values that is.
+    nodes: usize,
+    /// Places in `text`.
+    members: [Option<Span>; MetaMember::COUNT],
+}
+
+impl KnownMeta {
+    /// Longer ones are read each time.
+    const MOST: usize = 2 << 10;
+}
+
 /// `params`, raw, with the members the protocol uses already found.
 #[derive(Clone, Debug)]
 pub(crate) struct Params<'a> {
@@ -92,34 +109,28 @@ impl<'a> Params<'a> {
     }
 
     /// Reads the value of `params`. `repeated` is set if a member that is kept is there twice.
-    pub(super) fn read(&mut self, scan: &mut Scan<'a>, repeated: &mut bool) -> Option<()> {
+    pub(super) fn read(
+        &mut self,
+        scan: &mut Scan<'a>,
+        mut known: Option<&mut KnownMeta>,
+        repeated: &mut bool,
+    ) -> Option<()> {
         let start = scan.mark();
         if scan.peek() != Some(b'{') {
             let raw = scan.value(1)?;
             self.raw = Some(raw).filter(|raw| raw.of(self.text) != "null");
             return Some(());
         }
-        let Self { members, meta, .. } = self;
         scan.object(1, |scan, key| {
             let Some(member) = Member::named(key) else {
                 return scan.value(2).map(drop);
             };
             let value = if member == Member::Meta && scan.peek() == Some(b'{') {
-                let start = scan.mark();
-                scan.object(2, |scan, key| {
-                    let member = MetaMember::named(key);
-                    let value = scan.value(3)?;
-                    if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
-                        *repeated |= slot.is_some();
-                        *slot = Some(value);
-                    }
-                    Some(())
-                })?;
-                scan.span(start)?
+                self.read_meta(scan, known.as_deref_mut(), repeated)?
             } else {
                 scan.value(2)?
             };
-            if let Some(slot) = members.get_mut(member as usize) {
+            if let Some(slot) = self.members.get_mut(member as usize) {
                 *repeated |= slot.is_some();
                 *slot = Some(value);
             }
@@ -127,6 +138,46 @@ impl<'a> Params<'a> {
         })?;
         self.raw = scan.span(start);
         Some(())
+    }
+
+    /// Reads `_meta`, an object, unless it is known.
+    fn read_meta(
+        &mut self,
+        scan: &mut Scan<'a>,
+        known: Option<&mut KnownMeta>,
+        repeated: &mut bool,
+    ) -> Option<Span> {
+        let start = scan.mark();
+        if let Some(known) = &known
+            && scan.pass(&known.text, known.nodes)
+        {
+            self.meta = known.members.map(|place| place?.after(start));
+            return scan.span(start);
+        }
+        let (nodes, escaped) = (scan.nodes(), scan.escaped());
+        let meta = &mut self.meta;
+        scan.object(2, |scan, key| {
+            let member = MetaMember::named(key);
+            let value = scan.value(3)?;
+            if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
+                *repeated |= slot.is_some();
+                *slot = Some(value);
+            }
+            Some(())
+        })?;
+        let place = scan.span(start)?;
+        let text = place.of(self.text);
+        if let Some(known) = known
+            && text.len() <= KnownMeta::MOST
+            && scan.escaped() == escaped
+            && !*repeated
+        {
+            known.text.clear();
+            known.text.push_str(text);
+            known.nodes = nodes.saturating_sub(scan.nodes());
+            known.members = self.meta.map(|place| place?.within(start));
+        }
+        Some(place)
     }
 
     /// The raw JSON of `params`, if there is any.

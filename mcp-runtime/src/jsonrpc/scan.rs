@@ -5,9 +5,10 @@
 
 mod tokens;
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use crate::jsonrpc::text::unquote;
+use crate::jsonrpc::text::{plain, unquote};
 use crate::limits::Limits;
 
 /// Open brackets are kept in the bits of one number.
@@ -38,10 +39,22 @@ impl Span {
         text.get(range).unwrap_or_default()
     }
 
-    /// What is between the quotes of a string.
-    fn inside(self, text: &[u8]) -> &[u8] {
-        let range = self.start as usize + 1..self.end.get() as usize - 1;
-        text.get(range).unwrap_or_default()
+    /// The same place in a text that begins at `start` of this one; none if it is not in there.
+    pub(super) fn within(self, start: usize) -> Option<Self> {
+        let start = u32::try_from(start).ok()?;
+        Some(Self {
+            start: self.start.checked_sub(start)?,
+            end: NonZeroU32::new(self.end.get().checked_sub(start)?)?,
+        })
+    }
+
+    /// The same place, seen from a text in which this one begins at `start`.
+    pub(super) fn after(self, start: usize) -> Option<Self> {
+        let start = u32::try_from(start).ok()?;
+        Some(Self {
+            start: self.start.checked_add(start)?,
+            end: self.end.checked_add(start)?,
+        })
     }
 }
 
@@ -87,11 +100,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The whole text.
-    pub(super) fn text(&self) -> &'a str {
-        self.text
-    }
-
     /// The next byte that is no white space, which stays unread.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
@@ -123,9 +131,28 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether no string held a backslash so far, so that each is its own text.
-    pub(super) fn is_plain(&self) -> bool {
-        self.escaped == 0
+    /// How many strings held a backslash so far. If none did, each is its own text.
+    pub(super) fn escaped(&self) -> usize {
+        self.escaped
+    }
+
+    /// How many more values there may be.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Passes over a value of so many nodes that was read before, at this depth, if it stands here once more.
+    pub(super) fn pass(&mut self, value: &str, nodes: usize) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_here = !value.is_empty() && rest.starts_with(value.as_bytes());
+        match self.nodes.checked_sub(nodes) {
+            Some(left) if is_here => {
+                self.nodes = left;
+                self.at += value.len();
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Why something could not be read.
@@ -145,15 +172,14 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
-            let escaped = self.escaped;
-            let key = self.key()?;
-            // A key may be written with escapes, and is the same key.
-            let unescaped;
-            let name = if self.escaped > escaped {
-                unescaped = unquote(key.of(self.text)).unwrap_or_default();
-                unescaped.as_bytes()
-            } else {
-                key.inside(self.text.as_bytes())
+            let other;
+            self.node()?;
+            let name = match self.plain_key() {
+                Some(name) => name,
+                None => {
+                    other = self.other_key()?;
+                    other.as_bytes()
+                }
             };
             each(self, name)?;
             match self.peek() {
@@ -230,7 +256,7 @@ impl<'a> Scan<'a> {
                         brackets = (brackets << 1) | u128::from(object);
                         open += 1;
                         if object {
-                            self.key()?;
+                            self.skip_key()?;
                         }
                         false
                     }
@@ -252,7 +278,7 @@ impl<'a> Scan<'a> {
                 let object = brackets & 1 == 1;
                 if self.take(b',') {
                     if object {
-                        self.key()?;
+                        self.skip_key()?;
                     }
                     break;
                 }
@@ -282,13 +308,34 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
+    /// A key as nearly all are written, without escapes or white space, and the colon behind it.
     #[inline]
-    fn key(&mut self) -> Option<Span> {
-        self.node()?;
+    fn plain_key(&mut self) -> Option<&'a [u8]> {
+        let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;
+        let (name, rest) = inside.split_at_checked(plain(inside))?;
+        if *first != b'"' || !rest.starts_with(b"\":") {
+            return None;
+        }
+        self.at += name.len() + 3;
+        Some(name)
+    }
+
+    /// Any other key, unescaped, and the colon behind it.
+    #[cold]
+    fn other_key(&mut self) -> Option<Cow<'a, str>> {
         self.peek();
         let key = self.string()?;
         self.expect(b':')?;
-        Some(key)
+        Some(unquote(key.of(self.text)).unwrap_or_default())
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Option<()> {
+        self.node()?;
+        match self.plain_key() {
+            Some(_) => Some(()),
+            None => self.other_key().map(drop),
+        }
     }
 
     #[inline]

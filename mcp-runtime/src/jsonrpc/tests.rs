@@ -173,7 +173,7 @@ fn bytes_that_are_not_utf8_are_a_parse_error() {
 #[test]
 fn requests_notifications_and_responses_are_told_apart() {
     let request = read(r#" {"method":"tools\/call","jsonrpc":"2\u002e0","params":{"arguments":{"a":1},"name":"add","_meta":{"progressToken":"t"}},"id":-3} "#).unwrap();
-    assert_eq!(request.id, Id::Valid("-3"));
+    assert_eq!(request.id, Id::Valid(RequestId::from_valid("-3")));
     assert_eq!(request.method.as_deref(), Some("tools/call"));
     assert_eq!(request.params.get(Member::Arguments), Some(r#"{"a":1}"#));
     assert_eq!(
@@ -196,7 +196,7 @@ fn requests_notifications_and_responses_are_told_apart() {
     assert_eq!(response.method, None);
     assert_eq!(
         (response.id, response.result),
-        (Id::Valid(r#""a""#), Some("null"))
+        (Id::Valid(RequestId::from_valid(r#""a""#)), Some("null"))
     );
 
     let response = read(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#).unwrap();
@@ -337,6 +337,49 @@ fn a_hundred_thousand_levels_are_too_deep_and_nothing_worse() {
 
 fn space() -> impl Strategy<Value = &'static str> {
     prop_oneof![6 => Just(""), 1 => Just(" "), 1 => Just("\r\n\t")]
+}
+
+#[test]
+fn what_was_said_before_is_read_as_if_it_were_new() {
+    let limits = Limits {
+        nodes: 24,
+        ..Limits::default()
+    };
+    let long = format!(r#"{{"progressToken":"{}"}}"#, "x".repeat(4_000));
+    let metas = [
+        "{}",
+        r#"{"progressToken":1}"#,
+        r#"{"progressToken":12}"#,
+        r#"{"progressToken":1,"io.modelcontextprotocol/logLevel":"info"}"#,
+        r#"{"progressToken":"\u0061"}"#,
+        r#"{"progressToken":1,"progressToken":1}"#,
+        r#"{"a":[1,2,3,4,5]}"#,
+        r#"{"a":[[[1]]]}"#,
+        r#"{"progressToken":1"#,
+        &long,
+    ];
+    let around = [
+        (r#""#, r#"}"#),
+        (r#""name":"x","#, r#", "cursor":"\n"}"#),
+        (r#""a":[1,2,3,4,5],"#, r#"}"#),
+        (r#""_meta":{},"#, r#"}"#),
+        (r#""#, r#""}"#),
+        (r#""_meta":{"progressToken":7},"#, r#"}"#),
+    ];
+    let mut known = KnownMeta::default();
+    for (first, second) in metas.iter().flat_map(|a| metas.iter().map(move |b| (a, b))) {
+        for (meta, (before, after)) in around
+            .iter()
+            .flat_map(|place| [(first, place), (second, place), (second, place)])
+        {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{{before}"_meta":{meta}{after}}}"#
+            );
+            let fresh = parse(text.as_bytes(), &limits);
+            let next = parse_next(text.as_bytes(), &limits, &mut known);
+            assert_eq!(format!("{next:?}"), format!("{fresh:?}"), "{text}");
+        }
+    }
 }
 
 fn scalar() -> impl Strategy<Value = String> {

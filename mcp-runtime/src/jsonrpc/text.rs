@@ -134,11 +134,22 @@ fn unescape(mut rest: &str) -> Option<String> {
     Some(text)
 }
 
+/// A text above this is counted before it is written.
+const LARGE: usize = 64 << 10;
+/// What most messages end with behind a large text.
+const AFTER: usize = 256;
+
 /// Appends `text` as a JSON string, quotes included.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
-    out.reserve(rest.len() + 2);
+    if rest.len() > LARGE {
+        // Room for what comes after it, too: a large buffer that grows once more is there twice.
+        let escapes = rest.iter().filter(|byte| is_special(**byte)).count();
+        out.reserve_exact(rest.len() + escapes + AFTER);
+    } else {
+        out.reserve(rest.len() + 2);
+    }
     out.push(b'"');
     loop {
         let (before, from) = rest.split_at(plain(rest));

@@ -8,16 +8,17 @@ use crate::context::Caller;
 use crate::dispatch::{
     Decision, Dispatcher, Finished, Prepared, RunningCall, Session, Sink, Started,
 };
-use crate::jsonrpc::{self, ErrorObject, Id, Incoming, Message, MetaMember, RequestId};
+use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, MetaMember, RequestId};
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
 use crate::telemetry::{Refused, refused};
-use crate::transport::peer::{Begun, Peer, Verdict, Wake};
+use crate::transport::peer::{Peer, Verdict, Wake};
 
 impl Peer for Dispatcher {
     type Session = Session;
     type Message<'m> = Message<'m>;
+    type Known = KnownMeta;
     type Call<'m> = Prepared<'m>;
     type Running = RunningCall;
     type Finished = Finished;
@@ -37,15 +38,16 @@ impl Peer for Dispatcher {
         session
     }
 
-    fn parse<'m>(&self, text: &'m [u8]) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
-        jsonrpc::parse(text, Dispatcher::limits(self))
+    fn parse<'m>(
+        &self,
+        text: &'m [u8],
+        known: &mut KnownMeta,
+    ) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
+        jsonrpc::parse_next(text, Dispatcher::limits(self), known)
     }
 
-    fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str> {
-        match (&message.method, &message.id) {
-            (Some(_), Id::Valid(id)) => Some(id),
-            _ => None,
-        }
+    fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId> {
+        message.id.valid().filter(|_| message.method.is_some())
     }
 
     fn has_claim(message: &Self::Message<'_>) -> bool {
@@ -93,14 +95,8 @@ impl Peer for Dispatcher {
         }
     }
 
-    fn start(
-        call: Self::Call<'_>,
-        sink: &dyn Fn() -> Arc<dyn Sink>,
-    ) -> Begun<RunningCall, Finished> {
-        match call.start(sink) {
-            Started::Done(finished) => Begun::Done(finished),
-            Started::Running(running) => Begun::Running(running),
-        }
+    fn start(call: Self::Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started {
+        call.start(sink)
     }
 
     fn first_poll(running: &mut RunningCall) -> Poll<Finished> {

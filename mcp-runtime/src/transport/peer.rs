@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::context::Caller;
-use crate::dispatch::Sink;
+use crate::dispatch::{Sink, Started};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 
@@ -29,17 +29,13 @@ pub(crate) enum Verdict<C> {
     Cancel(RequestId),
 }
 
-/// What starting a call came to.
-pub(crate) enum Begun<R, F> {
-    Done(F),
-    Running(R),
-}
-
 /// The protocol, as the engine sees it.
 pub(crate) trait Peer: Send + Sync + 'static {
     /// What one channel has agreed on.
     type Session: Send + 'static;
     type Message<'m>;
+    /// What makes it easier to read the messages of one channel; nothing at first.
+    type Known: Default + Send;
     /// A call that can be started.
     type Call<'m>;
     /// A call under way. Polling it runs user code.
@@ -57,9 +53,10 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn parse<'m>(
         &self,
         text: &'m [u8],
+        known: &mut Self::Known,
     ) -> Result<Incoming<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
     /// The id, if the message is a request.
-    fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str>;
+    fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId>;
     /// Whether the message says itself which revision it speaks, which no element of a batch may.
     fn has_claim(message: &Self::Message<'_>) -> bool;
     /// Decides without running user code; appends at most one message, without a line end.
@@ -79,7 +76,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn start(
         call: Self::Call<'_>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
-    ) -> Begun<Self::Running, Self::Finished>;
+    ) -> Started<Self::Running, Self::Finished>;
     /// Polls a call for the first time, where nobody can be woken: it is polled again at once, or dropped. Runs user code.
     fn first_poll(running: &mut Self::Running) -> Poll<Self::Finished> {
         Pin::new(running).poll(&mut Context::from_waker(Waker::noop()))

@@ -25,6 +25,7 @@ use crate::context::Context;
 use crate::handler::call::Refusal;
 use crate::handler::check::{Validator, push_token};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
+use crate::jsonrpc::leading_string;
 use demand::Demand;
 pub(crate) use header::{HeaderArgument, find_headers};
 use scan::{scan, skip};
@@ -170,8 +171,12 @@ impl Decoder {
             else {
                 return Ok(None);
             };
-            let Ok(length) = (parameter.ty.read)(&mut **slot, rest) else {
-                return Ok(None);
+            let length = match read_string(&mut **slot, rest) {
+                Some(length) => length,
+                None => match (parameter.ty.read)(&mut **slot, rest) {
+                    Ok(length) => length,
+                    Err(_) => return Ok(None),
+                },
             };
             if let Some(demand) = &wire.demand {
                 let raw = rest.get(..length).unwrap_or("");
@@ -238,6 +243,18 @@ impl Decoder {
     fn is_lenient(&self) -> bool {
         self.style != Style::Tool { strict: true }
     }
+}
+
+/// Reads a string into the slot of a `String`, and says how many bytes it took. It may be large: serde would keep a copy beside it
+/// while it reads one with escapes.
+fn read_string(slot: &mut dyn Any, text: &str) -> Option<usize> {
+    if !text.starts_with('"') {
+        return None;
+    }
+    let slot = slot.downcast_mut::<Option<String>>()?;
+    let (string, length) = leading_string(text)?;
+    *slot = Some(string.into_owned());
+    Some(length)
 }
 
 fn pointer_to(name: &str) -> String {

@@ -75,6 +75,7 @@ pub(super) fn scan<'t>(
 }
 
 /// Reads a name, borrowed unless it holds escapes; also how many bytes it took.
+#[inline]
 pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let inner = text.get(1..).unwrap_or("");
     let end = plain_bytes(inner.as_bytes());

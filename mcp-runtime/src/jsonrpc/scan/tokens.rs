@@ -5,7 +5,7 @@ use crate::jsonrpc::text::{hex4, plain};
 
 impl Scan<'_> {
     /// A string that starts exactly here, with its quotes.
-    pub(super) fn string(&mut self) -> Option<Span> {
+    pub(in crate::jsonrpc) fn string(&mut self) -> Option<Span> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
         let Some((b'"', inside)) = rest.split_first() else {
@@ -73,43 +73,46 @@ impl Scan<'_> {
     /// A number, which has to be one that can be held: everybody who reads it later then reads the same.
     pub(super) fn number(&mut self) -> Option<()> {
         let start = self.at;
-        self.whole_or_not()?;
-        // The largest numbers have 309 digits; most are shorter, and have no exponent.
-        let text = self.text.get(start..self.at)?;
-        let may_exceed = text.len() > 300 || text.contains(['e', 'E']);
-        let is_held = !may_exceed || text.parse::<f64>().is_ok_and(f64::is_finite);
-        if is_held { Some(()) } else { self.syntax() }
-    }
-
-    fn whole_or_not(&mut self) -> Option<()> {
         self.follows(b"-");
         if !self.follows(b"0") {
             self.digits()?;
         }
         // Most numbers are whole.
         let next = self.text.as_bytes().get(self.at);
-        if !matches!(next, Some(b'.' | b'e' | b'E')) {
-            return Some(());
-        }
-        if self.follows(b".") {
-            self.digits()?;
-        }
-        if self.follows(b"eE") {
-            self.follows(b"+-");
-            self.digits()?;
+        let has_exponent =
+            matches!(next, Some(b'.' | b'e' | b'E')) && self.fraction_and_exponent()?;
+        // The largest numbers have 309 digits.
+        if has_exponent || self.at - start > 300 {
+            let text = self.text.get(start..self.at)?;
+            if !text.parse::<f64>().is_ok_and(f64::is_finite) {
+                return self.syntax();
+            }
         }
         Some(())
     }
 
-    fn digits(&mut self) -> Option<()> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
+    /// What comes after the whole part of a number. Says whether there is an exponent.
+    #[cold]
+    fn fraction_and_exponent(&mut self) -> Option<bool> {
+        if self.follows(b".") {
+            self.digits()?;
         }
-        if self.at == start {
+        let has_exponent = self.follows(b"eE");
+        if has_exponent {
+            self.follows(b"+-");
+            self.digits()?;
+        }
+        Some(has_exponent)
+    }
+
+    fn digits(&mut self) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let end = rest.iter().position(|byte| !byte.is_ascii_digit());
+        let count = end.unwrap_or(rest.len());
+        if count == 0 {
             return self.syntax();
         }
+        self.at += count;
         Some(())
     }
 

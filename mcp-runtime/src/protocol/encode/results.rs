@@ -91,19 +91,19 @@ impl Gap {
         out.split_off(self.0.min(out.len()))
     }
 }
-/// Structured content is said again as text, if the handler did not do so.
+/// Structured content is said again as text, if the handler did not do so. The result is made what the revision may see.
 ///
 /// `root` is what the tool's output schema describes.
 pub(crate) fn tool_result(
     out: &mut Vec<u8>,
     reply: Reply<'_>,
-    mut tool: CallToolResult,
+    tool: &mut CallToolResult,
     root: OutputRoot,
 ) {
     tool.shape(reply.version);
-    tool.structured_content = tool
-        .structured_content
-        .map(|json| root.shape(json, reply.version));
+    if let Some(json) = tool.structured_content.take() {
+        tool.structured_content = Some(root.shape(json, reply.version));
+    }
     result(out, reply, tool.meta.as_ref(), |out| {
         list_of(out, "content", &tool.content, block);
         if let Some(structured) = &tool.structured_content {
@@ -118,7 +118,8 @@ pub(crate) fn tool_result(
 }
 /// A failure that the model reads.
 pub(crate) fn tool_error(out: &mut Vec<u8>, reply: Reply<'_>, text: String) {
-    tool_result(out, reply, CallToolResult::error(text), OutputRoot::Objects);
+    let mut result = CallToolResult::error(text);
+    tool_result(out, reply, &mut result, OutputRoot::Objects);
 }
 pub(crate) fn prompt_result(out: &mut Vec<u8>, reply: Reply<'_>, mut prompt: GetPromptResult) {
     prompt.shape(reply.version);

@@ -360,7 +360,7 @@ fn tool_results() {
     };
     results(
         "CallToolResult",
-        |out, reply| tool_result(out, reply, result.clone(), OutputRoot::Objects),
+        |out, reply| tool_result(out, reply, &mut result.clone(), OutputRoot::Objects),
         |version, result| {
             assert_eq!(result["isError"], true);
             assert_eq!(result["_meta"]["com.example/k"], json!([1]));
@@ -375,7 +375,10 @@ fn tool_results() {
     );
     results(
         "CallToolResult",
-        |out, reply| tool_result(out, reply, CallToolResult::default(), OutputRoot::Objects),
+        |out, reply| {
+            let mut result = CallToolResult::default();
+            tool_result(out, reply, &mut result, OutputRoot::Objects);
+        },
         |version, result| {
             if version != V2026_07_28 {
                 assert_eq!(*result, json!({"content": []}));
@@ -396,15 +399,11 @@ fn structured_content_is_one_line_and_kept_from_those_who_lack_it() {
         results(
             "CallToolResult",
             |out, reply| {
-                tool_result(
-                    out,
-                    reply,
-                    CallToolResult {
-                        structured_content: Some(structured.clone()),
-                        ..CallToolResult::default()
-                    },
-                    root,
-                );
+                let mut result = CallToolResult {
+                    structured_content: Some(structured.clone()),
+                    ..CallToolResult::default()
+                };
+                tool_result(out, reply, &mut result, root);
             },
             |version, result| {
                 let given: Value = serde_json::from_str(text).unwrap();

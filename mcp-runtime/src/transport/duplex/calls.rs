@@ -20,9 +20,15 @@ const UNREAD_RESULTS: usize = 4;
 
 impl<P: Peer> Channel<P> {
     /// Handles a line.
-    pub(super) fn handle(self: &Arc<Self>, me: u64, text: &[u8], scratch: &mut Vec<u8>) {
+    pub(super) fn handle(
+        self: &Arc<Self>,
+        me: u64,
+        text: &[u8],
+        known: &mut P::Known,
+        scratch: &mut Vec<u8>,
+    ) {
         // Looked at where it is: a message is large.
-        match &self.peer.parse(text) {
+        match &self.peer.parse(text, known) {
             Err((id, error)) => {
                 self.origin.refused(Refused::Malformed);
                 self.answer_error(id.as_ref(), None, error);
@@ -31,7 +37,7 @@ impl<P: Peer> Channel<P> {
                 }
             }
             Ok(Incoming::Message(message)) => self.message(me, text, message, None, scratch),
-            Ok(Incoming::Batch(elements)) => self.batch(me, elements, scratch),
+            Ok(Incoming::Batch(elements)) => self.batch(me, elements, known, scratch),
         }
     }
 
@@ -47,11 +53,17 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Handles an array: all of it is one line of answers.
-    fn batch(self: &Arc<Self>, me: u64, elements: &[&str], scratch: &mut Vec<u8>) {
+    fn batch(
+        self: &Arc<Self>,
+        me: u64,
+        elements: &[&str],
+        known: &mut P::Known,
+        scratch: &mut Vec<u8>,
+    ) {
         let most = self.peer.limits().batch;
         let parsed: Vec<_> = elements
             .iter()
-            .map(|text| (text.as_bytes(), self.peer.parse(text.as_bytes())))
+            .map(|text| (text.as_bytes(), self.peer.parse(text.as_bytes(), known)))
             .collect();
         let has_claim = |element: &Result<Incoming<'_, P::Message<'_>>, _>| matches!(element, Ok(Incoming::Message(message)) if P::has_claim(message));
         let reason = if !P::allows_batch(&self.lock().session) {
@@ -101,8 +113,7 @@ impl<P: Peer> Channel<P> {
         batch: Option<u64>,
         scratch: &mut Vec<u8>,
     ) {
-        let id = P::request_id(message).map(RequestId::from_valid);
-        let id = id.as_ref();
+        let id = P::request_id(message);
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(id) = id {
@@ -119,22 +130,21 @@ impl<P: Peer> Channel<P> {
                 return self.answer_error(Some(id), batch, &error);
             }
         }
-        let verdict = if batch.is_some() {
+        let mark = state.out.mark();
+        let out = if batch.is_some() {
             scratch.clear();
-            let verdict = self.peer.decide(message, &mut state.session, scratch);
-            if id.is_none() && !scratch.is_empty() {
-                state.out.push(scratch);
-            }
-            verdict
+            &mut *scratch
         } else {
-            let mark = state.out.mark();
-            let out = state.out.buffer();
-            let verdict = self.peer.decide(message, &mut state.session, out);
-            state.out.end_line(&mark);
-            verdict
+            state.out.buffer()
         };
-        match (verdict, id) {
-            (Verdict::Call(call), Some(id)) => {
+        let verdict = self.peer.decide(message, &mut state.session, out);
+        if batch.is_none() {
+            state.out.end_line(&mark);
+        } else if id.is_none() && !scratch.is_empty() {
+            state.out.push(scratch);
+        }
+        match verdict {
+            Verdict::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, text);
                 } else if batch.is_some() || P::spawn_first(&call) {
@@ -147,8 +157,8 @@ impl<P: Peer> Channel<P> {
                     self.poll_in_place(me, call, id, serial, scratch);
                 }
             }
-            (Verdict::Cancel(cancelled), _) => Self::cancel(state, &cancelled),
-            (Verdict::Silent | Verdict::Answered | Verdict::Call(_), _) => {
+            Verdict::Cancel(cancelled) => Self::cancel(state, &cancelled),
+            Verdict::Silent | Verdict::Answered | Verdict::Call(_) => {
                 if let (Some(_), Some(id)) = (batch, id) {
                     self.deliver(state, batch, id, scratch);
                 }

@@ -32,12 +32,13 @@ enum Step {
 /// Leads the channel until it is closed, or somebody else leads.
 pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
     let mut line = Vec::new();
+    let mut known = P::Known::default();
     let mut scratch = Vec::new();
     poll_fn(|cx| {
         for _ in 0..TURN {
             match channel.step(me, &mut line, cx) {
                 Step::Line(Line::Text) => {
-                    let handle = || channel.handle(me, &line, &mut scratch);
+                    let handle = || channel.handle(me, &line, &mut known, &mut scratch);
                     channel.origin.cover(handle);
                 }
                 Step::Line(Line::TooLong) => {

@@ -7,11 +7,11 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use crate::dispatch::Sink;
+use crate::dispatch::{Sink, Started};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State};
-use crate::transport::peer::{Begun, Peer, Verdict};
+use crate::transport::peer::{Peer, Verdict};
 
 /// Most answers need no more room.
 const ANSWER: usize = 256;
@@ -38,21 +38,20 @@ impl<P: Peer> Channel<P> {
         self.beat.lead(&self.watchdog);
         let began = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let finished = match self.start(call, id, serial) {
-                Begun::Done(finished) => finished,
-                Begun::Running(mut running) => {
+            scratch.clear();
+            match self.start(call, id, serial) {
+                Started::Done(finished) => P::encode(finished, scratch),
+                Started::Running(mut running) => {
                     // The budget of the leader's task is not the handler's: it would become pending for nothing.
                     let first_poll = poll_fn(|_| P::first_poll(&mut running));
                     let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());
                     match Pin::new(&mut first_poll).poll(&mut cx) {
-                        Poll::Ready(finished) => finished,
+                        Poll::Ready(finished) => P::encode(finished, scratch),
                         Poll::Pending => return Outcome::<P>::Running(running),
                     }
                 }
-            };
-            scratch.clear();
-            P::encode(finished, scratch);
+            }
             Outcome::Done
         }))
         .unwrap_or(Outcome::Panicked);
@@ -104,7 +103,7 @@ impl<P: Peer> Channel<P> {
         call: P::Call<'_>,
         id: &RequestId,
         serial: u64,
-    ) -> Begun<P::Running, P::Finished> {
+    ) -> Started<P::Running, P::Finished> {
         P::start(call, &|| {
             Arc::new(CallSink {
                 channel: Arc::downgrade(self),
@@ -139,7 +138,7 @@ impl<P: Peer> Channel<P> {
 
     /// Starts a call that waited.
     pub(super) fn start_job(self: &Arc<Self>, me: u64, job: Job, scratch: &mut Vec<u8>) {
-        let parsed = self.peer.parse(&job.text);
+        let parsed = self.peer.parse(&job.text, &mut P::Known::default());
         let mut guard = self.lock();
         let state = &mut *guard;
         // Since it left the queue it may have been refused, or taken back.
@@ -200,7 +199,8 @@ impl<P: Peer> Channel<P> {
 
     /// Starts a call from its text. `Ok` is an answer, `None` means that there is none to be given.
     fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<Answer, P::Running>> {
-        let Ok(Incoming::Message(message)) = self.peer.parse(&job.text) else {
+        let parsed = self.peer.parse(&job.text, &mut P::Known::default());
+        let Ok(Incoming::Message(message)) = parsed else {
             return Some(Ok(Answer(None)));
         };
         let mut answer = Vec::with_capacity(ANSWER);
@@ -219,11 +219,11 @@ impl<P: Peer> Channel<P> {
         let started = self.beat.run(&self.watchdog, || {
             catch_unwind(AssertUnwindSafe(|| {
                 match self.start(call, &job.id, job.serial) {
-                    Begun::Done(finished) => {
+                    Started::Done(finished) => {
                         P::encode(finished, &mut answer);
                         Ok(Answer(Some(answer)))
                     }
-                    Begun::Running(running) => Err(running),
+                    Started::Running(running) => Err(running),
                 }
             }))
         });

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::context::{Caller, current};
-use crate::dispatch::Sink;
+use crate::dispatch::{Sink, Started};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 use crate::registry::fixture::context;
-use crate::transport::peer::{Begun, Peer, Verdict, Wake};
+use crate::transport::peer::{Peer, Verdict, Wake};
 
 /// The server's side of the test.
 pub(in crate::transport) struct Fake {
@@ -34,8 +34,8 @@ pub(in crate::transport) struct Session {
 }
 
 #[derive(Clone)]
-pub(in crate::transport) struct Request<'m> {
-    id: Option<&'m str>,
+pub(in crate::transport) struct Request {
+    id: Option<RequestId>,
     method: String,
     taken_back: Option<String>,
     claim: bool,
@@ -43,7 +43,7 @@ pub(in crate::transport) struct Request<'m> {
 
 pub(in crate::transport) struct Call<'m> {
     fake: Arc<Fake>,
-    request: &'m Request<'m>,
+    request: &'m Request,
 }
 
 /// Counts calls that are not dropped.
@@ -62,7 +62,8 @@ fn answer(id: &str, method: &str) -> String {
 
 impl Peer for Fake {
     type Session = Session;
-    type Message<'m> = Request<'m>;
+    type Message<'m> = Request;
+    type Known = ();
     type Call<'m> = Call<'m>;
     type Running = Pin<Box<dyn Future<Output = String> + Send>>;
     type Finished = String;
@@ -87,7 +88,8 @@ impl Peer for Fake {
     fn parse<'m>(
         &self,
         text: &'m [u8],
-    ) -> Result<Incoming<'m, Request<'m>>, (Option<RequestId>, ErrorObject)> {
+        (): &mut (),
+    ) -> Result<Incoming<'m, Request>, (Option<RequestId>, ErrorObject)> {
         #[derive(serde::Deserialize)]
         struct Wire<'a> {
             #[serde(borrow)]
@@ -110,18 +112,18 @@ impl Peer for Fake {
         let wire: Wire<'m> = serde_json::from_str(text)
             .map_err(|error| (None, ErrorObject::new(-32700, error.to_string())))?;
         Ok(Incoming::Message(Request {
-            id: wire.id.map(serde_json::value::RawValue::get),
+            id: wire.id.map(|id| RequestId::from_valid(id.get())),
             method: wire.method,
             taken_back: wire.request.map(|id| id.get().to_owned()),
             claim: wire.claim.is_some(),
         }))
     }
 
-    fn request_id<'m>(message: &Self::Message<'m>) -> Option<&'m str> {
-        message.id
+    fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId> {
+        message.id.as_ref()
     }
 
-    fn has_claim(message: &Request<'_>) -> bool {
+    fn has_claim(message: &Request) -> bool {
         message.claim
     }
 
@@ -131,14 +133,14 @@ impl Peer for Fake {
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Verdict<Self::Call<'c>> {
-        match (message.id, message.method.as_str()) {
+        match (&message.id, message.method.as_str()) {
             (None, "cancel") => Verdict::Cancel(RequestId::from_valid(
                 message.taken_back.as_deref().unwrap(),
             )),
             (None, _) => Verdict::Silent,
             (Some(id), "ping" | "allow_batch") => {
                 session.batch |= message.method == "allow_batch";
-                out.extend_from_slice(answer(id, "pong").as_bytes());
+                out.extend_from_slice(answer(id.as_json(), "pong").as_bytes());
                 Verdict::Answered
             }
             (Some(_), _) => Verdict::Call(Call {
@@ -162,14 +164,14 @@ impl Peer for Fake {
 
     fn observed(_pace: &(), _: Duration) {}
 
-    fn start(call: Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Begun<Self::Running, String> {
+    fn start(call: Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started<Self::Running, String> {
         let Call { fake, request } = call;
-        let id = request.id.unwrap().to_owned();
+        let id = request.id.as_ref().unwrap().as_json().to_owned();
         let done = answer(&id, &request.method);
         fake.under_way.fetch_add(1, SeqCst);
         let under_way = UnderWay(Arc::clone(&fake.under_way), Arc::clone(&fake.idle));
         let running: Self::Running = match request.method.as_str() {
-            "echo" => return Begun::Done(done),
+            "echo" => return Started::Done(done),
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
@@ -180,11 +182,11 @@ impl Peer for Fake {
                     |unblocked| !*unblocked,
                 );
                 drop(guard);
-                return Begun::Done(done);
+                return Started::Done(done);
             }
             "block_shortly" => {
                 std::thread::sleep(Duration::from_millis(15));
-                return Begun::Done(done);
+                return Started::Done(done);
             }
             "panic_in_poll" => Box::pin(async { panic!("on purpose") }),
             "panic_later" => Box::pin(async {
@@ -254,11 +256,11 @@ impl Peer for Fake {
                     }
                     taken.store(sink.send(b"{\"progress\":2}"), SeqCst);
                 });
-                return Begun::Done(done);
+                return Started::Done(done);
             }
             other => panic!("no method {other}"),
         };
-        Begun::Running(running)
+        Started::Running(running)
     }
 
     fn encode(finished: String, out: &mut Vec<u8>) {
