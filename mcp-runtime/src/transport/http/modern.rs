@@ -359,7 +359,7 @@ impl Events for Listening {
         self.bell.register(cx.waker());
         let mut lines = Vec::new();
         self.session.drain(&mut lines, ROOM);
-        if self.shutdown.as_mut().poll(cx).is_ready() {
+        if Pin::new(&mut self.shutdown).poll(cx).is_ready() {
             self.session.complete(&mut lines);
             self.is_over = true;
         }

@@ -2,6 +2,7 @@
 //!
 //! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -115,7 +116,8 @@ impl Events for Following {
         }
         let polled = self.reader.poll(cx, out);
         // A stream that awaits an answer goes on until it came, or the time to finish is over.
-        if is_standalone && polled.is_pending() && self.shutdown.as_mut().poll(cx).is_ready() {
+        if is_standalone && polled.is_pending() && Pin::new(&mut self.shutdown).poll(cx).is_ready()
+        {
             return Poll::Ready(false);
         }
         polled

@@ -4,6 +4,7 @@
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -153,7 +154,7 @@ impl Events for Connection {
         self.session.pump(&self.reader.stream, ROOM);
         let polled = self.reader.poll(cx, out);
         let is_idle = polled.is_pending() && !self.session.is_busy();
-        if is_idle && self.shutdown.as_mut().poll(cx).is_ready() {
+        if is_idle && Pin::new(&mut self.shutdown).poll(cx).is_ready() {
             return Poll::Ready(false);
         }
         polled
