@@ -64,7 +64,11 @@ fn is_tool_content(content: &SamplingContent) -> bool {
 pub(crate) fn check(request: &InputRequest) -> Result<(), String> {
     match request {
         InputRequest::Url { url, .. } => check_url(url),
-        InputRequest::Sample(sample) => check_conversation(sample),
+        InputRequest::Sample(sample) => {
+            check_conversation(sample)?;
+            let written = written(sample).map(drop);
+            written.ok_or_else(|| "what the model is asked is nested too deeply".into())
+        }
         InputRequest::Form { .. } | InputRequest::Roots => Ok(()),
     }
 }
@@ -183,10 +187,15 @@ fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
             }
         }
     }
-    // By way of its text, which these types are written as elsewhere: a third way to write each would be dear to build. Our
-    // own types always can be written.
-    let text = serde_json::to_string(&sample).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    // It was checked before.
+    written(&sample).unwrap_or_default()
+}
+
+/// By way of text, as these types are written everywhere else: a second way for each of them would be much code. `None` if it
+/// is nested more deeply than can be read.
+fn written(sample: &Sample) -> Option<Value> {
+    let text = serde_json::to_string(sample).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// The schema of a form.
@@ -369,6 +378,18 @@ mod tests {
             needs(&InputRequest::Sample(Box::new(paired))),
             [ClientFeature::SamplingTools]
         );
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_not_asked() {
+        let nested = |depth| {
+            let value = (0..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+            let mut sample = Sample::user("go");
+            sample.tools = vec![value];
+            check(&InputRequest::Sample(Box::new(sample)))
+        };
+        nested(100).unwrap();
+        nested(200).unwrap_err();
     }
 
     #[test]

@@ -35,7 +35,7 @@ struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Vec<u8>>,
-    /// How many did not fit since the last one that did.
+    /// How many did not fit since one was written.
     lost: u64,
     /// How many were left in all, and how many of these are written.
     left: u64,

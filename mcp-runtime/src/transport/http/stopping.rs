@@ -1,5 +1,6 @@
 //! Whether the server was told to stop, for those who look again and again.
 
+use std::pin::Pin;
 use std::task::{Context, Waker};
 
 use crate::cancellation::{CancellationToken, Cancelled};
@@ -28,6 +29,6 @@ impl Stopping {
             return self.shutdown.is_cancelled();
         }
         self.waker = Some(cx.waker().clone());
-        self.told.as_mut().poll(cx).is_ready()
+        Pin::new(&mut self.told).poll(cx).is_ready()
     }
 }
