@@ -27,6 +27,16 @@ pub(super) fn write(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data:
     out.extend_from_slice(b"\n\n");
 }
 
+/// The messages among these that end with a line end each.
+pub(super) fn messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', lines).filter_map(move |end| {
+        let line = lines.get(start..end);
+        start = end.saturating_add(1);
+        line.filter(|line| !line.is_empty())
+    })
+}
+
 /// Appends an event that holds nothing but where to resume from, and how soon.
 pub(super) fn write_priming(out: &mut Vec<u8>, id: (u64, u64)) {
     write_id(out, id);

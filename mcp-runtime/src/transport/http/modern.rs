@@ -358,10 +358,8 @@ impl Events for Listening {
             self.session.complete(&mut lines);
             self.is_over = true;
         }
-        for line in lines.split(|byte| *byte == b'\n') {
-            if !line.is_empty() {
-                events::write(out, None, "message", line);
-            }
+        for message in events::messages(&lines) {
+            events::write(out, None, "message", message);
         }
         if self.is_over {
             Poll::Ready(false)

@@ -11,6 +11,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::calls::Call;
+use super::events;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
 use crate::bell::Bell;
@@ -319,8 +320,8 @@ impl HttpSession {
         }
         let mut lines = Vec::new();
         self.state().session.drain(&mut lines, room);
-        for line in lines.split(|byte| *byte == b'\n') {
-            if !line.is_empty() && !standalone.send(line) {
+        for message in events::messages(&lines) {
+            if !standalone.send(message) {
                 tracing::debug!("a change notice was dropped: its stream has ended");
             }
         }
