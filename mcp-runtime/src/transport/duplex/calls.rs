@@ -147,7 +147,7 @@ impl<P: Peer> Channel<P> {
             Verdict::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, text);
-                } else if batch.is_some() || Self::starts_apart(&call, text) {
+                } else if batch.is_some() || P::spawn_first(&call) {
                     let job = new_job(state, id, batch, text);
                     drop(guard);
                     self.spawn_job(job);

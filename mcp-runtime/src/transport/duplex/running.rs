@@ -15,8 +15,6 @@ use crate::transport::peer::{Peer, Verdict};
 
 /// Most answers need no more room.
 const ANSWER: usize = 256;
-/// A message above this is started in a task of its own, which gives its text back before the answer is written.
-const LARGE: usize = 256 << 10;
 
 /// What the first poll of a call came to.
 enum Outcome<P: Peer> {
@@ -27,11 +25,6 @@ enum Outcome<P: Peer> {
 }
 
 impl<P: Peer> Channel<P> {
-    /// Whether a call gets a task before it is polled once in place.
-    pub(super) fn starts_apart(call: &P::Call<'_>, text: &[u8]) -> bool {
-        text.len() > LARGE || P::spawn_first(call)
-    }
-
     /// Starts a call and polls it once. Most calls are done then, and never cost a task.
     pub(super) fn poll_in_place(
         self: &Arc<Self>,
@@ -159,7 +152,7 @@ impl<P: Peer> Channel<P> {
             let verdict = self.peer.decide(&message, &mut state.session, out);
             state.out.end_line(&mark);
             match verdict {
-                Verdict::Call(call) if !Self::starts_apart(&call, &job.text) => {
+                Verdict::Call(call) if !P::spawn_first(&call) => {
                     state.in_flight.finish(&job.id, job.serial);
                     let serial = state.in_flight.enter(&job.id);
                     drop(guard);
@@ -183,15 +176,12 @@ impl<P: Peer> Channel<P> {
         let permit = self.permit(&mut self.lock());
         let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
         let task = self.runtime.spawn(async move {
-            let begun = channel.origin.cover(|| channel.begin(&job));
-            let Job { id, text, .. } = job;
-            drop(text);
-            match begun {
+            match channel.origin.cover(|| channel.begin(&job)) {
                 None => {}
-                Some(Ok(answer)) => channel.finish(&id, serial, answer),
+                Some(Ok(answer)) => channel.finish(&job.id, serial, answer),
                 Some(Err(mut running)) => {
                     let answer = channel.run(&mut running).await;
-                    channel.finish(&id, serial, answer);
+                    channel.finish(&job.id, serial, answer);
                     drop(running);
                 }
             }
