@@ -69,6 +69,7 @@ impl Id {
 /// The error to answer with: -32700 if the text is not JSON, or not UTF-8, or too deep; -32600 if it is JSON but not a
 /// message, or over another limit. The id of a request, if it could be read, comes with it; that of a response never
 /// does, because the ids of the two sides may be the same.
+#[cfg(any(feature = "http", test, fuzzing))]
 pub(crate) fn parse<'a>(text: &'a [u8], limits: &Limits) -> Read<'a> {
     parse_with(text, limits, None)
 }
@@ -77,7 +78,7 @@ pub(crate) fn parse<'a>(text: &'a [u8], limits: &Limits) -> Read<'a> {
 ///
 /// # Errors
 ///
-/// As for [`parse`].
+/// As for `parse`.
 pub(crate) fn parse_next<'a>(text: &'a [u8], limits: &Limits, known: &mut KnownMeta) -> Read<'a> {
     parse_with(text, limits, Some(known))
 }

@@ -13,7 +13,9 @@ mod text;
 
 pub use error::ErrorObject;
 pub(crate) use id::RequestId;
-pub(crate) use message::{Id, Incoming, Message, each_member, leading_string, parse, parse_next};
+#[cfg(any(feature = "http", test, fuzzing))]
+pub(crate) use message::parse;
+pub(crate) use message::{Id, Incoming, Message, each_member, leading_string, parse_next};
 pub(crate) use params::{KnownMeta, Member, MetaMember, NotAString, Params};
 pub(crate) use text::{plain as plain_bytes, unquote, write_string};
 

@@ -174,12 +174,11 @@ impl<'a> Scan<'a> {
         loop {
             let other;
             self.node()?;
-            let name = match self.plain_key() {
-                Some(name) => name,
-                None => {
-                    other = self.other_key()?;
-                    other.as_bytes()
-                }
+            let name = if let Some(name) = self.plain_key() {
+                name
+            } else {
+                other = self.other_key()?;
+                other.as_bytes()
             };
             each(self, name)?;
             match self.peek() {

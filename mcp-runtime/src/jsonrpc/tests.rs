@@ -359,12 +359,12 @@ fn what_was_said_before_is_read_as_if_it_were_new() {
         &long,
     ];
     let around = [
-        (r#""#, r#"}"#),
+        ("", "}"),
         (r#""name":"x","#, r#", "cursor":"\n"}"#),
-        (r#""a":[1,2,3,4,5],"#, r#"}"#),
-        (r#""_meta":{},"#, r#"}"#),
-        (r#""#, r#""}"#),
-        (r#""_meta":{"progressToken":7},"#, r#"}"#),
+        (r#""a":[1,2,3,4,5],"#, "}"),
+        (r#""_meta":{},"#, "}"),
+        ("", "\"}"),
+        (r#""_meta":{"progressToken":7},"#, "}"),
     ];
     let mut known = KnownMeta::default();
     for (first, second) in metas.iter().flat_map(|a| metas.iter().map(move |b| (a, b))) {

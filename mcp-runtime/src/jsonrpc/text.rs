@@ -100,8 +100,9 @@ pub(super) fn inside(json: &str) -> Result<&str, NotAString> {
 
 fn unescape(mut rest: &str) -> Option<String> {
     let mut text = String::with_capacity(rest.len());
-    while let Some((before, after)) = rest.split_once('\\') {
-        text.push_str(before);
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        text.push_str(rest.get(..at)?);
+        let after = rest.get(at + 1..)?;
         let kind = after.bytes().next()?;
         let mut used = 1;
         text.push(match kind {
@@ -134,7 +135,7 @@ fn unescape(mut rest: &str) -> Option<String> {
     Some(text)
 }
 
-/// A text above this is counted before it is written.
+/// A text above this is given room of its size, if it is most of what is written.
 const LARGE: usize = 64 << 10;
 /// What most messages end with behind a large text.
 const AFTER: usize = 256;
@@ -143,10 +144,9 @@ const AFTER: usize = 256;
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
-    if rest.len() > LARGE {
-        // Room for what comes after it, too: a large buffer that grows once more is there twice.
-        let escapes = rest.iter().filter(|byte| is_special(**byte)).count();
-        out.reserve_exact(rest.len() + escapes + AFTER);
+    if rest.len() > LARGE.max(out.len()) {
+        // Room for some escapes and for what comes after it: a large buffer that grows once more is there twice.
+        out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
     } else {
         out.reserve(rest.len() + 2);
     }

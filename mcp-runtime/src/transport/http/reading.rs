@@ -2,7 +2,6 @@
 //!
 //! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 

@@ -4,7 +4,6 @@
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
