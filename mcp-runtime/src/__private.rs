@@ -29,7 +29,8 @@ pub use serde_json;
 
 /// Runs a future to its end on a multi-thread runtime with at least two workers: what `#[main]` expands to.
 ///
-/// Does not wait for handlers that still block a thread then: the server was done with them when its drain time was over.
+/// What handlers that were cancelled hold is dropped before the program ends. One that blocks its thread is not waited for
+/// longer than half a second: the server was done with it when its drain time was over.
 ///
 /// # Panics
 ///
@@ -43,6 +44,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         .build()
         .expect("a runtime needs threads");
     let output = runtime.block_on(future);
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     output
 }
