@@ -39,6 +39,7 @@ async fn serve() -> Result<(), Error> {
     let limits = Limits {
         sessions: 1_000_000,
         connections: 1_000_000,
+        streams: 1_000_000,
         session_start: hour,
         session_idle: hour,
         session_idle_streaming: hour,
@@ -63,8 +64,9 @@ fn measure(number: u32) -> Result<(), Error> {
         report("with a connection", number, before, server)?;
         for (connection, session) in connections.iter_mut().zip(&sessions) {
             connection.send("GET", &[(SESSION, session)], "")?;
-            if connection.head()?.status != 200 {
-                return Err(Error::other("no stream"));
+            let status = connection.head()?.status;
+            if status != 200 {
+                return Err(Error::other(format!("no stream: {status}")));
             }
         }
         report("with a stream of a GET", number, before, server)
