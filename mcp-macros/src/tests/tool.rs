@@ -274,7 +274,7 @@ fn a_default_in_rust_stands_in_one_place() {
         Kind::Tool,
         "blocking, crate = ::mcp",
         "#[cfg(unix)] fn add(#[arg(default = Some(limit()))] r#type: Option<u8>) {}",
-        &expect![[r##"
+        &expect![[r#"
             #[cfg(unix)]
             fn add(r#type: Option<u8>) {}
             #[cfg(unix)]
@@ -335,7 +335,7 @@ fn a_default_in_rust_stands_in_one_place() {
                     __mcp::Submitted(& __MCP_DEFINITION)
                 }
             };
-        "##]],
+        "#]],
     );
 }
 
