@@ -33,39 +33,9 @@ impl CancellationToken {
         }
     }
 
-    /// The same, for who keeps it somewhere.
-    #[cfg(feature = "http")]
-    pub(crate) fn cancelled_owned(self) -> Cancelled {
-        let token = self.clone();
-        let told = Box::pin(async move { self.cancelled().await });
-        Cancelled { token, told }
-    }
-
     /// Cancels it when dropped.
     pub(crate) fn drop_guard(self) -> DropGuard {
         DropGuard(self)
-    }
-}
-
-/// Is ready when a token is cancelled, as often as it is asked.
-#[cfg(feature = "http")]
-pub(crate) struct Cancelled {
-    token: CancellationToken,
-    told: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
-}
-
-#[cfg(feature = "http")]
-impl Future for Cancelled {
-    type Output = ();
-
-    fn poll(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<()> {
-        if self.token.is_cancelled() {
-            return std::task::Poll::Ready(());
-        }
-        self.told.as_mut().poll(cx)
     }
 }
 
@@ -104,18 +74,6 @@ mod tests {
         assert!(token.is_cancelled());
         token.cancelled().now_or_never().unwrap();
         token.cancel();
-    }
-
-    #[cfg(feature = "http")]
-    #[test]
-    fn one_that_is_kept_can_be_asked_again() {
-        let token = CancellationToken::default();
-        let mut kept = token.clone().cancelled_owned();
-        assert!((&mut kept).now_or_never().is_none());
-        token.cancel();
-        for _ in 0..2 {
-            (&mut kept).now_or_never().unwrap();
-        }
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use crate::cancellation::CancellationToken;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::Instant;
 
@@ -14,6 +13,7 @@ use super::events::KEEP_ALIVE;
 use super::io::{Alarm, Busy, after};
 use super::places::Place;
 use super::stopping::Stopping;
+use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
 
 /// Where the events of a response come from. Dropped when the client goes away.
@@ -141,8 +141,7 @@ impl Body for HttpBody {
             }
         }
         let mut out = Vec::new();
-        let polled = events.poll_events(cx, &mut out, is_stopping);
-        let frame = match polled {
+        let frame = match events.poll_events(cx, &mut out, is_stopping) {
             Poll::Ready(more) => {
                 if !more {
                     stream.events = None;
