@@ -5,9 +5,9 @@
 
 #[path = "session/judge.rs"]
 mod judge;
+#[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/src/revision.rs"]
 mod revision;
-#[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/src/schema.rs"]
 mod schema;
 

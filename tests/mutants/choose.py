@@ -36,6 +36,20 @@ def patterns():
         print(f"^{re.escape(mutant['name'])}$")
 
 
+def lines(tree):
+    """A diff that changes the lines the drawn mutants begin at: cargo-mutants 27 tries deleted fields whatever their name is,
+    unless their lines are not in the diff."""
+    drawn = {}
+    for mutant in json.load(sys.stdin):
+        drawn.setdefault(mutant["file"], set()).add(mutant["span"]["start"]["line"])
+    for path, numbers in sorted(drawn.items()):
+        with open(os.path.join(tree, path), encoding="utf-8") as file:
+            text = file.read().split("\n")
+        print(f"--- a/{path}\n+++ b/{path}")
+        for number in sorted(numbers):
+            print(f"@@ -{number},1 +{number},1 @@\n-\n+{text[number - 1]}")
+
+
 def equivalents(path):
     """Mutants no test can find: `essence | why`, a line each."""
     known = {}
@@ -77,4 +91,4 @@ def judge(path, outcomes):
 
 
 if __name__ == "__main__":
-    {"draw": draw, "patterns": patterns, "judge": judge}[sys.argv[1]](*sys.argv[2:])
+    {"draw": draw, "patterns": patterns, "lines": lines, "judge": judge}[sys.argv[1]](*sys.argv[2:])

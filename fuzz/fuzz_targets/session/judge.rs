@@ -12,7 +12,7 @@ use crate::Revision;
 use crate::schema;
 
 /// Methods that have a result, whichever of them a request turns out to name.
-const METHODS: [&str; 14] = [
+const METHODS: [&str; 15] = [
     "initialize",
     "ping",
     "server/discover",
@@ -26,6 +26,7 @@ const METHODS: [&str; 14] = [
     "resources/read",
     "resources/subscribe",
     "resources/unsubscribe",
+    "completion/complete",
     "logging/setLevel",
 ];
 
@@ -102,7 +103,9 @@ impl Sent {
         let shakes = |texts: &Vec<String>| texts.iter().any(|text| text.contains("initialize"));
         let has_session = self.session.is_some() || self.requests.values().any(shakes);
         assert!(has_session || self.has_riddles, "no session: {message}");
-        let revisions = self.session.map_or(Revision::LEGACY.to_vec(), |one| vec![one]);
+        let revisions = self
+            .session
+            .map_or(Revision::LEGACY.to_vec(), |one| vec![one]);
         self.fits(message, revisions, &[""]);
     }
 
@@ -115,7 +118,6 @@ impl Sent {
         let text = texts.concat();
         let mut methods: Vec<&str> = METHODS
             .into_iter()
-            .chain(["completion/complete"])
             .filter(|method| text.contains(method))
             .collect();
         if self.has_riddles || methods.is_empty() {
