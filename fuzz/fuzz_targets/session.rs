@@ -1,16 +1,22 @@
-//! A whole session over memory, in each era: whatever lines arrive, every answer is a message, no request is answered
-//! twice, and the last one is answered. Input: lines, sent as they are; but `method {…}` becomes a request with these
+//! A whole session over memory, in each era: whatever lines arrive, every message of the server is what the official schema of
+//! its revision says, no request is answered twice, and the last one is answered. Input: lines, sent as they are; but `method {…}` becomes a request with these
 //! parameters, as the era writes it.
 #![no_main]
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
+#[path = "session/judge.rs"]
+mod judge;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/src/revision.rs"]
+mod revision;
+#[path = "../../tests/src/schema.rs"]
+mod schema;
 
+use judge::Sent;
 use libfuzzer_sys::fuzz_target;
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
-use serde_json::Value;
+use revision::Revision;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};
 
@@ -169,13 +175,14 @@ thread_local! {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let date = match data.first() {
-        Some(b' ') => "2025-03-26",
-        Some(b'\t') => "2024-11-05",
-        _ => "2025-11-25",
+    let session = match data.first() {
+        Some(b' ') => Revision::B,
+        Some(b'\t') => Revision::A,
+        Some(b'\r') => Revision::C,
+        _ => Revision::D,
     };
     for era in [Era::Legacy, Era::Modern] {
-        let mut sent = era.greeting(date).into_bytes();
+        let mut sent = era.greeting(session.date()).into_bytes();
         for (id, line) in data.split(|byte| *byte == b'\n').enumerate() {
             match str::from_utf8(line)
                 .ok()
@@ -193,7 +200,7 @@ fuzz_target!(|data: &[u8]| {
         sent.extend(era.last().into_bytes());
         sent.push(b'\n');
         let received = RUNTIME.with(|runtime| runtime.block_on(converse(&sent)));
-        judge(&sent, &received);
+        Sent::new(&sent, (era == Era::Legacy).then_some(session)).judge(&received);
     }
 });
 
@@ -212,64 +219,4 @@ async fn converse(sent: &[u8]) -> String {
     served.expect("the server ends well");
     read.expect("memory can be read");
     String::from_utf8(received).expect("the server writes UTF-8")
-}
-
-fn judge(sent: &[u8], received: &str) {
-    let mut answers: HashMap<String, usize> = HashMap::new();
-    for line in received.lines() {
-        let line: Value = serde_json::from_str(line).expect("the server writes JSON");
-        for message in each(&line) {
-            assert_eq!(message["jsonrpc"], "2.0", "{message}");
-            let has = |name: &str| usize::from(message.get(name).is_some());
-            assert_eq!(has("method") + has("result") + has("error"), 1, "{message}");
-            if has("method") == 1 {
-                assert!(message["method"].is_string(), "{message}");
-                continue;
-            }
-            if has("error") == 1 {
-                let error = &message["error"];
-                assert!(
-                    error["code"].is_i64() && error["message"].is_string(),
-                    "{message}"
-                );
-            }
-            if let Some(id) = message.get("id") {
-                assert!(id.is_string() || id.is_i64() || id.is_null(), "{message}");
-                *answers.entry(id.to_string()).or_default() += 1;
-            }
-        }
-    }
-    assert!(answers.contains_key(r#""last""#), "{received}");
-    let mut requests: HashMap<String, usize> = HashMap::new();
-    for line in sent.split(|byte| *byte == b'\n') {
-        match serde_json::from_slice::<Value>(line) {
-            Ok(line) => {
-                for message in each(&line) {
-                    if let Some(id) = message.get("id") {
-                        *requests.entry(id.to_string()).or_default() += 1;
-                    }
-                }
-            }
-            // Whose id it has is not known.
-            Err(_) if line.contains(&b'{') => return,
-            Err(_) => {}
-        }
-    }
-    for (id, count) in answers {
-        if id != "null" {
-            let asked = requests.get(&id).copied().unwrap_or_default();
-            let mut problem = String::new();
-            let _ = write!(
-                problem,
-                "{id} was asked {asked} times and answered {count} times"
-            );
-            assert!(count <= asked, "{problem}: {received}");
-        }
-    }
-}
-
-/// A message, or those of a batch.
-fn each(line: &Value) -> &[Value] {
-    line.as_array()
-        .map_or(std::slice::from_ref(line), Vec::as_slice)
 }

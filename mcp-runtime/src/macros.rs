@@ -39,7 +39,7 @@
 /// | `destructive` | flag | not said, which clients take for true | may delete or overwrite | `annotations.destructiveHint` |
 /// | `idempotent` | flag | not said | calling it again changes nothing more | `annotations.idempotentHint` |
 /// | `open_world` | flag | not said, which clients take for true | reaches things outside the server | `annotations.openWorldHint` |
-/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | pictures for user interfaces | `icons` |
+/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | pictures for user interfaces, each an `https:` or `data:` URI | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
 /// | `group` | text | none | what it can be selected by | nothing |
 /// | `scopes` | such as `("notes:read", "notes:write")` | none | what a caller must be granted, all of it; see below | a refusal, if it is not |

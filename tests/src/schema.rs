@@ -88,6 +88,9 @@ fn input_required(revision: Revision, method: &str, result: &Value) -> Result<()
             return Err(format!("`{member}` beside questions: {result}"));
         }
     }
+    if result.get("inputRequests").is_none() && result.get("requestState").is_none() {
+        return Err(format!("neither questions nor a state: {result}"));
+    }
     for request in result["inputRequests"]
         .as_object()
         .into_iter()
@@ -98,6 +101,13 @@ fn input_required(revision: Revision, method: &str, result: &Value) -> Result<()
         for member in ["jsonrpc", "id"] {
             if request.get(member).is_some() {
                 return Err(format!("`{member}` in a question: {request}"));
+            }
+        }
+        for member in ["_meta", "task"] {
+            if request["params"].get(member).is_some() {
+                return Err(format!(
+                    "`{member}` in the parameters of a question: {request}"
+                ));
             }
         }
     }

@@ -6,6 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::expand::parameter::Expanded;
 use crate::expand::tokens::{assert_verdict, at, option, outside};
+use crate::expand::value::icon_checks;
 use crate::expand::{access, completer, guard, prompt, resource, tool};
 use crate::model::handler::{Flavor, Options};
 use crate::model::{Handler, Kind};
@@ -129,11 +130,15 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     }
     checks.extend(guard::checks(&handler.guards));
     match &handler.options {
-        Options::Resource(resource) => checks.extend(resource::checks(handler, resource, table)),
+        Options::Tool(tool) => checks.extend(icon_checks(&tool.icons)),
+        Options::Prompt(prompt) => checks.extend(icon_checks(&prompt.icons)),
+        Options::Resource(resource) => {
+            checks.extend(icon_checks(&resource.icons));
+            checks.extend(resource::checks(handler, resource, table));
+        }
         Options::Completer(completer) => {
             checks.extend(completer::checks(completer, handler.self_type.as_ref()));
         }
-        Options::Tool(_) | Options::Prompt(_) => {}
     }
     checks
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::tokens::option;
+use crate::expand::tokens::{assert_verdict, option};
 use crate::parse::value::{Cache, Icon, Theme, Time};
 
 /// An expression of type `Duration`.
@@ -54,6 +54,13 @@ pub(crate) fn icons(icons: &[Icon]) -> Option<TokenStream> {
         quote!(__mcp::Icon::new(#src) #mime_type #(#sizes)* #theme)
     });
     Some(quote!(|| ::std::vec![#(#icons),*]))
+}
+
+/// That clients may show these icons.
+pub(crate) fn icon_checks(icons: &[Icon]) -> TokenStream {
+    let check =
+        |Icon { src, .. }: &Icon| assert_verdict(src.span(), &quote!(__mcp::rules::icon(#src)));
+    icons.iter().map(check).collect()
 }
 
 /// A function that makes the `_meta` object.

@@ -131,6 +131,12 @@ fn options_are_fields_and_text_is_checked() {
                     const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::rate("10/min");
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
+                const _: () = {
+                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::icon(
+                        "https://example.com/a.png",
+                    );
+                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
+                };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "notes.add",

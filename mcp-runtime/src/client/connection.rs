@@ -12,10 +12,19 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::client::message::{Failure, Host, Notice, Question};
+use crate::context::Caller;
+use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{Era, ProtocolVersion};
 
 const GONE: Failure = Failure::Broken("the server has gone");
+
+/// A server in this process, as one of its clients sees it.
+pub(crate) struct InProcess {
+    pub(crate) stream: DuplexStream,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) caller: Caller,
+}
 
 /// A client of one connection.
 pub(crate) struct Client {
@@ -27,6 +36,9 @@ pub(crate) struct Client {
     pub(super) instructions: Option<String>,
     next_id: AtomicU64,
     shared: Arc<Shared>,
+    dispatcher: Arc<Dispatcher>,
+    /// Who it is to the server.
+    caller: Caller,
     /// Dropped with the client.
     _tasks: JoinSet<()>,
 }
@@ -48,12 +60,12 @@ struct Pending {
 impl Client {
     /// A client that is ready: it has shaken hands, or learnt what is offered, and is told when lists change.
     pub(crate) async fn connect(
-        stream: DuplexStream,
+        server: InProcess,
         version: ProtocolVersion,
         capabilities: Value,
         host: Arc<dyn Host>,
     ) -> Result<Self, Failure> {
-        let (reader, writer) = tokio::io::split(stream);
+        let (reader, writer) = tokio::io::split(server.stream);
         let (outgoing, lines) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             host,
@@ -71,6 +83,8 @@ impl Client {
             next_id: AtomicU64::new(1),
             _tasks: tasks,
             shared,
+            dispatcher: server.dispatcher,
+            caller: server.caller,
         };
         let result = match version.era() {
             Era::Legacy => client.initialize().await?,
@@ -84,6 +98,16 @@ impl Client {
 
     pub(crate) fn version(&self) -> ProtocolVersion {
         self.version
+    }
+
+    /// The resources that have a definition, without what listing functions give, which no request can leave out: the
+    /// server is asked directly.
+    pub(crate) fn defined_resources(&self) -> Result<Vec<Value>, Failure> {
+        let items = self
+            .dispatcher
+            .defined_resources(&self.caller, self.version);
+        serde_json::from_str(&format!("[{items}]"))
+            .map_err(|_| Failure::Broken("the server renders resources that are not JSON"))
     }
 
     async fn initialize(&self) -> Result<Value, Failure> {

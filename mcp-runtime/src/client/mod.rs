@@ -12,7 +12,7 @@ mod message;
 mod requests;
 pub(crate) mod surface;
 
-pub(crate) use connection::Client;
+pub(crate) use connection::{Client, InProcess};
 pub(crate) use message::{Failure, Host};
 #[cfg_attr(
     not(feature = "testing"),

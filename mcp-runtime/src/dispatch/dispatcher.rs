@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::cancellation::CancellationToken;
-#[cfg(feature = "auth")]
+#[cfg(any(feature = "auth", feature = "cli", feature = "testing"))]
 use crate::context::Caller;
 use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
 use crate::dispatch::admission::Admission;
@@ -14,6 +14,8 @@ use crate::error::Error;
 use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
 use crate::limits::Limits;
+#[cfg(any(feature = "cli", feature = "testing"))]
+use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 use crate::registry::{Places, Registry, Snapshot};
@@ -109,6 +111,16 @@ impl Dispatcher {
 
     pub(super) fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+    }
+
+    /// The resources this caller may use that have a definition: items of a list with commas between.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn defined_resources(&self, caller: &Caller, version: ProtocolVersion) -> String {
+        let caller = self.settings.admission.admit(caller.clone());
+        self.registry
+            .snapshot()
+            .seen_by(&caller)
+            .defined_resources(version)
     }
 
     /// All scopes that anything needs that is served now, in order.

@@ -327,6 +327,7 @@ mod tests {
             .optional("tags", Field::many_of(["a", "b"]).length(1, 2))
     }
 
+    // Covers: ELIC-03, ELIC-12
     #[test]
     fn a_form_has_the_shape_of_its_revision() {
         let new = schema(&form(), V::V2026_07_28);
@@ -337,6 +338,7 @@ mod tests {
         .assert_eq(&schema(&form(), V::V2025_06_18).to_string());
     }
 
+    // Covers: ELIC-06
     #[test]
     fn people_are_sent_to_safe_addresses_only() {
         for (url, is_fine) in [
@@ -355,6 +357,7 @@ mod tests {
         }
     }
 
+    // Covers: SAMP-04
     #[test]
     fn uses_of_tools_and_their_results_are_paired() {
         let use_of = |id: &str| SamplingContent::ToolUse {
@@ -392,6 +395,7 @@ mod tests {
         nested(200).unwrap_err();
     }
 
+    // Covers: SAMP-03
     #[test]
     fn older_clients_get_one_block_a_message_and_no_sound() {
         let mut sample = Sample::user("look");

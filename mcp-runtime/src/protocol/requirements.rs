@@ -83,6 +83,7 @@ mod tests {
     use ClientFeature::{Elicitation, ElicitationUrl, Roots, Sampling, SamplingTools};
     use ProtocolVersion as V;
 
+    // Covers: ELIC-01, META-05
     #[test]
     fn what_is_missing_has_the_shape_of_capabilities() {
         for (declared, needed, version, expected) in [
@@ -118,10 +119,35 @@ mod tests {
                 V::V2025_06_18,
                 None,
             ),
+            // Whoever declares it has forms there, whatever else is said of modes that came later.
+            (
+                json!({"elicitation": {"url": {}}}),
+                &[Elicitation],
+                V::V2025_06_18,
+                None,
+            ),
+            (
+                json!({"elicitation": {"url": {}}}),
+                &[Elicitation],
+                V::V2025_11_25,
+                Some(json!({"elicitation": {"form": {}}})),
+            ),
+            (
+                json!({"elicitation": {"url": {}}}),
+                &[ElicitationUrl],
+                V::V2025_06_18,
+                Some(json!({"elicitation": {"url": {}}})),
+            ),
             (
                 json!({"elicitation": {}}),
                 &[Elicitation],
                 V::V2025_03_26,
+                Some(json!({"elicitation": {}})),
+            ),
+            (
+                json!({"elicitation": {}}),
+                &[Elicitation],
+                V::V2024_11_05,
                 Some(json!({"elicitation": {}})),
             ),
             (

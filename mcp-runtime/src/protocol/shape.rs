@@ -10,9 +10,9 @@ use crate::protocol::ProtocolVersion::{V2025_03_26, V2025_06_18, V2025_11_25, V2
 use crate::protocol::schema::{on_one_line, without_booleans};
 use crate::protocol::structured::object_schema;
 use crate::types::{
-    Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Implementation,
-    Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
-    ServerCapabilities, TextContent, Tool,
+    Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Icon,
+    Implementation, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink,
+    ResourceTemplate, ServerCapabilities, TextContent, Tool,
 };
 
 /// A value that looks different in different revisions.
@@ -80,7 +80,7 @@ impl Shape for Tool {
         }
         since!(version, V2025_03_26 => self.annotations);
         since!(version, V2025_06_18 => self.title, self.output_schema, self.meta);
-        since!(version, V2025_11_25 => self.icons);
+        shape_icons(&mut self.icons, version);
         for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()]
             .into_iter()
             .flatten()
@@ -107,7 +107,7 @@ impl Shape for Tool {
 impl Shape for Prompt {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title, self.meta);
-        since!(version, V2025_11_25 => self.icons);
+        shape_icons(&mut self.icons, version);
         for argument in &mut self.arguments {
             since!(version, V2025_06_18 => argument.title);
         }
@@ -117,7 +117,7 @@ impl Shape for Prompt {
 impl Shape for Resource {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title, self.meta);
-        since!(version, V2025_11_25 => self.icons);
+        shape_icons(&mut self.icons, version);
         self.annotations.shape(version);
     }
 }
@@ -125,7 +125,7 @@ impl Shape for Resource {
 impl Shape for ResourceTemplate {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title, self.meta);
-        since!(version, V2025_11_25 => self.icons);
+        shape_icons(&mut self.icons, version);
         self.annotations.shape(version);
     }
 }
@@ -133,7 +133,8 @@ impl Shape for ResourceTemplate {
 impl Shape for Implementation {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title);
-        since!(version, V2025_11_25 => self.description, self.website_url, self.icons);
+        since!(version, V2025_11_25 => self.description, self.website_url);
+        shape_icons(&mut self.icons, version);
     }
 }
 
@@ -171,6 +172,21 @@ impl Shape for Option<Annotations> {
     }
 }
 
+/// Leaves out what clients must not show; definitions that have such an icon were refused before.
+fn shape_icons(icons: &mut Vec<Icon>, version: ProtocolVersion) {
+    since!(version, V2025_11_25 => *icons);
+    icons.retain(|icon| {
+        let may_stay = Icon::is_source(&icon.src);
+        if !may_stay {
+            tracing::warn!(
+                src = &*icon.src,
+                "an icon is left out: it is not an `https:` or `data:` URI"
+            );
+        }
+        may_stay
+    });
+}
+
 fn shape_all(content: &mut [ContentBlock], version: ProtocolVersion) {
     for (index, block) in content.iter_mut().enumerate() {
         shape_block(block, version, index);
@@ -203,7 +219,7 @@ fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize)
         ContentBlock::Image(image) => (&mut image.annotations, &mut image.meta),
         ContentBlock::Audio(audio) => (&mut audio.annotations, &mut audio.meta),
         ContentBlock::ResourceLink(link) => {
-            since!(version, V2025_11_25 => link.icons);
+            shape_icons(&mut link.icons, version);
             (&mut link.annotations, &mut link.meta)
         }
         ContentBlock::Resource(embedded) => {

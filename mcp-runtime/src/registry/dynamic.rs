@@ -24,6 +24,7 @@ type Made<E> = Result<E, Vec<String>>;
 pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let mut problems = Vec::new();
     problems.extend(rules::tool_name(&definition.name).into_result().err());
+    problems.extend(rules::icon_problems(&definition.icons));
     problems.extend(meta::problems(definition.meta.as_ref()));
     let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
@@ -69,6 +70,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
 
 pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    problems.extend(rules::icon_problems(&definition.icons));
     let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
     if definition.name.is_empty() {
@@ -107,6 +109,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
 
 pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    problems.extend(rules::icon_problems(&definition.icons));
     let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
     problems.extend(rules::uri(&definition.uri).into_result().err());
@@ -131,6 +134,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
 
 pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
+    problems.extend(rules::icon_problems(&definition.icons));
     let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
     let pattern =

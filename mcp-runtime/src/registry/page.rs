@@ -1,5 +1,7 @@
 //! One page of a list: rendered already, or still to be asked of the listers of templates.
 
+use std::error::Error as StdError;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use bytes::Bytes;
 use crate::context::{Context, List};
 use crate::handler::listing::Lister;
 use crate::handler::rules;
-use crate::handler::tool_error::ToolError;
+use crate::handler::tool_error::{Repr, ToolError};
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{Cursor, INNER, Mark, Place};
 use crate::registry::entry::{Entry as _, ResourceEntry};
@@ -29,7 +31,7 @@ pub(crate) struct Listing {
     pub(super) text: String,
     pub(super) count: usize,
     /// Templates to ask, in order.
-    pub(super) listers: Vec<(Mark, Arc<dyn Lister>)>,
+    pub(super) listers: Vec<(Mark, Listable)>,
     /// Where the first of them goes on.
     pub(super) cursor: Option<String>,
     /// For whom its cursors are good.
@@ -38,6 +40,48 @@ pub(crate) struct Listing {
     pub(super) listed: Arc<Table<ResourceEntry>>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
+}
+
+/// A template that lists its resources.
+pub(super) struct Listable {
+    pub(super) uri_template: String,
+    pub(super) lister: Arc<dyn Lister>,
+}
+
+impl Listable {
+    /// Says in a failure of its function what was listed. What is hidden stays hidden.
+    fn failed(&self, failure: ToolError) -> ToolError {
+        let listing = format!("listing the resources of `{}`", self.uri_template);
+        ToolError(match failure.0 {
+            Repr::Shown(text) | Repr::ResourceNotFound(Some(text)) => {
+                Repr::Shown(format!("{listing}: {text}"))
+            }
+            Repr::ResourceNotFound(None) => {
+                Repr::Shown(format!("{listing}: there is no such resource"))
+            }
+            Repr::Opaque(source) => Repr::Opaque(Box::new(Failed { listing, source })),
+            other @ (Repr::Protocol(_) | Repr::Busy(_) | Repr::Arguments(_)) => other,
+        })
+    }
+}
+
+/// Why a list failed, for the log.
+#[derive(Debug)]
+struct Failed {
+    listing: String,
+    source: Box<dyn StdError + Send + Sync>,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.listing)
+    }
+}
+
+impl StdError for Failed {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.source)
+    }
 }
 
 /// How often a lister may answer with an empty page that is not its last before it counts as faulty.
@@ -59,13 +103,14 @@ impl Listing {
     async fn compose(mut self, context: Context) -> Result<String, ToolError> {
         let mut empty = 0_usize;
         let mut listers = std::mem::take(&mut self.listers).into_iter().peekable();
-        while let Some((mark, lister)) = listers.peek() {
+        while let Some((mark, template)) = listers.peek() {
             if self.count >= self.size {
                 let place = Place::Within(mark.clone(), self.cursor.take());
                 return Ok(self.finish(Some(place)));
             }
             let asked = self.cursor.take();
-            let page = lister.list(context.clone(), asked.clone()).await?;
+            let page = template.lister.list(context.clone(), asked.clone());
+            let page = page.await.map_err(|failure| template.failed(failure))?;
             for resource in page.items {
                 if let Err(problem) = rules::uri(&resource.uri).into_result() {
                     tracing::error!(
@@ -84,16 +129,16 @@ impl Listing {
                 }
                 Some(next) => {
                     if next.len() > INNER {
-                        return Err(ToolError::opaque(format!(
-                            "a lister's cursor has {} bytes; at most {INNER} fit",
+                        return Err(template.failed(ToolError::opaque(format!(
+                            "a cursor has {} bytes; at most {INNER} fit",
                             next.len()
-                        )));
+                        ))));
                     }
                     empty = empty.saturating_add(1);
                     if empty > EMPTY || asked.as_ref() == Some(&next) {
-                        return Err(ToolError::opaque(
-                            "a lister does not come to an end: it goes on without giving resources",
-                        ));
+                        return Err(template.failed(ToolError::opaque(
+                            "it does not come to an end: it goes on without giving resources",
+                        )));
                     }
                     if self.count > 0 {
                         let place = Place::Within(mark.clone(), Some(next));

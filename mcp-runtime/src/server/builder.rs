@@ -11,7 +11,7 @@ use crate::dispatch::seal::StateKey;
 use crate::dispatch::{Admission, CacheHints, Dispatcher, Settings, Shared};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
-use crate::handler::middleware;
+use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Receiver, Registry, Sources};
@@ -149,8 +149,12 @@ impl Server {
         self
     }
 
-    /// A picture, besides those already given. Sent to clients of 2025-11-25 and later.
+    /// A picture, besides those already given. Sent to clients of 2025-11-25 and later. One that is not an `https:` or `data:` URI
+    /// is an error at start-up.
     pub fn icon(mut self, icon: Icon) -> Self {
+        let verdict = rules::icon(&icon.src).into_result();
+        self.faults
+            .extend(verdict.err().map(|problem| format!("server: {problem}")));
         self.identity.icons.push(icon);
         self
     }

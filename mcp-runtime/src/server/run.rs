@@ -1,6 +1,11 @@
 //! Runs a server: over stdio, or over any transport.
 
 #[cfg(any(feature = "cli", feature = "testing"))]
+use std::sync::Arc;
+
+#[cfg(any(feature = "cli", feature = "testing"))]
+use crate::client::InProcess;
+#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::context::Caller;
 use crate::error::Error;
 use crate::server::Server;
@@ -144,10 +149,16 @@ impl Server {
         self,
         clients: usize,
         caller: Caller,
-    ) -> Result<Vec<tokio::io::DuplexStream>, Error> {
+    ) -> Result<Vec<InProcess>, Error> {
         let (dispatcher, shared) = self.start()?;
-        let (transport, clients) = transport::memories(clients, caller);
+        let (transport, streams) = transport::memories(clients, caller.clone());
         let shutdown = shared.shutdown().clone();
+        let of = |stream| InProcess {
+            stream,
+            dispatcher: Arc::clone(&dispatcher),
+            caller: caller.clone(),
+        };
+        let clients = streams.into_iter().map(of).collect();
         tokio::spawn(transport::serve(transport, dispatcher, shutdown));
         Ok(clients)
     }

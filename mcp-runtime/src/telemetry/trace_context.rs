@@ -146,6 +146,7 @@ mod tests {
 
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
+    // Covers: META-08
     #[test]
     fn what_is_not_a_traceparent_is_none() {
         let later = format!("01{}-more", &PARENT[2..]);
@@ -180,6 +181,7 @@ mod tests {
         }
     }
 
+    // Covers: META-08
     #[test]
     fn a_state_that_is_not_valid_is_left_out() {
         let many = vec!["a=b"; 33].join(",");

@@ -68,23 +68,23 @@ impl Connect {
 
     async fn connect(self) -> TestClient {
         let clients = self.revisions.len().div_ceil(self.servers.len());
-        let mut streams = Vec::new();
+        let mut connections = Vec::new();
         for mut server in self.servers {
             server.report_all_progress();
             match server.serve_in_process(clients, self.caller.clone()) {
-                Ok(connected) => streams.extend(connected),
+                Ok(connected) => connections.extend(connected),
                 Err(error) => panic!("the server does not start:\n{error}"),
             }
         }
         let mut sides = Vec::new();
-        for (stream, revision) in streams.into_iter().zip(self.revisions) {
+        for (connection, revision) in connections.into_iter().zip(self.revisions) {
             let Some(version) = ProtocolVersion::from_wire(revision) else {
                 let known = ProtocolVersion::supported().join(", ");
                 panic!("there is no revision `{revision}`; there are {known}");
             };
             let script = Arc::new(Script::default());
             let host = Arc::clone(&script) as Arc<dyn Host>;
-            match Client::connect(stream, version, self.capabilities.clone(), host).await {
+            match Client::connect(connection, version, self.capabilities.clone(), host).await {
                 Ok(client) => sides.push(Side::new(client, script)),
                 Err(failure) => panic!("a client of {revision} cannot connect: {failure}"),
             }

@@ -15,8 +15,8 @@ impl TestClient {
     /// Everything the server declares, as JSON: its instructions, and its tools, prompts, resources and resource templates
     /// by name. In the newest revision under test.
     ///
-    /// It changes when what clients see does, and with nothing else: not with the server's version, nor the order of
-    /// definitions. The command line's `check --surface` reads and writes the same.
+    /// It changes when what the program declares does, and with nothing else: not with the server's version, nor the order of
+    /// definitions, nor the resources that listing functions of templates give, which are data and never part of it. The command line's `check --surface` reads and writes the same.
     pub async fn surface(&self) -> String {
         self.newest_surface().await.to_text()
     }

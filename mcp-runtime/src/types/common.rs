@@ -54,7 +54,8 @@ impl Implementation {
 
 /// A picture a client may show beside a name.
 ///
-/// `src` is an `https:` or `data:` URI; clients distrust anything else.
+/// `src` is an `https:` or `data:` URI; clients distrust anything else. In an attribute another one is a compile error; a server
+/// or a definition that has one is refused; in a listing or in content it is left out, with a warning in the log.
 ///
 /// Source: revision 2025-11-25, schema `Icon`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,16 @@ pub struct Icon {
 }
 
 impl Icon {
+    /// Whether clients may show what is there: they distrust every scheme but `https:` and `data:`.
+    ///
+    /// Source: revision 2026-07-28, basic, "Icons".
+    pub(crate) const fn is_source(src: &str) -> bool {
+        let bytes = src.as_bytes();
+        // Only the start is looked at: `data:` URIs are too long to be walked through while compiling.
+        (starts_with(bytes, b"https://") && bytes.len() > b"https://".len())
+            || starts_with(bytes, b"data:")
+    }
+
     /// An icon of which only the source is known.
     pub fn new(src: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -104,6 +115,14 @@ impl Icon {
     pub fn with_theme(mut self, theme: IconTheme) -> Self {
         self.theme = Some(theme);
         self
+    }
+}
+
+/// Whether a text starts like this, which is in lower case, whatever its own case.
+const fn starts_with(text: &[u8], start: &[u8]) -> bool {
+    match text.split_at_checked(start.len()) {
+        Some((text, _)) => text.eq_ignore_ascii_case(start),
+        None => false,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use mcp_runtime::bail;
 use mcp_runtime::prelude::*;
-use mcp_runtime::types::{CreateMessageResult, IncludeContext, Role, SamplingContent};
+use mcp_runtime::types::{
+    CreateMessageResult, IncludeContext, ModelPreferences, Role, SamplingContent,
+};
 
 /// A loop with tools.
 #[tool(group = "asking")]
@@ -29,6 +31,31 @@ async fn two_turns(ctx: Context) -> Result<String> {
         is_error: false,
     };
     Ok(ctx.sample(next.message(Role::User, result)).await?.text())
+}
+
+/// Says all that can be said to a model, and how it ended.
+#[tool(group = "asking")]
+async fn in_full(ctx: Context) -> Result<String> {
+    let preferences = ModelPreferences::new()
+        .hint("small")
+        .cost(1.0)
+        .speed(0.5)
+        .intelligence(0.0);
+    let sample = Sample::user("go")
+        .message(Role::Assistant, "where?")
+        .message(Role::User, "home")
+        .max_tokens(17)
+        .system("Be brief.")
+        .temperature(0.25)
+        .stop_at("END")
+        .prefer(preferences);
+    let said = ctx.sample(sample).await?;
+    Ok(format!(
+        "{} {:?} {}",
+        said.model,
+        said.stop_reason,
+        said.text()
+    ))
 }
 
 /// Asks a model that is shown what this server gave the client.

@@ -51,7 +51,7 @@ async fn a_batch_of_notifications_or_answers_is_not_answered() {
     assert_eq!(client.drain().await, Vec::<Value>::new());
 }
 
-// Covers: BATCH-02, BATCH-03
+// Covers: BATCH-02, BATCH-03, LIFE-08
 #[tokio::test]
 async fn what_is_not_a_message_is_refused_one_by_one() {
     let mut client = client(Revision::B).await;
@@ -66,6 +66,8 @@ async fn what_is_not_a_message_is_refused_one_by_one() {
             .count(),
         3
     );
+    let handshake = all.iter().find(|answer| answer["id"] == "i").unwrap();
+    assert_eq!(handshake["error"]["code"], -32600);
 }
 
 // Covers: BATCH-05

@@ -80,17 +80,29 @@ async fn what_cannot_be_completed_is_empty_or_invalid_params() {
 }
 
 // Covers: COMP-05
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_completion_in_an_array_is_charged_once() {
-    let mut client = crate::support::client(Revision::B).await;
-    let complete = |id: u32| {
-        json!({"jsonrpc": "2.0", "id": id, "method": "completion/complete", "params": {
-            "ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "framework", "value": ""}}})
+    // Two seconds' worth may be asked for at once.
+    let limits = mcp_runtime::Limits {
+        completions: 5,
+        ..mcp_runtime::Limits::default()
     };
-    let batch: Vec<_> = (100..130).map(complete).collect();
+    let mut client = crate::support::limited(Revision::B, limits).await;
+    let params = json!({
+        "ref": {"type": "ref/prompt", "name": "review"},
+        "argument": {"name": "framework", "value": ""},
+    });
+    let complete = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "completion/complete", "params": params});
+    let batch: Vec<_> = (100..110).map(complete).collect();
+    client.send(&Value::Array(batch)).await;
+    for id in 100..110 {
+        let result = client.response(&json!(id)).await.unwrap();
+        assert_eq!(result["completion"]["total"], 250, "{id}");
+    }
+    // That was all there is, in an array or not.
     client
-        .line(&serde_json::Value::Array(batch).to_string())
+        .fails("completion/complete", params.clone(), 429)
         .await;
-    let line = client.read_line().await.unwrap();
-    assert!(!line.contains("429"), "{line}");
+    client.send(&json!([complete(110)])).await;
+    assert_eq!(client.response(&json!(110)).await.unwrap_err().code, 429);
 }

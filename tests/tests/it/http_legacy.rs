@@ -45,7 +45,7 @@ async fn every_legacy_revision_shakes_hands_and_has_a_session() {
     }
 }
 
-// Covers: LHTTP-11, LHTTP-12, LHTTP-13, LHTTP-14, LHTTP-17, LHTTP-18, SEC-02
+// Covers: LHTTP-11, LHTTP-12, LHTTP-13, LHTTP-14, LHTTP-17, SEC-02
 #[tokio::test]
 async fn only_a_session_that_is_open_is_served() {
     let server = serve().await;

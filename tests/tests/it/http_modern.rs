@@ -239,6 +239,7 @@ async fn a_notification_before_the_answer_makes_it_a_stream() {
     let mut events = Vec::new();
     while let Some(event) = response.event().await {
         assert_eq!((&event.id, &event.retry), (&None, &None));
+        assert_eq!(event.name, "message");
         events.push(serde_json::from_str::<Value>(&event.data).unwrap());
     }
     assert_eq!(events.len(), 3);

@@ -39,7 +39,15 @@ impl<'s> Old<'s> {
 
     async fn post(&self, message: &Value) -> u16 {
         let request = Request::bare(message, Revision::A).to(&self.endpoint);
-        self.server.send(&request).await.status
+        let mut response = self.server.send(&request).await;
+        if response.status == 202 {
+            assert_eq!(
+                response.text().await,
+                "",
+                "answers come on the stream alone"
+            );
+        }
+        response.status
     }
 
     async fn next(&mut self) -> Value {
@@ -128,6 +136,28 @@ async fn everything_the_server_says_comes_on_one_stream() {
         let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
         let late = Request::bare(&ping, Revision::A).to(&endpoint);
         assert_eq!(server.send(&late).await.status, 404);
+    }
+}
+
+// Covers: SSE-05
+#[tokio::test]
+async fn batches_are_served_where_their_revision_was_agreed_on() {
+    let server = served().await;
+    let ping = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    for revision in Revision::LEGACY {
+        let mut client = Old::open(&server, "/sse").await;
+        client.shake(revision).await;
+        let status = client.post(&json!([ping(1), ping(2)])).await;
+        if revision == Revision::B {
+            assert_eq!(status, 202);
+            // Answered one by one, which the protocol leaves open.
+            let (first, second) = (client.next().await, client.next().await);
+            assert_eq!((&first["id"], &second["id"]), (&json!(1), &json!(2)));
+        } else {
+            assert_eq!(status, 400, "{revision:?}");
+        }
+        assert_eq!(client.post(&ping(3)).await, 202);
+        assert_eq!(client.next().await["id"], 3, "{revision:?}");
     }
 }
 

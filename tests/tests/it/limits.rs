@@ -112,33 +112,31 @@ async fn the_length_of_an_id() {
     }
 }
 
-// Covers: SEC-05, BASE-07, TOOL-09
+// Covers: SEC-05, TOOL-09
 // Limits: name
 #[tokio::test]
 async fn the_length_of_a_name() {
-    let mut client = limited(
-        Revision::D,
-        Limits {
+    for revision in Revision::ERAS {
+        let limits = Limits {
             name: 10,
             ..Limits::default()
-        },
-    )
-    .await;
-    for (name, code) in [
-        ("x".repeat(9), -32601),
-        ("x".repeat(10), -32601),
-        ("x".repeat(11), -32601),
-    ] {
-        client.fails(&name, json!({}), code).await;
+        };
+        let mut client = limited(revision, limits).await;
+        for (length, fits) in [(9, true), (10, true), (11, false)] {
+            for method in ["tools/call", "prompts/get"] {
+                let name = json!({"name": "x".repeat(length)});
+                let failure = client.fails(method, name, -32602).await;
+                let refused = failure.message.contains("longer than 10 bytes");
+                assert_eq!(refused, !fits, "{method}: {}", failure.message);
+            }
+        }
+        // Nine letters, ten, and eleven, of tools that are there.
+        client.refused("arguments", json!({})).await;
+        client.tool("structured", json!({})).await;
         client
-            .fails("tools/call", json!({"name": name}), -32602)
+            .fails("tools/call", json!({"name": "panic_later"}), -32602)
             .await;
     }
-    // `structured` has ten letters, `structured_list` more.
-    client.tool("structured", json!({})).await;
-    client
-        .fails("tools/call", json!({"name": "structured_list"}), -32602)
-        .await;
 }
 
 // Covers: SEC-05, RES-04

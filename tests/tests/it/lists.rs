@@ -13,7 +13,7 @@ const LISTS: [(&str, &str); 4] = [
     ("resources/templates/list", "resourceTemplates"),
 ];
 
-// Covers: PAGE-01, PAGE-02, PAGE-05, TOOL-02, CACHE-01, CACHE-05
+// Covers: PAGE-01, PAGE-02, TOOL-02, CACHE-01
 #[tokio::test]
 async fn pages_add_up_to_the_whole_list_whatever_their_size() {
     for revision in Revision::ALL {
@@ -64,7 +64,7 @@ async fn list_order_is_the_same_on_every_start_and_connection() {
     );
 }
 
-// Covers: PAGE-03, PAGE-02
+// Covers: PAGE-03
 #[tokio::test]
 async fn a_cursor_that_was_not_given_out_is_invalid_params() {
     for revision in Revision::ALL {
@@ -144,7 +144,7 @@ async fn changes_reach_a_session_once_however_often_they_are_said() {
     }
 }
 
-// Covers: TOOL-17, TOOL-03, TOOL-09
+// Covers: TOOL-17, TOOL-09
 #[tokio::test]
 async fn a_tool_that_is_switched_off_is_gone_and_the_change_announced() {
     for revision in Revision::LEGACY {

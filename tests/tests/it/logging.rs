@@ -92,18 +92,46 @@ async fn a_server_without_logging_sends_none() {
     }
 }
 
-// Covers: LOG-06, SEC-06
-#[tokio::test]
-async fn a_flood_is_cut_short() {
-    let mut client = client(Revision::D).await;
-    client
-        .ok("logging/setLevel", json!({"level": "debug"}))
-        .await;
-    for _ in 0..100 {
-        client.tool("log_all", json!({})).await;
+/// Says the same so often.
+#[mcp_runtime::tool(group = "flood")]
+fn flood(ctx: &mcp_runtime::Context, messages: u32) {
+    for _ in 0..messages {
+        ctx.info("again");
     }
-    let seen = client.drain().await.len();
-    assert!(seen < 600, "{seen} messages of 800");
+}
+
+// Covers: LOG-06, SEC-06
+#[tokio::test(start_paused = true)]
+async fn a_flood_is_cut_short() {
+    for revision in Revision::ALL {
+        let limits = mcp_runtime::Limits {
+            logs: 10,
+            ..mcp_runtime::Limits::default()
+        };
+        let server = mcp_runtime::Server::new("flood", "1").group("flood");
+        let mut client = connect(server.limits(limits), revision).await;
+        if revision.is_modern() {
+            let key = "io.modelcontextprotocol/logLevel";
+            client.meta.insert(key.into(), json!("debug"));
+        } else {
+            client
+                .ok("logging/setLevel", json!({"level": "debug"}))
+                .await;
+        }
+        // Two seconds' worth at once, and not one more.
+        client.tool("flood", json!({"messages": 100})).await;
+        assert_eq!(levels(&client.drain().await), ["info"; 20], "{revision:?}");
+        client.tool("flood", json!({"messages": 20})).await;
+        let seen = client.drain().await;
+        assert_eq!(seen, Vec::<Value>::new(), "{revision:?}");
+        tokio::time::advance(std::time::Duration::from_secs(1)).await;
+        client.tool("flood", json!({"messages": 100})).await;
+        let seen = client.drain().await;
+        assert_eq!(levels(&seen[..1]), ["warning"]);
+        let said = "100 log messages were dropped: too many at once";
+        assert_eq!(seen[0]["params"]["data"], said);
+        assert_eq!(levels(&seen[1..]), ["info"; 10], "{revision:?}");
+    }
 }
 
 /// Works, and says so to whoever watches the program.

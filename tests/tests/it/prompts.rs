@@ -30,7 +30,7 @@ async fn a_listed_prompt_says_what_it_takes() {
         assert!(
             arguments
                 .iter()
-                .all(|argument| argument.get("schema").is_none())
+                .all(|argument| argument.get("schema").is_none() && argument.get("icons").is_none())
         );
     }
 }
@@ -54,7 +54,9 @@ async fn arguments_arrive_typed() {
                 {"role": "assistant", "content": {"type": "text", "text": "Understood."}},
             ])
         );
-        assert!(result.get("ttlMs").is_none());
+        assert!(result.get("ttlMs").is_none() && result.get("cacheScope").is_none());
+        assert_eq!(result.get("resultType").is_some(), revision.is_modern());
+        assert_eq!(result["description"], "Asks for a review.");
         client.ok("prompts/get", json!({"name": "greet"})).await;
     }
 }
@@ -85,9 +87,8 @@ async fn a_failing_prompt_is_an_error_with_its_text() {
     for revision in Revision::ALL {
         let mut client = client(revision).await;
         let failure = client
-            .request("prompts/get", json!({"name": "prompt_failure"}))
-            .await
-            .unwrap_err();
+            .fails("prompts/get", json!({"name": "prompt_failure"}), -32603)
+            .await;
         assert!(
             failure.message.contains("no such thing"),
             "{}",

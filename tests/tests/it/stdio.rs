@@ -91,9 +91,10 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
                 json!({"name": "doze", "arguments": {"ms": 300}}),
             )
             .await;
+        let mut listener = Value::Null;
         if revision.is_modern() {
             let listen = json!({"notifications": {"toolsListChanged": true}});
-            process.client.start("subscriptions/listen", listen).await;
+            listener = process.client.start("subscriptions/listen", listen).await;
             process
                 .client
                 .notification("notifications/subscriptions/acknowledged")
@@ -107,7 +108,9 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
             .unwrap();
         process.client.response(&id).await.unwrap();
         if revision.is_modern() {
-            process.client.notification("notifications/cancelled").await;
+            process.client.response(&listener).await.unwrap();
+            let ended = process.client.notification("notifications/cancelled").await;
+            assert_eq!(ended["requestId"], listener);
         }
         assert!(process.ended().await.success());
     }

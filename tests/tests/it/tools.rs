@@ -286,7 +286,7 @@ async fn bytes_are_base64_with_padding() {
     assert_eq!(result["contents"][0]["blob"], "AP8B");
 }
 
-// Covers: TOOL-04, TOOL-05, TOOL-07, TOOL-08, JSCH-01, JSCH-04
+// Covers: TOOL-04, TOOL-05, TOOL-07, JSCH-01, JSCH-04
 #[tokio::test]
 async fn a_listed_tool_says_all_there_is_to_know() {
     let mut client = client(Revision::E).await;

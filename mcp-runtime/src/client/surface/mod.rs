@@ -12,7 +12,8 @@ use crate::client::{Client, Listed};
 
 /// Everything a server declares: instructions, tools, prompts, resources and templates, each list by name.
 ///
-/// Left out is what changes without a change for clients: the server's version, the order of definitions.
+/// Left out is what changes without a change of the program: the server's version, the order of definitions, and the resources
+/// that listing functions of templates give. Those are data, perhaps of one user alone, and listing them may take a database.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Surface(Map<String, Value>);
 
@@ -23,7 +24,10 @@ impl Surface {
             members.insert("instructions".into(), text.as_str().into());
         }
         for list in Listed::ALL {
-            let mut items = client.list(list).await?;
+            let mut items = match list {
+                Listed::Resources => client.defined_resources()?,
+                list => client.list(list).await?,
+            };
             items.sort_by(|a, b| a[list.key()].as_str().cmp(&b[list.key()].as_str()));
             members.insert(list.member().into(), items.into());
         }

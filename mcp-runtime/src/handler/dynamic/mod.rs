@@ -80,7 +80,7 @@ macro_rules! builder {
                 self
             }
 
-            /// With one more picture.
+            /// With one more picture. One that is not an `https:` or `data:` URI is refused when it is inserted.
             #[must_use]
             pub fn icon(mut self, icon: Icon) -> Self {
                 self.icons.push(icon);

@@ -4,6 +4,7 @@
 
 use super::verdict::character_length;
 use super::{Verdict, same};
+use crate::types::Icon;
 
 /// An address starts with a scheme and a colon, and has no spaces, control characters or braces.
 #[must_use]
@@ -28,6 +29,19 @@ pub const fn uri(text: &str) -> Verdict {
         }
     }
     Verdict::HOLDS
+}
+
+/// The source of an icon is a URI that clients may fetch and show.
+#[must_use]
+pub const fn icon(src: &str) -> Verdict {
+    if Icon::is_source(src) {
+        return Verdict::HOLDS;
+    }
+    Verdict::wrong(&[
+        "icon `",
+        src,
+        "` is not an `https:` or `data:` URI, and clients show no other; write one, as in `https://example.com/icon.png`",
+    ])
 }
 
 const fn no_scheme(text: &str) -> Verdict {

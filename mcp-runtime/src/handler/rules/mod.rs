@@ -14,7 +14,9 @@ mod rate;
 mod tests;
 mod verdict;
 
-pub use address::{template_has_variable, template_syntax, uri};
+use crate::types::Icon;
+
+pub use address::{icon, template_has_variable, template_syntax, uri};
 pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use parameters::{
     completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,
@@ -22,6 +24,13 @@ pub use parameters::{
 pub use rate::rate;
 pub(crate) use rate::read_rate;
 pub use verdict::Verdict;
+
+/// What is wrong with these icons.
+pub(crate) fn icon_problems(icons: &[Icon]) -> impl Iterator<Item = String> {
+    icons
+        .iter()
+        .filter_map(|each| icon(&each.src).into_result().err())
+}
 
 /// Whether two texts are the same.
 pub(crate) const fn same(a: &str, b: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Tables of what each rule lets through.
 
 use super::{
-    Verdict, header, media_type, scope, template_has_variable, template_syntax, timestamp,
+    Verdict, header, icon, media_type, scope, template_has_variable, template_syntax, timestamp,
     tool_name, uri,
 };
 
@@ -38,6 +38,33 @@ fn tool_names_have_a_small_alphabet() {
             ("größe", "not ASCII"),
             ("a\nb", "a control character"),
             (&long, "too long"),
+        ],
+    );
+}
+
+// Covers: SEC-09
+#[test]
+fn icons_are_fetched_over_https_or_stand_in_their_uri() {
+    let refused = "is not an `https:` or `data:` URI";
+    check(
+        icon,
+        &[
+            ("https://example.com/icon.png", ""),
+            ("HttpS://example.com", ""),
+            ("data:image/png;base64,AAAA", ""),
+            ("DATA:,x", ""),
+            ("http://example.com/icon.png", refused),
+            ("http://localhost/icon.png", refused),
+            ("javascript:alert(1)", refused),
+            ("file:///icon.png", refused),
+            ("ws://example.com", refused),
+            ("https:icon.png", refused),
+            ("https://", refused),
+            (" https://example.com", refused),
+            ("httpsä", refused),
+            ("icon.png", refused),
+            ("data", refused),
+            ("", refused),
         ],
     );
 }

@@ -351,6 +351,7 @@ fn list_pages_are_wrapped() {
     }
 }
 
+// Covers: META-07
 #[test]
 fn tool_results() {
     let result = CallToolResult {

@@ -10,7 +10,9 @@ use crate::context::List;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{Cursor, InvalidCursor, Mark, Place};
 use crate::registry::entry::Entry;
-use crate::registry::page::{Listing, Page};
+#[cfg(any(feature = "cli", feature = "testing"))]
+use crate::registry::entry::ResourceEntry;
+use crate::registry::page::{Listable, Listing, Page};
 use crate::registry::table::{Part, Slot, Table};
 
 impl View<'_> {
@@ -75,10 +77,15 @@ impl View<'_> {
             .visible()
             .filter_map(|slot| {
                 let lister = slot.entry.lister.clone()?;
-                Some((&slot.key, slot.entry.as_ref(), lister))
+                let uri_template = slot.entry.found_by().to_owned();
+                let template = Listable {
+                    uri_template,
+                    lister,
+                };
+                Some((&slot.key, slot.entry.as_ref(), template))
             })
             .filter(|(_, entry, _)| entry.access.is_open_to(self.caller))
-            .map(|(key, entry, lister)| (key, Mark::new(key, entry.found_by()), lister))
+            .map(|(key, entry, template)| (key, Mark::new(key, entry.found_by()), template))
             .collect();
         let start = match &place {
             None => 0,
@@ -113,7 +120,7 @@ impl View<'_> {
             count: part.len(),
             listers: listers
                 .into_iter()
-                .map(|(_, mark, lister)| (mark, lister))
+                .map(|(_, mark, entry)| (mark, entry))
                 .collect(),
             cursor,
             owner: self.owner(List::Resources).to_owned(),
@@ -121,6 +128,15 @@ impl View<'_> {
             size: self.snapshot.page_size,
             version,
         }))
+    }
+
+    /// All resources the caller may use that have a definition, without what listing functions give: items of a list as
+    /// `version` sees them, with commas between.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
+        let table = &self.snapshot.resources;
+        let usable = |entry: &ResourceEntry| entry.access().is_open_to(self.caller);
+        table.items(&table.part(0, usize::MAX, usable), version)
     }
 
     /// One page of what the caller may use.

@@ -79,3 +79,17 @@ pub(super) fn arguments(command: Command) -> Command {
                 .help("Let in web pages of this origin too; `*` for every one"),
         )
 }
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::DEFAULT_ADDRESS;
+
+    // Covers: HTTP-03
+    #[test]
+    fn nobody_else_can_reach_the_address_that_is_listened_on_by_default() {
+        let address: SocketAddr = DEFAULT_ADDRESS.parse().unwrap();
+        assert!(address.ip().is_loopback(), "{address}");
+    }
+}

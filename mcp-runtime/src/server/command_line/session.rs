@@ -121,13 +121,13 @@ impl Session {
         let caller = subject.map_or_else(Caller::trusted, |subject| {
             Principal::new(subject).scopes(said("scope")).into()
         });
-        let mut streams = server.serve_in_process(1, caller).map_err(Fault::Start)?;
-        let Some(stream) = streams.pop() else {
+        let mut connections = server.serve_in_process(1, caller).map_err(Fault::Start)?;
+        let Some(connection) = connections.pop() else {
             return Err(Failure::Broken("the server has no client").into());
         };
         let host = Arc::clone(&terminal) as Arc<dyn Host>;
         Ok(Self {
-            client: Client::connect(stream, version, capabilities, host).await?,
+            client: Client::connect(connection, version, capabilities, host).await?,
             always_json: before.get_flag("json") || after.get_flag("json"),
             json: AtomicBool::default(),
             terminal,

@@ -176,6 +176,60 @@ async fn context_is_included_where_the_client_can() {
     }
 }
 
+// Covers: SAMP-01, SAMP-03, SAMP-05
+#[tokio::test]
+async fn a_model_is_told_everything_and_may_answer_in_many_ways() {
+    for revision in Revision::ALL {
+        let block = json!({"type": "text", "text": "Here"});
+        let mut contents = vec![block.clone()];
+        if revision >= Revision::D {
+            contents.push(json!([block.clone(), block]));
+        }
+        for content in contents {
+            for (reason, heard) in [
+                (json!("endTurn"), "Some(\"endTurn\")"),
+                (json!("stopSequence"), "Some(\"stopSequence\")"),
+                (json!("maxTokens"), "Some(\"maxTokens\")"),
+                (json!("com.example/tired"), "Some(\"com.example/tired\")"),
+                (Value::Null, "None"),
+            ] {
+                let (mut client, _) = client(revision).await;
+                let mut said =
+                    json!({"role": "assistant", "content": content, "model": "m-1", "more": [1]});
+                if !reason.is_null() {
+                    said["stopReason"] = reason;
+                }
+                client.answer(move |_| Answer::Result(said.clone()));
+                let text = text(&mut client, "in_full").await;
+                assert!(text.starts_with(&format!("m-1 {heard} Here")), "{text}");
+                let asked = &client.asked[0].params;
+                for (member, expected) in [
+                    ("maxTokens", json!(17)),
+                    ("systemPrompt", json!("Be brief.")),
+                    ("temperature", json!(0.25)),
+                    ("stopSequences", json!(["END"])),
+                    (
+                        "modelPreferences",
+                        json!({"hints": [{"name": "small"}], "costPriority": 1.0, "speedPriority": 0.5, "intelligencePriority": 0.0}),
+                    ),
+                ] {
+                    assert_eq!(asked[member], expected, "{member} in {revision:?}");
+                }
+                let messages = asked["messages"].as_array().unwrap();
+                let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
+                assert_eq!(roles, ["user", "assistant", "user"]);
+                // A single block, never a list of one, is what every protocol version understands.
+                assert!(
+                    messages
+                        .iter()
+                        .all(|message| message["content"]["type"] == "text")
+                );
+                assert!(asked.get("tools").is_none() && asked.get("toolChoice").is_none());
+            }
+        }
+    }
+}
+
 // Covers: SAMP-03, SAMP-04, SAMP-07
 #[tokio::test]
 async fn a_model_may_use_tools_turn_by_turn() {
@@ -187,7 +241,13 @@ async fn a_model_may_use_tools_turn_by_turn() {
                 let said = json!({"role": "assistant", "content": content, "model": "m", "stopReason": "toolUse"});
                 return Answer::Result(said);
             }
-            assert_eq!(question.params["messages"][2]["content"]["toolUseId"], "u1");
+            let messages = &question.params["messages"];
+            assert_eq!(messages[1]["role"], "assistant");
+            assert!(messages[1].to_string().contains("\"tool_use\""), "{messages}");
+            // Nothing else stands in the message that holds the result.
+            let result = &messages[2];
+            assert_eq!((&result["role"], &result["content"]["type"]), (&json!("user"), &json!("tool_result")));
+            assert_eq!(result["content"]["toolUseId"], "u1");
             Answer::said("seven")
         });
         assert_eq!(text(&mut client, "two_turns").await, "seven");

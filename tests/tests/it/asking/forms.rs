@@ -5,7 +5,7 @@ use tests::{Answer, Revision};
 
 use super::{client, text};
 
-// Covers: ELIC-03, ELIC-12
+// Covers: ELIC-02, ELIC-03, ELIC-12
 #[tokio::test]
 async fn a_form_holds_every_kind_of_field() {
     for revision in [Revision::C, Revision::D, Revision::E] {
@@ -22,18 +22,40 @@ async fn a_form_holds_every_kind_of_field() {
             text(&mut client, "everything").await,
             "John Doe 31 95.5 Active true None Some(Blue) [Red, Blue]"
         );
-        let properties = &client.asked[0].params["requestedSchema"]["properties"];
         let new = revision > Revision::C;
-        assert_eq!(properties["verified"]["default"], true);
-        assert_eq!(
-            properties["score"]["default"],
-            if new { json!(95.5) } else { json!(null) }
+        let params = &client.asked[0].params;
+        assert_eq!(params["message"], "Everything, please");
+        // Modes came later; there, forms are what is meant if nothing is said.
+        let mode = params.get("mode").cloned();
+        assert!(
+            mode.is_none() || (new && mode == Some(json!("form"))),
+            "{mode:?}"
         );
+        let schema = &params["requestedSchema"];
+        assert_eq!(schema["type"], "object");
+        let properties = &schema["properties"];
+        assert_eq!(properties["verified"]["default"], true);
+        for (field, default) in [
+            ("name", json!("John Doe")),
+            ("age", json!(30)),
+            ("score", json!(95.5)),
+            ("status", json!("active")),
+        ] {
+            let expected = new.then_some(&default);
+            assert_eq!(properties[field].get("default"), expected, "{field}");
+        }
+        assert_eq!(properties["status"]["enum"], json!(["active", "inactive"]));
+        assert_eq!(properties["email"]["format"], "email");
         assert_eq!(properties["colour"].get("oneOf").is_some(), new);
         assert_eq!(properties["colour"].get("enumNames").is_some(), !new);
+        let (hues, kind) = (&properties["hues"], if new { "array" } else { "string" });
+        assert_eq!(hues["type"], kind);
+        assert_eq!(hues["items"].get("anyOf").is_some(), new);
+        assert_eq!(hues.get("maxItems").is_some(), new);
     }
 }
 
+// Covers: ELIC-12
 #[tokio::test]
 async fn a_form_may_be_made_at_run_time() {
     for revision in Revision::ERAS {
@@ -53,11 +75,23 @@ async fn people_are_sent_to_addresses() {
     for revision in Revision::ERAS {
         let (mut client, _) = client(revision).await;
         let params = json!({"name": "somewhere", "arguments": {"url": "https://pay.example/1"}});
-        let result = client.ask("tools/call", params).await.unwrap();
+        let result = client.ask("tools/call", params.clone()).await.unwrap();
         assert_eq!(result["content"][0]["text"], "paid");
         assert_eq!(client.asked[0].params["mode"], "url");
-        let id = client.asked[0].params.get("elicitationId");
-        assert_eq!(id.is_some(), !revision.is_modern());
+        assert_eq!(client.asked[0].params["url"], "https://pay.example/1");
+        assert!(client.asked[0].params["message"].is_string());
+        client.ask("tools/call", params).await.unwrap();
+        let ids: Vec<_> = client
+            .asked
+            .iter()
+            .filter_map(|asked| asked.params.get("elicitationId"))
+            .collect();
+        if revision.is_modern() {
+            assert_eq!(ids, [&json!(null); 0]);
+        } else {
+            assert_eq!(ids.len(), 2);
+            assert_ne!(ids[0], ids[1]);
+        }
         let params = json!({"name": "somewhere", "arguments": {"url": "http://pay.example/1"}});
         let result = client.ask("tools/call", params).await.unwrap();
         assert_eq!(result["isError"], true);

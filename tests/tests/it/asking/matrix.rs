@@ -260,8 +260,8 @@ async fn play_all(revisions: &[Revision], hostile: bool) {
     }
 }
 
-// Covers: MRTR-01, MRTR-02, MRTR-03, MRTR-05, MRTR-06, MRTR-07, MRTR-16, REQ-01, REQ-02, REQ-05, REQ-06, ELIC-02, ELIC-04
-// Covers: ELIC-06, ELIC-10, SAMP-01, SAMP-05, ROOT-01, ROOT-03, TOOL-19, PROMPT-07, RES-10, CACHE-06
+// Covers: MRTR-01, MRTR-02, MRTR-03, MRTR-05, MRTR-06, MRTR-07, MRTR-16, REQ-01, REQ-02, REQ-05, REQ-06, ELIC-04
+// Covers: ELIC-10, ROOT-01, ROOT-03, TOOL-19, PROMPT-07, RES-10, CACHE-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_flow_comes_to_the_same_over_every_link_in_every_revision() {
     play_all(&Revision::ALL, false).await;

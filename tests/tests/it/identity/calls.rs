@@ -36,7 +36,7 @@ async fn a_handler_knows_who_calls() {
     }
 }
 
-// Covers: AUTH-06, AUTH-07, AUTH-13
+// Covers: AUTH-06, AUTH-07, AUTH-13, RES-11
 #[tokio::test]
 async fn whoever_lacks_scopes_is_told_all_that_are_needed() {
     let notes = json!(["notes:read", "notes:write"]);
@@ -98,7 +98,7 @@ async fn whoever_lacks_scopes_is_told_all_that_are_needed() {
     }
 }
 
-// Covers: AUTH-13, TOOL-10
+// Covers: AUTH-13, COMP-05, RES-11
 #[tokio::test]
 async fn what_is_hidden_is_unknown_in_every_way() {
     let rota = |name: &str| {

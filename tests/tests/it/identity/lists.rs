@@ -36,7 +36,7 @@ const FOR_STAFF: [&[&str]; 4] = [
     &["rota:///{day}"],
 ];
 
-// Covers: AUTH-07, AUTH-11, AUTH-13, PAGE-01
+// Covers: AUTH-07, AUTH-11, AUTH-13, PAGE-01, RES-11
 #[tokio::test]
 async fn callers_see_what_they_may_use_whatever_the_size_of_pages() {
     for revision in Revision::ALL {
@@ -77,14 +77,22 @@ async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
         server.cache(Cacheable::Everything, day, CacheScope::Public)
     };
     for (hub, scope) in [
-        (Hub::serve(public(server())), "private"),
-        (Hub::serve(public(crate::fixture::server())), "public"),
+        (Hub::serve(public(server().page_size(2))), "private"),
+        (
+            Hub::serve(public(crate::fixture::server().page_size(2))),
+            "public",
+        ),
     ] {
         let mut client = Who::Owner.connect(&hub, Revision::E).await;
         for (method, ..) in LISTS {
-            let list = client.ok(method, json!({})).await;
-            assert_eq!(list["cacheScope"], scope, "{method}");
-            assert_eq!(list["ttlMs"], 86_400_000, "{method}");
+            let mut params = json!({});
+            // The same on every page.
+            while params["cursor"] != Value::Null || params == json!({}) {
+                let list = client.ok(method, params).await;
+                assert_eq!(list["cacheScope"], scope, "{method}");
+                assert_eq!(list["ttlMs"], 86_400_000, "{method}");
+                params = json!({"cursor": list["nextCursor"]});
+            }
         }
     }
     let hub = Hub::serve(server());

@@ -203,6 +203,7 @@ async fn a_call_that_is_taken_back_ends_its_span() {
     }
 }
 
+// Covers: META-08
 #[tokio::test]
 async fn the_place_in_a_trace_is_read_from_meta() {
     let (seen, _guard) = Seen::begin();

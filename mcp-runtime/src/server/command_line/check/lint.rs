@@ -137,10 +137,8 @@ fn lint_resources(resources: &[Value], found: &mut Findings) {
     if let Some(first) = bare.next() {
         found.about("resource", first["uri"].as_str());
         found.advice(match bare.count() {
-            0 => "has no description; a listing gives one with `with_description`".to_owned(),
-            more => format!(
-                "has no description, and neither have {more} more; a listing gives them with `with_description`"
-            ),
+            0 => "has no description; write a doc comment".to_owned(),
+            more => format!("has no description, and neither have {more} more; write doc comments"),
         });
     }
 }
@@ -355,7 +353,7 @@ mod tests {
                 "advice: prompt `p`: has no description; write a doc comment",
                 "advice: prompt `p`: argument `a` has no description",
                 "advice: template `a:{b}`: has no description; write a doc comment",
-                "advice: resource `a:b`: has no description, and neither have 1 more; a listing gives them with `with_description`",
+                "advice: resource `a:b`: has no description, and neither have 1 more; write doc comments",
             ]
         );
     }

@@ -1,0 +1,157 @@
+//! Judges what the server says in a session: each message by the official schema of its revision, no request is answered
+//! twice, and the last one is answered.
+//!
+//! Which revision a message belongs to follows from what was sent. Where bytes can be read in more than one way, every
+//! reading is tried, and one must fit.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::Revision;
+use crate::schema;
+
+/// Methods that have a result, whichever of them a request turns out to name.
+const METHODS: [&str; 15] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "subscriptions/listen",
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "completion/complete",
+    "logging/setLevel",
+];
+
+/// What was sent, as far as it is needed to judge what comes back.
+pub struct Sent {
+    /// The revision of the session, if its handshake is known.
+    session: Option<Revision>,
+    /// By id: the lines that ask something under it.
+    requests: HashMap<String, Vec<String>>,
+    /// There are lines that only the server can read, if anybody: whose ids they have is not known.
+    has_riddles: bool,
+}
+
+impl Sent {
+    pub fn new(bytes: &[u8], session: Option<Revision>) -> Self {
+        let mut sent = Self {
+            session,
+            requests: HashMap::new(),
+            has_riddles: false,
+        };
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice::<Value>(line) {
+                Ok(line) => {
+                    for message in each(&line) {
+                        if let Some(id) = message.get("id") {
+                            let texts = sent.requests.entry(id.to_string()).or_default();
+                            texts.push(message.to_string());
+                        }
+                    }
+                }
+                Err(_) => sent.has_riddles |= line.contains(&b'{'),
+            }
+        }
+        sent
+    }
+
+    /// Judges everything that came back.
+    pub fn judge(&self, received: &str) {
+        let mut answers: HashMap<String, usize> = HashMap::new();
+        let mut asked = HashSet::new();
+        for line in received.lines() {
+            let line: Value = serde_json::from_str(line).expect("the server writes JSON");
+            for message in each(&line) {
+                let id = message.get("id").map(Value::to_string);
+                match (message.get("method").is_some(), id) {
+                    (true, Some(id)) => {
+                        assert!(asked.insert(id), "asked twice under one id: {message}");
+                        self.judge_question(message);
+                    }
+                    (true, None) => self.fits(message, self.revisions(""), &[""]),
+                    (false, id) => {
+                        let id = id.unwrap_or_default();
+                        *answers.entry(id.clone()).or_default() += 1;
+                        self.judge_answer(message, &id);
+                    }
+                }
+            }
+        }
+        assert!(answers.contains_key(r#""last""#), "{received}");
+        if self.has_riddles {
+            return;
+        }
+        for (id, count) in answers {
+            let asked = self.requests.get(&id).map_or(0, Vec::len);
+            assert!(
+                id.is_empty() || count <= asked,
+                "{id} was asked {asked} times and answered {count} times: {received}"
+            );
+        }
+    }
+
+    /// A request of the server: only where there was a handshake, and never of the modern era.
+    fn judge_question(&self, message: &Value) {
+        let shakes = |texts: &Vec<String>| texts.iter().any(|text| text.contains("initialize"));
+        let has_session = self.session.is_some() || self.requests.values().any(shakes);
+        assert!(has_session || self.has_riddles, "no session: {message}");
+        let revisions = self
+            .session
+            .map_or(Revision::LEGACY.to_vec(), |one| vec![one]);
+        self.fits(message, revisions, &[""]);
+    }
+
+    fn judge_answer(&self, message: &Value, id: &str) {
+        let Some(texts) = self.requests.get(id) else {
+            // An error without an id, or an answer to what cannot be read here.
+            assert!(id.is_empty() || self.has_riddles, "nobody asked: {message}");
+            return self.fits(message, Revision::ALL.to_vec(), &METHODS);
+        };
+        let text = texts.concat();
+        let mut methods: Vec<&str> = METHODS
+            .into_iter()
+            .filter(|method| text.contains(method))
+            .collect();
+        if self.has_riddles || methods.is_empty() {
+            methods = METHODS.to_vec();
+        }
+        self.fits(message, self.revisions(&text), &methods);
+    }
+
+    /// The revisions in which a message may be that has to do with this text.
+    fn revisions(&self, text: &str) -> Vec<Revision> {
+        let claims = text.contains("io.modelcontextprotocol/") || text.is_empty();
+        match self.session {
+            Some(session) if claims || self.has_riddles => vec![session, Revision::E],
+            Some(session) => vec![session],
+            None => Revision::ALL.to_vec(),
+        }
+    }
+
+    fn fits(&self, message: &Value, revisions: Vec<Revision>, methods: &[&str]) {
+        let mut faults = String::new();
+        for revision in revisions {
+            for method in methods {
+                match schema::check(revision, message, Some(method)) {
+                    Ok(()) => return,
+                    Err(fault) => faults = fault,
+                }
+            }
+        }
+        panic!("{faults}\n{message}");
+    }
+}
+
+/// A message, or those of a batch.
+fn each(line: &Value) -> &[Value] {
+    line.as_array()
+        .map_or(std::slice::from_ref(line), Vec::as_slice)
+}

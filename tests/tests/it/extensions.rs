@@ -1,0 +1,111 @@
+//! Tasks and other extensions, which this server has none of: whoever asks for them is served as if they had not.
+
+use serde_json::{Value, json};
+use tests::{Client, Revision};
+
+use crate::fixture;
+use crate::support::{client, raw};
+
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// A client that declares everything about tasks that any protocol version has.
+async fn tasking(revision: Revision) -> Client {
+    let mut client = raw(fixture::server(), revision);
+    client.capabilities = json!({
+        "tasks": {"list": {}, "cancel": {}, "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}},
+        "extensions": {TASKS: {}, "com.example/unknown": {"setting": [1]}},
+    });
+    client.connect().await
+}
+
+// Covers: TASK-01, XTASK-02
+#[tokio::test]
+async fn a_call_that_asks_for_a_task_runs_normally() {
+    for revision in Revision::ALL {
+        for mut client in [client(revision).await, tasking(revision).await] {
+            for task in [json!({}), json!({"ttl": 60_000}), json!(null), json!("x")] {
+                let params =
+                    json!({"name": "add", "arguments": {"a": 1, "b": 2}, "task": task.clone()});
+                // The schema of each protocol version judges that it is an ordinary result.
+                let result = client.ok("tools/call", params).await;
+                assert_eq!(result["content"][0]["text"], "3", "{revision:?} {task}");
+                assert_eq!(result.get("task"), None, "{revision:?} {task}");
+                if revision.is_modern() {
+                    assert_eq!(result["resultType"], "complete", "{task}");
+                }
+                // Nor is it understood as a mistake of the caller.
+                let params = json!({"name": "add", "arguments": {"a": 1}, "task": task.clone()});
+                let result = client.ok("tools/call", params).await;
+                assert_eq!(result["isError"], true, "{revision:?} {task}");
+            }
+            assert_eq!(client.drain().await, Vec::<Value>::new());
+        }
+    }
+}
+
+// Covers: TASK-01, XTASK-01, LIFE-13, EXT-04, DISC-07
+#[tokio::test]
+async fn neither_tasks_nor_extensions_are_advertised() {
+    for revision in Revision::ALL {
+        for mut client in [client(revision).await, tasking(revision).await] {
+            let offered = if revision.is_modern() {
+                client.ok("server/discover", json!({})).await["capabilities"].clone()
+            } else {
+                client.initialized["capabilities"].clone()
+            };
+            assert!(offered["tools"].is_object(), "{offered}");
+            assert_eq!(offered.get("tasks"), None, "{revision:?}");
+            assert_eq!(offered.get("extensions"), None, "{revision:?}");
+            let (tools, _) = client.list("tools/list", "tools").await;
+            for tool in tools {
+                assert_eq!(tool.get("execution"), None, "{revision:?}: {tool}");
+            }
+        }
+    }
+}
+
+// Covers: EXT-06, BASE-07
+#[tokio::test]
+async fn methods_of_extensions_do_not_exist() {
+    for revision in Revision::ALL {
+        let mut client = tasking(revision).await;
+        for method in [
+            "tasks/get",
+            "tasks/result",
+            "tasks/list",
+            "tasks/cancel",
+            "tasks/update",
+            "skills/list",
+            "skills/get",
+            "resources/directory/read",
+        ] {
+            let params = json!({"taskId": "t", "uri": "test://static"});
+            client.fails(method, params, -32601).await;
+        }
+    }
+}
+
+// Covers: EXT-03, DISC-07
+#[tokio::test]
+async fn what_a_client_declares_of_extensions_changes_nothing() {
+    for revision in Revision::ALL {
+        let (mut plain, mut declaring) = (client(revision).await, tasking(revision).await);
+        assert_eq!(plain.initialized, declaring.initialized);
+        for (method, params) in [
+            ("tools/list", json!({})),
+            ("tools/call", json!({"name": "structured"})),
+            ("tools/call", json!({"name": "contents"})),
+            ("prompts/list", json!({})),
+            ("prompts/get", json!({"name": "prompt_contents"})),
+            ("resources/list", json!({})),
+            ("resources/templates/list", json!({})),
+            ("resources/read", json!({"uri": "test://several"})),
+        ] {
+            assert_eq!(
+                plain.ok(method, params.clone()).await,
+                declaring.ok(method, params).await,
+                "{method} {revision:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `_meta` of requests and results, and who a client says it is.
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::types::CallToolResult;
+use mcp_runtime::{Caller, DynamicTool};
+use serde_json::{Value, json};
+use tests::link::Hub;
+use tests::{Client, Revision};
+
+use crate::fixture;
+use crate::support::{client, connect};
+
+/// Sends a request whose `_meta` says exactly this, beside what a modern request must say.
+async fn with_meta(client: &mut Client, method: &str, params: Value, meta: Value) -> Value {
+    let mut params = client.dress(params);
+    for (key, value) in meta.as_object().into_iter().flatten() {
+        params["_meta"][key] = value.clone();
+    }
+    let request = json!({"jsonrpc": "2.0", "id": "meta", "method": method, "params": params});
+    client.remember(&request);
+    client.send(&request).await;
+    client.response(&json!("meta")).await.unwrap()
+}
+
+// Covers: META-03
+#[tokio::test]
+async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
+    let server = || {
+        let rule = |caller: &Caller| caller.has_scope("admin");
+        let hidden = DynamicTool::new("hidden", json!({"type": "object"}), |_, _| async {
+            "hidden"
+        });
+        let server = fixture::server();
+        let handle = server.handle();
+        handle.tools().insert(hidden.visible_if(rule)).unwrap();
+        server
+    };
+    let names = [
+        json!({"name": "tests", "version": "1"}),
+        json!({"name": "claude-ai", "version": "0.1.0", "title": "Claude"}),
+        json!({"name": "Visual Studio Code", "version": "1.104.0"}),
+        json!({"name": "cursor-vscode", "version": "1.0.0"}),
+        json!({"name": "mcp-runtime", "version": "0.1.0"}),
+        json!({"name": "admin", "version": "trusted", "websiteUrl": "https://localhost"}),
+        json!({"name": "", "version": ""}),
+    ];
+    for revision in Revision::ERAS {
+        // A server for each, and nobody on the other side is trusted.
+        let mut seen: Option<Vec<Value>> = None;
+        for name in &names {
+            let hub = Hub::serve(server());
+            let mut client = hub.client(revision);
+            let mut answers = Vec::new();
+            let mut meta = json!({});
+            if revision.is_modern() {
+                meta = json!({"io.modelcontextprotocol/clientInfo": name});
+                answers
+                    .push(with_meta(&mut client, "server/discover", json!({}), meta.clone()).await);
+            } else {
+                let mut params = json!({"protocolVersion": revision.date(), "capabilities": {}});
+                params["clientInfo"] = name.clone();
+                answers.push(client.ok("initialize", params).await);
+                client.notify("notifications/initialized", json!({})).await;
+            }
+            for (method, params) in [
+                ("tools/list", json!({})),
+                ("prompts/list", json!({})),
+                ("resources/list", json!({})),
+                ("resources/templates/list", json!({})),
+                ("tools/call", json!({"name": "contents"})),
+                ("tools/call", json!({"name": "structured_list"})),
+                (
+                    "tools/call",
+                    json!({"name": "add", "arguments": {"a": "1", "b": null}}),
+                ),
+                ("prompts/get", json!({"name": "prompt_contents"})),
+                ("resources/read", json!({"uri": "test://several"})),
+            ] {
+                answers.push(with_meta(&mut client, method, params, meta.clone()).await);
+            }
+            let listed = answers[1].to_string();
+            assert!(
+                listed.contains("\"add\"") && !listed.contains("\"hidden\""),
+                "{listed}"
+            );
+            match &seen {
+                None => seen = Some(answers),
+                Some(seen) => assert_eq!(*seen, answers, "{name} in {revision:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_handler_sees_who_asks() {
+    for revision in Revision::ERAS {
+        assert_eq!(client(revision).await.text("who", json!({})).await, "tests");
+    }
+}
+
+/// Gives back the `_meta` it was called with, and claims keys that are not its to give.
+#[tool(group = "meta")]
+fn mirror(ctx: &Context) -> CallToolResult {
+    let mut result = CallToolResult::default();
+    let meta = result.meta.get_or_insert_default();
+    let asked = ctx.meta().get("com.example/asked").cloned();
+    meta.insert("com.example/answered".into(), asked.unwrap_or_default());
+    for key in [
+        "io.modelcontextprotocol/serverInfo",
+        "io.modelcontextprotocol/subscriptionId",
+        "dev.mcp/mine",
+        "progressToken",
+    ] {
+        meta.insert(key.into(), json!({"name": "forged", "version": "0"}));
+    }
+    result
+}
+
+// Covers: META-07
+#[tokio::test]
+async fn a_handler_reads_and_gives_meta_but_none_of_the_protocol() {
+    for revision in Revision::ALL {
+        let server = Server::new("meta", "1").group("meta");
+        let mut client = connect(server, revision).await;
+        let meta = json!({"com.example/asked": {"deep": [1, null, "x"]}, "org.other/x": 1});
+        let params = json!({"name": "mirror"});
+        let result = with_meta(&mut client, "tools/call", params, meta).await;
+        let given = &result["_meta"];
+        assert_eq!(
+            given["com.example/answered"],
+            json!({"deep": [1, null, "x"]})
+        );
+        for key in ["io.modelcontextprotocol/subscriptionId", "dev.mcp/mine"] {
+            assert_eq!(given.get(key), None, "{revision:?}: {given}");
+        }
+        let identity = &given["io.modelcontextprotocol/serverInfo"]["name"];
+        let expected = if revision.is_modern() {
+            json!("meta")
+        } else {
+            Value::Null
+        };
+        assert_eq!(*identity, expected, "{revision:?}");
+    }
+}

@@ -1,0 +1,156 @@
+//! The surface of a server holds what it declares, and nothing of what it holds for its users.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::types::Resource;
+use mcp_runtime::{DynamicResource, Principal};
+use serde_json::{Value, json};
+use tests::Revision;
+
+use crate::support::connect;
+
+/// What a database would hold.
+#[derive(Default)]
+struct Rows {
+    ids: Mutex<Vec<u32>>,
+    is_down: AtomicBool,
+}
+
+/// How to use the rows.
+#[resource("row:help", group = "surface")]
+fn help() -> &'static str {
+    "help"
+}
+
+/// Who may do what.
+#[resource("row:rights", group = "surface", scopes("admin"))]
+fn rights() -> &'static str {
+    "rights"
+}
+
+/// One row.
+#[resource_template("row:///{id}", group = "surface", list = rows)]
+fn row(id: u32) -> String {
+    id.to_string()
+}
+
+fn rows(rows: State<Rows>) -> Result<Vec<Resource>> {
+    if rows.is_down.load(Ordering::SeqCst) {
+        bail!("the database is down");
+    }
+    let ids = rows.ids.lock().unwrap_or_else(PoisonError::into_inner);
+    let resource = |id: &u32| Resource::new(format!("row:///{id}"), format!("secret of {id}"));
+    Ok(ids.iter().map(resource).collect())
+}
+
+/// One column.
+#[resource_template("column:///{id}", group = "surface", list = columns)]
+fn column(id: u32) -> String {
+    id.to_string()
+}
+
+async fn columns(rows: &State<Rows>) -> Result<Vec<Resource>> {
+    if rows.is_down.load(Ordering::SeqCst) {
+        return Err(std::io::Error::other("the password is wrong").into());
+    }
+    Ok(Vec::new())
+}
+
+fn server() -> (Server, State<Rows>) {
+    let rows = State(std::sync::Arc::new(Rows::default()));
+    rows.ids.lock().unwrap().extend([1, 2, 3]);
+    let server = Server::new("surface", "1")
+        .group("surface")
+        .page_size(2)
+        .shared_state(std::sync::Arc::clone(&rows.0));
+    (server, rows)
+}
+
+fn uris(surface: &str) -> Vec<String> {
+    let surface: Value = serde_json::from_str(surface).unwrap();
+    let resources = surface["resources"].as_array().unwrap().iter();
+    resources
+        .map(|resource| resource["uri"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn what_a_listing_gives_is_no_part_of_a_surface() {
+    let (server, rows) = server();
+    let resource = |uri: &'static str| DynamicResource::new(uri, uri, |_| async { "inserted" });
+    for uri in ["row:a", "row:b", "row:c"] {
+        server.handle().resources().insert(resource(uri)).unwrap();
+    }
+    let client = TestClient::both(server).await;
+    let surface = client.surface().await;
+    assert!(!surface.contains("secret"), "{surface}");
+    // Over more than one page, sorted.
+    let declared = ["row:a", "row:b", "row:c", "row:help", "row:rights"];
+    assert_eq!(uris(&surface), declared);
+    assert!(surface.contains("row:///{id}"), "{surface}");
+    // The rows are there all the same.
+    let listed = client.resources().await;
+    assert!(listed.iter().any(|resource| resource.uri == "row:///1"));
+    // No row that goes or comes is a change of the server.
+    let path = std::env::temp_dir().join(format!("mcp-rows-{}.json", std::process::id()));
+    std::fs::write(&path, &surface).unwrap();
+    rows.ids.lock().unwrap().clear();
+    client.assert_surface(&path).await;
+    rows.ids.lock().unwrap().extend(7..2_000);
+    client.assert_surface(&path).await;
+    // It takes no database to say what is declared.
+    rows.is_down.store(true, Ordering::SeqCst);
+    client.assert_surface(&path).await;
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[tokio::test]
+async fn a_surface_holds_what_its_client_may_use() {
+    let user = Principal::new("user").scopes(["none"]);
+    let client = TestClient::both(server().0).as_principal(user).await;
+    assert_eq!(uris(&client.surface().await), ["row:help"]);
+    let admin = Principal::new("admin").scopes(["admin"]);
+    let client = TestClient::both(server().0).as_principal(admin).await;
+    assert_eq!(uris(&client.surface().await), ["row:help", "row:rights"]);
+}
+
+#[tokio::test]
+async fn a_list_that_fails_says_which_template_could_not_list() {
+    for revision in Revision::ALL {
+        let (server, rows) = server();
+        rows.is_down.store(true, Ordering::SeqCst);
+        let mut client = connect(server.page_size(1_000), revision).await;
+        let failure = client.fails("resources/list", json!({}), -32603).await;
+        assert_eq!(
+            failure.message,
+            "listing the resources of `row:///{id}`: the database is down"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_cause_that_is_not_for_clients_stays_hidden_in_a_list() {
+    for revision in Revision::ALL {
+        let (server, rows) = server();
+        rows.is_down.store(true, Ordering::SeqCst);
+        let handle = server.handle();
+        let mut client = connect(server, revision).await;
+        client.pass().await;
+        handle.resource_templates().disable("row:///{id}");
+        let mut cursor = json!({});
+        let failure = loop {
+            match client.request("resources/list", cursor).await {
+                Ok(page) => cursor = json!({"cursor": page["nextCursor"]}),
+                Err(failure) => break failure,
+            }
+        };
+        assert_eq!(
+            (failure.code, &*failure.message),
+            (-32603, "internal error")
+        );
+        assert!(!failure.data.to_string().contains("password"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Schemas that authors write themselves.
+
+use serde_json::{Value, json};
+use tests::Revision;
+
+use crate::support::connect;
+
+/// A schema with what authors write and no macro would.
+fn written() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": {"address": {"$anchor": "address", "type": "object", "properties": {"street": {"type": "string"}}}},
+        "type": "object",
+        "properties": {
+            "b": {"$ref": "#address"},
+            "a": {"$ref": "#/$defs/address", "x-mine": [1.50, null]},
+            "kind": {"oneOf": [{"const": "x"}, {"const": "y", "title": "Why"}]},
+        },
+        "if": {"properties": {"kind": {"const": "x"}}, "required": ["kind"]},
+        "then": {"required": ["a"]},
+        "else": {"not": {"required": ["b"]}},
+        "allOf": [{"anyOf": [{"required": ["a"]}, {"required": ["kind"]}]}],
+        "dependentRequired": {"b": ["a"]},
+        "additionalProperties": false,
+    })
+}
+
+/// Takes what its schema says.
+#[mcp_runtime::tool(group = "written", schema = written())]
+fn takes_written(kind: Option<Value>, a: Option<Value>, b: Option<Value>) -> String {
+    format!("{} {} {}", kind.is_some(), a.is_some(), b.is_some())
+}
+
+// Covers: TOOL-08
+#[tokio::test]
+async fn a_schema_that_an_author_wrote_is_served_as_it_is() {
+    for revision in Revision::ALL {
+        let server = mcp_runtime::Server::new("written", "1").group("written");
+        let made = mcp_runtime::DynamicTool::new("made", written(), |_, _| async { "made" });
+        server.handle().tools().insert(made).unwrap();
+        let mut client = connect(server, revision).await;
+        let (tools, _) = client.list("tools/list", "tools").await;
+        for name in ["takes_written", "made"] {
+            let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+            // Not only the same value: the same text, with the order its members have.
+            assert_eq!(tool["inputSchema"].to_string(), written().to_string());
+            let address = json!({"street": "Long"});
+            client.tool(name, json!({"kind": "x", "a": address})).await;
+            for wrong in [
+                json!({"kind": "x"}),
+                json!({"kind": "z", "a": address}),
+                json!({"kind": "y", "b": address}),
+                json!({"a": {"street": 5}}),
+                json!({"a": address, "c": 1}),
+            ] {
+                client.refused(name, wrong).await;
+            }
+        }
+    }
+}
