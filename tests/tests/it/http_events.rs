@@ -143,6 +143,17 @@ async fn notices_that_were_missed_are_told_at_the_other_instance_and_its_own_aft
     let mut elsewhere = two.send(&request).await;
     let told = elsewhere.next().await.unwrap();
     assert_eq!(told["method"], "notifications/prompts/list_changed");
+    // Of which changes it was told there is not known here.
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        let told = elsewhere.next().await.unwrap();
+        all.push(told["method"].as_str().unwrap().to_owned());
+    }
+    all.sort_unstable();
+    assert_eq!(
+        all,
+        ["prompts", "resources", "tools"].map(|list| format!("notifications/{list}/list_changed"))
+    );
     two.handle.notify().resources_changed();
     let told = elsewhere.next().await.unwrap();
     assert_eq!(told["method"], "notifications/resources/list_changed");
