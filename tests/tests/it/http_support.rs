@@ -13,11 +13,17 @@ use tokio::task::JoinHandle;
 
 use crate::fixture::{self, Shared};
 
-/// Lets the client's connection go, and answers a little later.
+/// Lets the client's connection go, and answers when it is told to go on.
 #[tool(group = "http")]
 async fn let_go(ctx: &Context, shared: State<Shared>) -> &'static str {
     let go_on = shared.0.0.go_on.notified();
     ctx.close_stream();
+    shared
+        .0
+        .0
+        .started
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    shared.0.0.changed.notify_waiters();
     go_on.await;
     "came back"
 }
