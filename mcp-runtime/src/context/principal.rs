@@ -83,7 +83,7 @@ impl Principal {
         self
     }
 
-    /// When the credentials expire: `exp` of a token, plus the tolerated clock skew. Default: never.
+    /// The time at which the credentials expire: `exp` of a token, plus the tolerated clock skew. Default: never.
     ///
     /// From then on, HTTP requests with these credentials are refused with 401, and streams of notifications that they opened end:
     /// `subscriptions/listen` with its result, others without a word. Their clients come back with new credentials. Calls that
@@ -135,7 +135,7 @@ impl Principal {
         &self.0.claims
     }
 
-    /// When the credentials expire; `None` if that is unknown, or never.
+    /// The time at which the credentials expire; `None` if that is unknown, or never.
     #[must_use]
     pub fn expires_at(&self) -> Option<SystemTime> {
         self.0.expires_at

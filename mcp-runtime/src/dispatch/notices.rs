@@ -72,7 +72,7 @@ impl Notices {
         mailbox
     }
 
-    /// What a listener has heard of who begins now.
+    /// The changes that a listener knows of who begins now.
     #[cfg(feature = "http")]
     pub(super) fn version(&self) -> Version {
         self.versions().now()
@@ -134,7 +134,7 @@ struct State {
 /// What changed since the client was last told.
 #[derive(Default)]
 struct Pending {
-    /// Who is told of each list, among all who may come to empty the mailbox.
+    /// The callers who are told of each list, should they empty the mailbox.
     lists: [Audience; 3],
     uris: Vec<Box<str>>,
 }

@@ -57,7 +57,7 @@ impl Access {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
 
-    /// Whether it says the same of every caller as another. Functions of `visible_if` are the same only if they are one.
+    /// Returns `true` if it says the same of every caller as another. Functions of `visible_if` are the same only if they are one.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same = match (&self.visible_if, &other.visible_if) {
             (None, None) => true,

@@ -1,4 +1,4 @@
-//! Who is told that a list changed: nobody who sees the same list before and after.
+//! The callers who are told that a list changed: nobody who sees the same list before and after.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl Audience {
         true
     }
 
-    /// Whether the caller is in it. Runs the functions of `visible_if`.
+    /// Returns `true` if the caller is in it. Runs the functions of `visible_if`.
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::Nobody => false,
@@ -60,7 +60,7 @@ impl Audience {
         }
     }
 
-    /// Whether nobody is in it.
+    /// Returns `true` if nobody is in it.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Nobody)
     }

@@ -10,7 +10,7 @@ use tests::Revision;
 use tests::http::{Request, Response};
 
 use crate::http_stores::{Mood, SlowEvents, instances};
-use crate::http_support::{Served, call, text};
+use crate::http_support::{Served, call, text, told_in_time};
 
 fn memory() -> Arc<dyn EventStore> {
     Arc::new(MemoryEvents::new(&Limits::default()))
@@ -143,10 +143,10 @@ async fn notices_that_were_missed_are_told_at_the_other_instance_and_its_own_aft
     let mut elsewhere = two.send(&request).await;
     let told = elsewhere.next().await.unwrap();
     assert_eq!(told["method"], "notifications/prompts/list_changed");
-    // Of which changes it was told there is not known here.
+    // It is not known here of which changes it was told there.
     let mut all = Vec::new();
     for _ in 0..3 {
-        let told = elsewhere.next().await.unwrap();
+        let told = told_in_time(&mut elsewhere).await;
         all.push(told["method"].as_str().unwrap().to_owned());
     }
     all.sort_unstable();

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::http_sse_2024::Old;
 use crate::http_stores::instances;
-use crate::http_support::{Served, serve_with};
+use crate::http_support::{Served, serve_with, told_in_time};
 
 /// More than a stream has room for.
 const RESOURCES: usize = 60;
@@ -122,12 +122,11 @@ async fn a_list_that_changed_before_its_session_came_here_is_told_of() {
         let mut stream = two.send(&get(&session, revision)).await;
         let mut told = BTreeSet::new();
         while !told.contains("notifications/tools/list_changed") {
-            let message = timeout(PATIENCE, stream.next()).await;
-            let message = message.expect("it is told").unwrap();
+            let message = told_in_time(&mut stream).await;
             let method = message["method"].as_str().unwrap().to_owned();
             assert!(told.insert(method), "told twice");
         }
-        // Where it began, it is told too, and of nothing else.
+        // At the instance where it began it is told too, and of nothing else.
         let mut stream = one.send(&get(&session, revision)).await;
         let first = stream.next().await.unwrap();
         assert_eq!(first["method"], "notifications/tools/list_changed");

@@ -186,6 +186,12 @@ pub(crate) fn call(
     Request::legacy(session, &message, revision)
 }
 
+/// The next message of a stream. Comments keep a silent one alive for ever, so that reading alone does not end.
+pub(crate) async fn told_in_time(stream: &mut Response) -> Value {
+    let next = tokio::time::timeout(tests::client::PATIENCE, stream.next()).await;
+    next.expect("it is told").expect("the stream is open")
+}
+
 /// The text of a tool's answer.
 pub(crate) fn text(message: &Value) -> &str {
     message["result"]["content"][0]["text"]

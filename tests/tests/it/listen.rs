@@ -167,7 +167,7 @@ async fn a_connection_follows_as_many_resources_as_it_may_and_no_more() {
     client
         .fails(method, too_many(&["a:1", "a:2", "a:3", "a:4"]), -32602)
         .await;
-    // What is asked for twice is followed once.
+    // A URI that is asked for twice is followed once.
     let all = wanted(&["a:1", "a:2", "a:1"]);
     let followed = listen(&mut client, json!("a"), all).await;
     assert_eq!(followed, wanted(&["a:1", "a:2"]));

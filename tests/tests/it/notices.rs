@@ -1,4 +1,4 @@
-//! What is told to whom: what stays offered, what belongs to another era, and what ends with a session.
+//! Sessions: the capabilities that stay offered, the notifications of the other era, and questions at the end.
 
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ async fn a_modern_notification_makes_no_legacy_session_ready() {
         let ready = "notifications/initialized";
         client.notify(ready, claim.clone()).await;
         handle.notify().tools_changed();
+        // With the answer to this, everything is out that was to be told before.
+        client.pass().await;
         assert_eq!(client.drain().await, Vec::<Value>::new());
         client.notify(ready, json!({})).await;
         client

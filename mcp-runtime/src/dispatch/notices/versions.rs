@@ -1,7 +1,7 @@
-//! Which changes of lists there were, for sessions that were away.
+//! The changes of lists so far, for sessions that were away.
 //!
 //! Changes are counted: the clock of a machine may be set back. Counts of different sources do not compare, and a source is
-//! as a rule one process. Whoever comes with a count of another source is told that every list changed: once too often
+//! as a rule one process. A session with a count of another source is told that every list changed: once too often
 //! perhaps, but no change is lost. Instances that one day count together are one source.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use super::LISTS;
 use crate::handler::audience::Audience;
 use crate::protocol::encode::ListKind;
 
-/// How often lists had changed at some time, as far as one source knows.
+/// The number of changes of lists at some time, as far as one source knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Version {
     /// By chance the same for two sources once in 2^32. Zero is none: nothing is known then.
@@ -20,7 +20,7 @@ pub(crate) struct Version {
     count: u32,
 }
 
-/// Which changes of lists there were.
+/// The changes of lists so far.
 pub(super) struct Versions {
     now: Version,
     lists: [History; 3],
@@ -79,7 +79,7 @@ impl Default for Versions {
 }
 
 impl Versions {
-    /// What is compared later.
+    /// The number of changes so far, to be compared later.
     pub(super) fn now(&self) -> Version {
         self.now
     }
@@ -125,7 +125,7 @@ mod tests {
         Principal::new("alice").scopes([scope]).into()
     }
 
-    /// Which lists this caller is told of.
+    /// The lists that this caller is told of.
     fn told(versions: &Versions, seen: Version, caller: &Caller) -> [bool; 3] {
         let audiences = versions.since(seen);
         audiences.map(|audience| audience.includes(caller))
@@ -173,7 +173,7 @@ mod tests {
         assert!(!told(&versions, second, &caller("a"))[0]);
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
-        // What is known of who saw a change is bounded.
+        // It is not known for ever who saw a change.
         for _ in 0..History::MOST {
             versions.note(ListKind::Tools, &users("b"));
         }

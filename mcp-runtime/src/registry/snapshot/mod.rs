@@ -27,7 +27,7 @@ pub(crate) struct Snapshot {
     pub(super) page_size: usize,
     /// Which lists clients were or will be told of, by [`List`]. A list stays offered when it becomes empty.
     pub(super) offered: [bool; 4],
-    /// Whether clients were told of completions, which stay offered like lists.
+    /// Clients were or will be told of completions, which stay offered like lists.
     pub(super) completes: bool,
 }
 
@@ -142,7 +142,7 @@ impl Snapshot {
                 .any(|slot| slot.entry.completions.any());
     }
 
-    /// Whether completions are offered: an argument of a prompt or template completes, or did.
+    /// Returns `true` if completions are offered: an argument of a prompt or template completes, or did.
     pub(crate) fn has_completers(&self) -> bool {
         self.completes
     }

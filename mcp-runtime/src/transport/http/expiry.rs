@@ -41,7 +41,7 @@ pub(super) struct Expiry {
 }
 
 impl Expiry {
-    /// Whether the credentials have expired; if not, this task is woken when they do. Their expiry may move away.
+    /// Returns `true` if the credentials have expired; if not, this task is woken when they do. Their expiry may move away.
     pub(super) fn poll(&mut self, until: Until, cx: &mut Context<'_>) -> bool {
         let Until::Time(time) = until else {
             return false;

@@ -205,7 +205,7 @@ impl Protection {
     }
 }
 
-/// Whether an authenticator knows for how long, and lets in nevertheless.
+/// Returns `true` if an authenticator lets in a caller whose credentials, as it says itself, have expired.
 fn has_expired(principal: &Principal) -> bool {
     let expiry = principal.expires_at();
     expiry.is_some_and(|expiry| expiry <= SystemTime::now())

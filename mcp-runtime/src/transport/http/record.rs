@@ -22,7 +22,7 @@ pub struct SessionRecord {
     ready: bool,
     /// Whether it hears of changes of the lists of tools, prompts and resources.
     lists: [bool; 3],
-    /// How often lists had changed when the session began.
+    /// The changes of lists before the session began.
     #[serde(default)]
     seen: Version,
     /// The JSON of [`Client`], which is smaller than what it is read into.

@@ -23,7 +23,7 @@ use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 
-/// How many bytes of change notifications are taken at once.
+/// Most bytes of change notifications that are taken at once.
 const ROOM: usize = 64 << 10;
 
 /// The live part of a legacy session over HTTP.

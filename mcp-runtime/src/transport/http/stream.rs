@@ -185,7 +185,7 @@ impl Stream {
         self.log().room(self.bounds) == 0
     }
 
-    /// How many bytes more may wait to be read; none once it has ended.
+    /// The bytes that may still be added to those that wait to be read; zero once it has ended.
     pub(super) fn room(&self) -> usize {
         let log = self.log();
         match log.awaited {
@@ -194,7 +194,7 @@ impl Stream {
         }
     }
 
-    /// How many bytes wait to be read.
+    /// The bytes that wait to be read.
     #[cfg(test)]
     pub(super) fn unread(&self) -> usize {
         self.log().unread_bytes

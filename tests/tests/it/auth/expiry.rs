@@ -67,7 +67,7 @@ fn ping(session: &str, revision: Revision) -> Request {
     Request::legacy(session, &ping, revision)
 }
 
-/// Whether a stream is open: a change is told on it.
+/// The stream is open: a change is told on it.
 async fn hears(server: &Served, stream: &mut Response) {
     server.handle.notify().tools_changed();
     let told = stream.next().await.expect("it is open");
@@ -109,7 +109,7 @@ async fn a_listener_ends_with_its_token() {
     let mut stream = listening(&server, "300").await;
     pass(290 * SECOND).await;
     hears(&server, &mut stream).await;
-    // What changed before the end is still told.
+    // A change before the end is still told.
     server.handle.notify().tools_changed();
     assert!(stream.next().await.unwrap()["method"].is_string());
     pass(20 * SECOND).await;
@@ -243,7 +243,7 @@ async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
         pass(15 * SECOND).await;
         completed(&mut stream).await;
     }
-    // Where nobody says when it expires, it is asked about again now and then.
+    // A token of which nobody says when it expires is asked about again now and then.
     let unsaid = json!({"active": true, "aud": RESOURCE, "sub": "alice"});
     *answer.lock().unwrap() = unsaid.to_string();
     let mut stream = listening(&by_issuer, "other").await;

@@ -32,6 +32,7 @@ async fn told<const N: usize>(clients: &mut [Client; N], change: impl FnOnce()) 
     change();
     let mut told = [false; N];
     for (client, told) in clients.iter_mut().zip(&mut told) {
+        client.pass().await;
         let all = client.drain().await;
         assert!(all.iter().all(|one| one["method"] == CHANGED), "{all:?}");
         *told = !all.is_empty();
@@ -59,7 +60,7 @@ async fn callers_who_cannot_see_what_changed_are_not_told() {
         let all = [true; 5];
         let insert = || tools.insert(tool().scopes(["notes:read"])).unwrap();
         assert_eq!(told(&mut clients, insert).await, readers);
-        // Who saw it before and who sees it after.
+        // Some saw it before, others see it after.
         let replace = || {
             let hidden = tool().visible_if(|caller| caller.has_scope("staff"));
             tools.replace(hidden).unwrap();
@@ -81,7 +82,7 @@ async fn callers_who_cannot_see_what_changed_are_not_told() {
         assert_eq!(told(&mut clients, batch).await, staff);
         let open = || tools.replace(tool()).unwrap();
         assert_eq!(told(&mut clients, open).await, all);
-        // Where the program says so itself, everybody is told.
+        // If the program says so itself, everybody is told.
         let said = || handle.notify().tools_changed();
         assert_eq!(told(&mut clients, said).await, all);
     }

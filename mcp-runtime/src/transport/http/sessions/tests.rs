@@ -62,7 +62,7 @@ async fn next(stream: &mut Response<HttpBody>) -> String {
     frame(stream).await.unwrap()
 }
 
-/// What comes next; none at the end.
+/// The next frame; none at the end.
 async fn frame(stream: &mut Response<HttpBody>) -> Option<String> {
     let body = stream.body_mut();
     let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
