@@ -43,6 +43,12 @@ pub(super) fn now() -> f64 {
     since.unwrap_or_default().as_secs_f64()
 }
 
+/// So many seconds after 1970. None if no clock will ever show that.
+fn time_of(seconds: f64) -> Option<SystemTime> {
+    let since = Duration::try_from_secs_f64(seconds).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(since)
+}
+
 impl Expected<'_> {
     /// Whose the token with these claims is, if they are as they should be. `Err` says what is wrong.
     pub(super) fn check(
@@ -62,12 +68,12 @@ impl Expected<'_> {
             return Err("it was issued for another server");
         }
         let skew = self.skew.as_secs_f64();
-        match claims.get("exp").map(Value::as_f64) {
-            None if !self.expires => {}
-            Some(Some(expiry)) if now < expiry + skew => {}
+        let expiry = match claims.get("exp").map(Value::as_f64) {
+            None if !self.expires => None,
+            Some(Some(expiry)) if now < expiry + skew => time_of(expiry + skew),
             Some(Some(_)) => return Err("it has expired"),
             None | Some(None) => return Err("it does not say when it expires"),
-        }
+        };
         match claims.get("nbf").map(Value::as_f64) {
             None => {}
             Some(Some(begin)) if begin <= now + skew => {}
@@ -83,10 +89,13 @@ impl Expected<'_> {
         if subject.is_empty() {
             return Err("it does not say whose it is");
         }
-        let principal = Principal::new(subject)
+        let mut principal = Principal::new(subject)
             .issuer(issuer)
             .client_id(client)
             .scopes(scopes(&claims));
+        if let Some(expiry) = expiry {
+            principal = principal.with_expires_at(expiry);
+        }
         Ok(principal.with_claims(claims))
     }
 }
@@ -207,5 +216,19 @@ mod tests {
             let granted: Vec<_> = principal.granted().collect();
             assert_eq!((principal.client(), &*granted.join(" ")), (client, scopes));
         }
+    }
+
+    #[test]
+    fn a_principal_expires_with_its_token_and_the_skew() {
+        for (changes, seconds) in [
+            (json!({"exp": NOW + 600.0}), NOW + 660.0),
+            (json!({"exp": NOW - 59.0}), NOW + 1.0),
+            (json!({"exp": NOW + 0.5}), NOW + 60.5),
+        ] {
+            let principal = check(&with(&changes)).unwrap();
+            assert_eq!(principal.expires_at(), time_of(seconds), "{changes}");
+        }
+        let far = check(&with(&json!({"exp": 1e300}))).unwrap();
+        assert_eq!(far.expires_at(), None);
     }
 }

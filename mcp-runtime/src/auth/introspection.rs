@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,6 +22,8 @@ use crate::handler::template::percent_encode;
 
 /// Most answers that are kept.
 const MOST: usize = 1_000;
+/// For how long a token is taken for valid of which nobody says when it expires, before it has to come again.
+const UNSAID: Duration = Duration::from_hours(1);
 /// Most questions at once: strangers can have as many asked as they know how to make up tokens.
 const AT_ONCE: usize = 64;
 
@@ -31,6 +33,9 @@ const AT_ONCE: usize = 64;
 /// answer has them, are checked too. Good answers are kept for half a minute, at most 1,000 of them and none beyond `exp`:
 /// so long a token that was revoked may still be good. An answer may take 5 s and 1 MiB; without one, and while 64 others are
 /// waited for, requests are answered 503.
+///
+/// Streams of notifications end at `exp`, or after an hour if the answer has none; a client that comes back with its token is
+/// asked about anew.
 pub struct Introspection {
     issuer: String,
     endpoint: String,
@@ -139,7 +144,10 @@ impl Introspection {
             skew: Duration::ZERO,
         };
         let principal = expected.check(answer, now()).map_err(Refused::invalid)?;
-        let principal = principal.issuer(&*self.issuer);
+        let mut principal = principal.issuer(&*self.issuer);
+        if principal.expires_at().is_none() {
+            principal = principal.with_expires_at(SystemTime::now() + UNSAID);
+        }
         self.remember(key, &principal, left);
         Ok(principal)
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
@@ -31,6 +32,7 @@ struct Known {
     client: Box<str>,
     scopes: BTreeSet<Box<str>>,
     claims: Map<String, Value>,
+    expires_at: Option<SystemTime>,
     /// Made when first asked for.
     key: OnceLock<Box<str>>,
 }
@@ -45,6 +47,7 @@ impl Principal {
             client: "".into(),
             scopes: BTreeSet::new(),
             claims: Map::new(),
+            expires_at: None,
             key: OnceLock::new(),
         }))
     }
@@ -77,6 +80,17 @@ impl Principal {
     #[must_use]
     pub fn with_claims(mut self, claims: Map<String, Value>) -> Self {
         self.known().claims = claims;
+        self
+    }
+
+    /// The time at which the credentials expire: `exp` of a token, plus the tolerated clock skew. Default: never.
+    ///
+    /// From then on, HTTP requests with these credentials are refused with 401, and streams of notifications that they opened end:
+    /// `subscriptions/listen` with its result, others without a word. Their clients come back with new credentials. Calls that
+    /// run are not ended. A principal among the extensions of a request is not refused: there the embedding program decides.
+    #[must_use]
+    pub fn with_expires_at(mut self, time: SystemTime) -> Self {
+        self.known().expires_at = Some(time);
         self
     }
 
@@ -119,6 +133,12 @@ impl Principal {
     #[must_use]
     pub fn claims(&self) -> &Map<String, Value> {
         &self.0.claims
+    }
+
+    /// The time at which the credentials expire; `None` if that is unknown, or never.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<SystemTime> {
+        self.0.expires_at
     }
 
     /// What tells callers apart: a text that is the same for the same caller, and for nobody else.

@@ -217,8 +217,8 @@ impl Control for Shared {
             Arc::clone(registry)
         };
         let edited = registry.edit(edit)?;
-        if edited.visible {
-            self.notices.post(&Change::List(list));
+        if !edited.audience.is_empty() {
+            self.notices.post_list(list, &edited.audience);
         }
         Ok(edited.changed)
     }

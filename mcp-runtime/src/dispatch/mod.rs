@@ -36,6 +36,8 @@ pub(crate) use call::{Finished, RunningCall, Started};
 pub(crate) use decide::Answer;
 pub(crate) use decide::Decision;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
+#[cfg(feature = "http")]
+pub(crate) use notices::Version;
 pub(crate) use prepared::Prepared;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{Agreed, Memory};

@@ -4,10 +4,18 @@
 //! reads become one notice, nothing is lost, and memory is bounded by what the client follows. Whoever writes to the
 //! client empties it; the mailbox only wakes the writer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::SystemTime;
+#[cfg(feature = "http")]
+mod versions;
 
-use crate::context::Change;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+#[cfg(feature = "http")]
+pub(crate) use versions::Version;
+#[cfg(feature = "http")]
+use versions::Versions;
+
+use crate::context::{Caller, Change};
+use crate::handler::audience::Audience;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, ListKind};
 
@@ -23,8 +31,9 @@ const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Reso
 #[derive(Default)]
 pub(crate) struct Notices {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
-    /// When each list last changed, for those who come back.
-    changed: Mutex<[Option<SystemTime>; 3]>,
+    /// For those who come back.
+    #[cfg(feature = "http")]
+    versions: Mutex<Versions>,
 }
 
 impl Notices {
@@ -52,48 +61,56 @@ impl Notices {
         mailbox
     }
 
-    /// A listener who was away since `since`: it hears of lists that changed meanwhile.
+    /// A listener who has heard of every change up to `seen`: it hears of lists that changed since.
     #[cfg(feature = "http")]
-    pub(super) fn listen_again(
-        &self,
-        filter: Filter,
-        wake: Wake,
-        since: SystemTime,
-    ) -> Arc<Mailbox> {
+    pub(super) fn listen_again(&self, filter: Filter, wake: Wake, seen: Version) -> Arc<Mailbox> {
         let mailbox = self.listen(filter, wake);
-        let changed = *self.changed();
-        for (list, changed) in LISTS.into_iter().zip(changed) {
-            if changed.is_some_and(|changed| changed >= since) {
-                mailbox.post(&Change::List(list));
-            }
+        let audiences = self.versions().since(seen);
+        for (list, audience) in LISTS.into_iter().zip(audiences) {
+            mailbox.post_list(list, &audience);
         }
         mailbox
     }
 
-    fn changed(&self) -> MutexGuard<'_, [Option<SystemTime>; 3]> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The changes that a listener knows of who begins now.
+    #[cfg(feature = "http")]
+    pub(super) fn version(&self) -> Version {
+        self.versions().now()
+    }
+
+    #[cfg(feature = "http")]
+    fn versions(&self) -> MutexGuard<'_, Versions> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells everybody whom it concerns.
     pub(crate) fn post(&self, change: &Change) {
-        if let Change::List(changed) = change {
-            // Noted first: whoever begins to listen meanwhile is told one way or the other.
-            for (list, when) in LISTS.iter().zip(&mut *self.changed()) {
-                if list == changed {
-                    *when = Some(SystemTime::now());
+        match change {
+            Change::List(list) => self.post_list(*list, &Audience::Everybody),
+            Change::Resource(uri) => {
+                for mailbox in self.listening() {
+                    mailbox.post_resource(uri);
                 }
             }
         }
-        let listening: Vec<_> = {
-            let mailboxes = self
-                .mailboxes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            mailboxes.iter().filter_map(Weak::upgrade).collect()
-        };
-        for mailbox in listening {
-            mailbox.post(change);
+    }
+
+    /// Tells these callers that a list changed.
+    pub(crate) fn post_list(&self, list: ListKind, audience: &Audience) {
+        // Noted first: whoever begins to listen meanwhile is told one way or the other.
+        #[cfg(feature = "http")]
+        self.versions().note(list, audience);
+        for mailbox in self.listening() {
+            mailbox.post_list(list, audience);
         }
+    }
+
+    fn listening(&self) -> Vec<Arc<Mailbox>> {
+        let mailboxes = self
+            .mailboxes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        mailboxes.iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -117,35 +134,38 @@ struct State {
 /// What changed since the client was last told.
 #[derive(Default)]
 struct Pending {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
+    /// The callers who are told of each list, should they empty the mailbox.
+    lists: [Audience; 3],
     uris: Vec<Box<str>>,
 }
 
 impl Mailbox {
-    fn post(&self, change: &Change) {
+    fn post_list(&self, changed: ListKind, audience: &Audience) {
         let news = {
             let State { filter, pending } = &mut *self.state();
-            match change {
-                Change::List(ListKind::Tools) => {
-                    filter.tools && !std::mem::replace(&mut pending.tools, true)
-                }
-                Change::List(ListKind::Prompts) => {
-                    filter.prompts && !std::mem::replace(&mut pending.prompts, true)
-                }
-                Change::List(ListKind::Resources) => {
-                    filter.resources && !std::mem::replace(&mut pending.resources, true)
-                }
-                Change::Resource(uri) => {
-                    let followed = filter.uris.iter().any(|followed| **followed == **uri);
-                    let news = followed && !pending.uris.iter().any(|known| **known == **uri);
-                    if news {
-                        pending.uris.push(uri.as_str().into());
-                    }
-                    news
-                }
+            let is_followed = match changed {
+                ListKind::Tools => filter.tools,
+                ListKind::Prompts => filter.prompts,
+                ListKind::Resources => filter.resources,
+            };
+            let mut lists = LISTS.iter().zip(&mut pending.lists);
+            let told = lists.find(|(list, _)| **list == changed && is_followed);
+            told.is_some_and(|(_, told)| told.add(audience))
+        };
+        if news {
+            (self.wake)();
+        }
+    }
+
+    fn post_resource(&self, uri: &str) {
+        let news = {
+            let State { filter, pending } = &mut *self.state();
+            let is_followed = filter.uris.iter().any(|followed| **followed == *uri);
+            let news = is_followed && !pending.uris.iter().any(|known| **known == *uri);
+            if news {
+                pending.uris.push(uri.into());
             }
+            news
         };
         if news {
             (self.wake)();
@@ -193,29 +213,30 @@ impl Mailbox {
 
     /// Writes what the client has not been told, a line each, until `out` holds `room` bytes; says whether all is told.
     ///
-    /// `subscription` is the listen request that is answered; none for a legacy session.
+    /// `subscription` is the listen request that is answered; none for a legacy session. The caller is not told of lists that
+    /// changed only for others.
     pub(crate) fn drain(
         &self,
         out: &mut Vec<u8>,
         room: usize,
         subscription: Option<&RequestId>,
+        caller: &Caller,
     ) -> bool {
-        let pending = &mut self.state().pending;
-        let lists = [
-            (&mut pending.tools, ListKind::Tools),
-            (&mut pending.prompts, ListKind::Prompts),
-            (&mut pending.resources, ListKind::Resources),
-        ];
-        for (changed, list) in lists {
-            if *changed {
-                if out.len() >= room {
-                    return false;
-                }
-                *changed = false;
+        let mut lists = std::mem::take(&mut self.state().pending.lists);
+        // Without the lock: who is included may be decided by user code.
+        for (list, audience) in LISTS.into_iter().zip(&mut lists) {
+            if !audience.includes(caller) {
+                *audience = Audience::Nobody;
+            } else if out.len() < room {
+                *audience = Audience::Nobody;
                 out.reserve(NOTICE);
                 encode::list_changed(out, list, subscription);
                 out.push(b'\n');
             }
+        }
+        let pending = &mut self.state().pending;
+        for (told, left) in pending.lists.iter_mut().zip(&lists) {
+            told.add(left);
         }
         let mut told = 0;
         for uri in &pending.uris {
@@ -228,7 +249,7 @@ impl Mailbox {
             told += 1;
         }
         pending.uris.drain(..told);
-        pending.uris.is_empty()
+        pending.uris.is_empty() && lists.iter().all(Audience::is_empty)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -243,95 +264,4 @@ impl std::fmt::Debug for Mailbox {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use super::*;
-
-    fn listening(notices: &Notices, filter: Filter) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
-        let woken = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&woken);
-        let wake: Wake = Arc::new(move || {
-            count.fetch_add(1, Ordering::Relaxed);
-        });
-        (notices.listen(filter, wake), woken)
-    }
-
-    fn told(mailbox: &Mailbox) -> Vec<String> {
-        let mut out = Vec::new();
-        assert!(mailbox.drain(&mut out, usize::MAX, None));
-        let lines = String::from_utf8(out).unwrap();
-        lines.lines().map(str::to_owned).collect()
-    }
-
-    fn uris(uris: &[&str]) -> Filter {
-        Filter {
-            uris: uris.iter().map(|uri| (*uri).into()).collect(),
-            ..Filter::default()
-        }
-    }
-
-    #[test]
-    fn many_changes_between_two_readings_are_one_notice() {
-        let notices = Notices::default();
-        let (mailbox, woken) = listening(
-            &notices,
-            Filter {
-                tools: true,
-                ..Filter::default()
-            },
-        );
-        for _ in 0..1_000 {
-            notices.post(&Change::List(ListKind::Tools));
-        }
-        assert_eq!(woken.load(Ordering::Relaxed), 1);
-        assert_eq!(told(&mailbox).len(), 1);
-        assert_eq!(told(&mailbox).len(), 0);
-        notices.post(&Change::List(ListKind::Tools));
-        assert_eq!(told(&mailbox).len(), 1);
-    }
-
-    #[test]
-    fn nobody_hears_of_what_they_did_not_ask_for() {
-        let notices = Notices::default();
-        let (mailbox, woken) = listening(&notices, uris(&["a://a"]));
-        notices.post(&Change::List(ListKind::Tools));
-        notices.post(&Change::Resource("a://b".to_owned()));
-        assert_eq!(woken.load(Ordering::Relaxed), 0);
-        assert!(told(&mailbox).is_empty());
-    }
-
-    #[test]
-    fn what_does_not_fit_is_told_later() {
-        let notices = Notices::default();
-        let (mailbox, _) = listening(&notices, uris(&["a://a", "a://b", "a://c"]));
-        for uri in ["a://a", "a://b", "a://c"] {
-            notices.post(&Change::Resource(uri.to_owned()));
-        }
-        let mut out = Vec::new();
-        assert!(!mailbox.drain(&mut out, 1, None));
-        assert_eq!(told(&mailbox).len(), 2);
-    }
-
-    #[test]
-    fn following_is_bounded_and_can_be_ended() {
-        let notices = Notices::default();
-        let (mailbox, _) = listening(&notices, Filter::default());
-        assert!(mailbox.follow("a://a", 1));
-        assert!(mailbox.follow("a://a", 1));
-        assert!(!mailbox.follow("a://b", 1));
-        notices.post(&Change::Resource("a://a".to_owned()));
-        mailbox.unfollow("a://a");
-        assert!(told(&mailbox).is_empty());
-        assert!(mailbox.follow("a://b", 1));
-    }
-
-    #[test]
-    fn listeners_that_are_gone_are_forgotten() {
-        let notices = Notices::default();
-        for _ in 0..100 {
-            drop(listening(&notices, Filter::default()));
-        }
-        assert!(notices.mailboxes.lock().unwrap().len() <= 32);
-    }
-}
+mod tests;

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::SystemTime;
 
 use crate::dispatch::Dispatcher;
-use crate::dispatch::notices::Wake;
+use crate::dispatch::notices::{Version, Wake};
 use crate::dispatch::pending::Pending;
 use crate::dispatch::session::{Legacy, LegacyClient, Session};
 use crate::protocol::ProtocolVersion;
@@ -23,7 +22,8 @@ pub(crate) struct Agreed {
     pub(crate) info: Option<Implementation>,
     /// Of which lists the client hears.
     pub(crate) offered: Filter,
-    pub(crate) since: SystemTime,
+    /// The changes of which it hears come after this.
+    pub(crate) seen: Version,
 }
 
 /// What a session remembers besides.
@@ -54,7 +54,7 @@ impl Session {
             pending: Arc::new(Pending::new(wake()).somewhere()),
         };
         let notices = dispatcher.notices();
-        let mailbox = notices.listen_again(agreed.offered, wake(), agreed.since);
+        let mailbox = notices.listen_again(agreed.offered, wake(), agreed.seen);
         session.is_lasting = memory.is_some();
         session.legacy = Some(Legacy {
             client: Arc::new(client),
@@ -98,6 +98,13 @@ impl Session {
     pub(crate) fn follows(&self) -> bool {
         let legacy = self.legacy.as_ref();
         legacy.is_some_and(|legacy| legacy.mailbox.followed() > 0)
+    }
+}
+
+impl Dispatcher {
+    /// The changes that a session has heard of that begins now.
+    pub(crate) fn version(&self) -> Version {
+        self.notices().version()
     }
 }
 

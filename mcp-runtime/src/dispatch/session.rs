@@ -143,11 +143,12 @@ impl Session {
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
         legacy.is_none_or(|legacy| {
-            legacy.client.pending.drain(out, room) && legacy.mailbox.drain(out, room, None)
-        }) && self
-            .listens
-            .iter()
-            .all(|listen| listen.mailbox.drain(out, room, Some(&listen.id)))
+            legacy.client.pending.drain(out, room)
+                && legacy.mailbox.drain(out, room, None, &self.caller)
+        }) && self.listens.iter().all(|listen| {
+            let subscription = Some(&listen.id);
+            listen.mailbox.drain(out, room, subscription, &self.caller)
+        })
     }
 
     /// Ends the listen request of this id, without an answer; `false` if there is none.

@@ -57,6 +57,16 @@ impl Access {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
 
+    /// Returns `true` if it says the same of every caller as another. Functions of `visible_if` are the same only if they are one.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_same = match (&self.visible_if, &other.visible_if) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        is_same && self.scopes == other.scopes
+    }
+
     /// The scopes it needs.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> impl Iterator<Item = &str> {

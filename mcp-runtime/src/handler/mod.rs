@@ -3,6 +3,7 @@
 //! Nothing here knows of transports or eras. Conversions give neutral values; `protocol::shape` fits them to a revision.
 
 pub(crate) mod access;
+pub(crate) mod audience;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completion;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::context::{Edit, List, Step};
 use crate::error::{Error, ErrorKind};
+use crate::handler::audience::Audience;
 use crate::handler::dynamic::Item;
 use crate::handler::suggest::closest;
 use crate::registry::dynamic;
@@ -57,12 +58,21 @@ pub(super) fn make(item: Item) -> Result<Made, String> {
 }
 
 /// What an edit came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct Edited {
     /// Whether anything is not as it was.
     pub(crate) changed: bool,
-    /// Whether clients see another list.
-    pub(crate) visible: bool,
+    /// Callers who see another list.
+    pub(crate) audience: Audience,
+}
+
+impl Edited {
+    /// A slot is not, or will not be, what it is now.
+    fn touch<E: Entry>(&mut self, slot: &Slot<E>) {
+        if slot.enabled {
+            self.audience.add_users(slot.entry.access());
+        }
+    }
 }
 
 /// A name that something else has.
@@ -228,6 +238,7 @@ fn edit<E: Entry>(
                 let Some(entry) = take(made) else {
                     continue;
                 };
+                edited.audience.add_users(entry.access());
                 let name = entry.found_by().to_owned();
                 let held = places.get(&name).and_then(|index| slots.get_mut(*index));
                 match held {
@@ -238,6 +249,7 @@ fn edit<E: Entry>(
                         });
                     }
                     Some(Some(slot)) => {
+                        edited.touch(slot);
                         slot.entry = entry;
                         slot.enabled = true;
                     }
@@ -251,7 +263,6 @@ fn edit<E: Entry>(
                     }
                 }
                 edited.changed = true;
-                edited.visible = true;
             }
             Change::Remove(name) => {
                 let held = places
@@ -259,7 +270,7 @@ fn edit<E: Entry>(
                     .and_then(|index| slots.get_mut(index)?.take());
                 if let Some(slot) = held {
                     edited.changed = true;
-                    edited.visible |= slot.enabled;
+                    edited.touch(&slot);
                 }
             }
             Change::Show(name, enabled) => {
@@ -267,9 +278,10 @@ fn edit<E: Entry>(
                 if let Some(Some(slot)) = held
                     && slot.enabled != enabled
                 {
+                    edited.touch(slot);
                     slot.enabled = enabled;
+                    edited.touch(slot);
                     edited.changed = true;
-                    edited.visible = true;
                 }
             }
         }
@@ -283,6 +295,7 @@ fn edit<E: Entry>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::{Caller, Principal};
     use crate::handler::dynamic::ItemKind;
     use crate::registry::fixture::{change, page, prompt, prompts};
 
@@ -420,13 +433,34 @@ mod tests {
             list: List::Prompts,
             steps: vec![Step::Remove("a".into())],
         });
-        assert_eq!(
-            edited.unwrap(),
-            Edited {
-                changed: true,
-                visible: false
-            }
-        );
+        let edited = edited.unwrap();
+        assert!(edited.changed && edited.audience.is_empty());
+    }
+
+    #[test]
+    fn an_edit_says_who_sees_another_list() {
+        let registry = prompts(&[], 10);
+        let [reader, writer, nobody] = ["read", "write", ""]
+            .map(|scope| Caller::from(Principal::new("alice").scopes([scope])));
+        let seen = |step| {
+            let (list, steps) = (List::Prompts, vec![step]);
+            let audience = registry.edit(Edit { list, steps }).unwrap().audience;
+            [&reader, &writer, &nobody].map(|caller| audience.includes(caller))
+        };
+        let reading = || prompt("a").scopes(["read"]).into_item();
+        let writing = || prompt("a").scopes(["write"]).into_item();
+        let [readers, writers, both] = [
+            [true, false, false],
+            [false, true, false],
+            [true, true, false],
+        ];
+        assert_eq!(seen(Step::Insert(reading())), readers);
+        assert_eq!(seen(Step::Replace(writing())), both);
+        assert_eq!(seen(Step::Disable("a".into())), writers);
+        // It was there for nobody.
+        assert_eq!(seen(Step::Replace(reading())), readers);
+        assert_eq!(seen(Step::Replace(prompt("a").into_item())), [true; 3]);
+        assert_eq!(seen(Step::Remove("a".into())), [true; 3]);
     }
 
     #[test]
@@ -436,5 +470,19 @@ mod tests {
         let snapshot = registry.snapshot();
         assert!(snapshot.has_prompts() && !snapshot.has_tools());
         assert_eq!(page(&snapshot, List::Prompts, None), (vec![], None));
+    }
+
+    #[test]
+    fn completions_that_were_offered_stay_offered() {
+        let registry = prompts(&["a"], 10);
+        assert!(!registry.snapshot().has_completers());
+        let completing = prompt("b").optional("x", "").candidates("x", ["1"]);
+        change(
+            &registry,
+            List::Prompts,
+            vec![Step::Insert(completing.into_item())],
+        );
+        change(&registry, List::Prompts, vec![Step::Remove("b".into())]);
+        assert!(registry.snapshot().has_completers());
     }
 }

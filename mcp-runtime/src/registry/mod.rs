@@ -66,7 +66,7 @@ impl Registry {
         Arc::clone(&current)
     }
 
-    /// Makes all changes of `edit`, or none. If clients see another list, `edit.list.kind()` says which notice is due.
+    /// Makes all changes of `edit`, or none. If callers see another list, `edit.list.kind()` says which notification is due.
     ///
     /// # Errors
     ///

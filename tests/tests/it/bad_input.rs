@@ -1,11 +1,12 @@
 //! Whatever a peer can send: a clear error with the right code, and the next message is still served.
 
+use mcp_runtime::Limits;
 use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
 use tests::{Client, Revision};
 
 use crate::fixture;
-use crate::support::{client, client_and_state, raw};
+use crate::support::{client, client_and_state, limited};
 
 /// Sends a line that has no readable id; gives the code it is refused with.
 async fn refused(client: &mut Client, line: &[u8]) -> i64 {
@@ -255,12 +256,17 @@ async fn a_hundred_thousand_requests_at_once_are_all_answered() {
 }
 
 // Covers: STDIO-03, SEC-05
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
-    let mut client = raw(fixture::server(), Revision::D).connect().await;
+    let limits = Limits {
+        queued: 50,
+        ..Limits::default()
+    };
+    let mut client = limited(Revision::D, limits).await;
     // Far more output than the queues hold; nobody reads yet, so at some point the server stops reading.
+    let most = 1_000;
     let mut sent = 0;
-    for id in 10_000..10_400 {
+    for id in 10_000..10_000 + most {
         let message = json!({
             "jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": {"name": "fill", "arguments": {"bytes": 50_000}},
@@ -276,6 +282,11 @@ async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
         }
         sent += 1;
     }
+    // One MiB waits for the client, and 64 KiB of requests for the server.
+    assert!(
+        sent < most,
+        "the server reads whatever becomes of its answers"
+    );
     for id in 10_000..10_000 + sent {
         client.response(&json!(id)).await.unwrap();
     }

@@ -10,7 +10,7 @@ use tests::Revision;
 use tests::http::{Request, Response};
 
 use crate::http_stores::{Mood, SlowEvents, instances};
-use crate::http_support::{Served, call, text};
+use crate::http_support::{Served, call, text, told_in_time};
 
 fn memory() -> Arc<dyn EventStore> {
     Arc::new(MemoryEvents::new(&Limits::default()))
@@ -143,6 +143,17 @@ async fn notices_that_were_missed_are_told_at_the_other_instance_and_its_own_aft
     let mut elsewhere = two.send(&request).await;
     let told = elsewhere.next().await.unwrap();
     assert_eq!(told["method"], "notifications/prompts/list_changed");
+    // It is not known here of which changes it was told there.
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        let told = told_in_time(&mut elsewhere).await;
+        all.push(told["method"].as_str().unwrap().to_owned());
+    }
+    all.sort_unstable();
+    assert_eq!(
+        all,
+        ["prompts", "resources", "tools"].map(|list| format!("notifications/{list}/list_changed"))
+    );
     two.handle.notify().resources_changed();
     let told = elsewhere.next().await.unwrap();
     assert_eq!(told["method"], "notifications/resources/list_changed");

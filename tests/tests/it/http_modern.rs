@@ -329,7 +329,7 @@ async fn a_listener_loses_no_change_after_the_acknowledgement_and_is_ended_with_
     server.refused_connection().await;
 }
 
-// Covers: HTTP-06, SUBS-01, SUBS-11
+// Covers: HTTP-06, SUBS-01
 #[tokio::test]
 async fn a_listener_takes_events() {
     let server = serve().await;

@@ -11,7 +11,9 @@ use tests::Revision;
 use tests::http::{Request, connect, response, write};
 
 use crate::http_stores::{Database, Mood, instances};
-use crate::http_support::{Served, call, initialize, initialize_at_length, serve_with, text};
+use crate::http_support::{
+    Served, call, initialize, initialize_at_length, serve_with, text, told_in_time,
+};
 
 const WITH_HTTP: [Revision; 3] = [Revision::B, Revision::C, Revision::D];
 
@@ -62,6 +64,12 @@ async fn instances_that_share_a_store_serve_the_same_session() {
             let subscribe = request(&session, "resources/subscribe", uri.clone(), revision);
             assert_eq!(one.message(&subscribe).await.0, 200);
             let mut stream = two.send(&on_session("GET", &session)).await;
+            // It is not known here which lists changed at the other instance.
+            for _ in 0..3 {
+                let told = told_in_time(&mut stream).await;
+                let method = told["method"].as_str().unwrap();
+                assert!(method.ends_with("/list_changed"), "{told}");
+            }
             two.handle.notify().resource_updated("test://static");
             assert_eq!(stream.next().await.unwrap()["params"], uri);
             let unsubscribe = request(&session, "resources/unsubscribe", uri, revision);

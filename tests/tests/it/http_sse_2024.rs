@@ -15,14 +15,14 @@ async fn served() -> Served {
 }
 
 /// A client of 2024: what it is told comes on its stream.
-struct Old<'s> {
+pub(crate) struct Old<'s> {
     server: &'s Served,
-    stream: Response,
-    endpoint: String,
+    pub(crate) stream: Response,
+    pub(crate) endpoint: String,
 }
 
 impl<'s> Old<'s> {
-    async fn open(server: &'s Served, path: &str) -> Self {
+    pub(crate) async fn open(server: &'s Served, path: &str) -> Self {
         let request = Request::new("GET", Revision::A).to(path);
         let mut stream = server.send(&request).await;
         assert!(stream.is_events());
@@ -37,7 +37,7 @@ impl<'s> Old<'s> {
         }
     }
 
-    async fn post(&self, message: &Value) -> u16 {
+    pub(crate) async fn post(&self, message: &Value) -> u16 {
         let request = Request::bare(message, Revision::A).to(&self.endpoint);
         let mut response = self.server.send(&request).await;
         if response.status == 202 {
@@ -50,13 +50,13 @@ impl<'s> Old<'s> {
         response.status
     }
 
-    async fn next(&mut self) -> Value {
+    pub(crate) async fn next(&mut self) -> Value {
         let event = self.stream.event().await.unwrap();
         assert_eq!((&*event.name, &event.id), ("message", &None));
         serde_json::from_str(&event.data).unwrap()
     }
 
-    async fn shake(&mut self, revision: Revision) {
+    pub(crate) async fn shake(&mut self, revision: Revision) {
         let params = json!({"protocolVersion": revision.date(), "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}});
         let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
         assert_eq!(self.post(&message).await, 202);

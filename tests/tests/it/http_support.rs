@@ -13,11 +13,17 @@ use tokio::task::JoinHandle;
 
 use crate::fixture::{self, Shared};
 
-/// Lets the client's connection go, and answers a little later.
+/// Lets the client's connection go, and answers when it is told to go on.
 #[tool(group = "http")]
 async fn let_go(ctx: &Context, shared: State<Shared>) -> &'static str {
     let go_on = shared.0.0.go_on.notified();
     ctx.close_stream();
+    shared
+        .0
+        .0
+        .started
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    shared.0.0.changed.notify_waiters();
     go_on.await;
     "came back"
 }
@@ -178,6 +184,12 @@ pub(crate) fn call(
     let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
     let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
     Request::legacy(session, &message, revision)
+}
+
+/// The next message of a stream. Comments keep a silent one alive for ever, so that reading alone does not end.
+pub(crate) async fn told_in_time(stream: &mut Response) -> Value {
+    let next = tokio::time::timeout(tests::client::PATIENCE, stream.next()).await;
+    next.expect("it is told").expect("the stream is open")
 }
 
 /// The text of a tool's answer.

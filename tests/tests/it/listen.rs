@@ -1,10 +1,11 @@
 //! `subscriptions/listen`.
 
+use mcp_runtime::Limits;
 use serde_json::{Value, json};
 use tests::{Client, Revision};
 
 use crate::fixture;
-use crate::support::{client, connect};
+use crate::support::{client, connect, limited};
 
 const KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -149,4 +150,41 @@ async fn legacy_state_and_listeners_do_not_touch() {
     assert_eq!(update["uri"], "test://json");
     assert!(update.get("_meta").is_none());
     assert_eq!(client.drain().await, Vec::<Value>::new());
+}
+
+// Covers: SUBS-11
+// Limits: subscriptions
+#[tokio::test]
+async fn a_connection_follows_as_many_resources_as_it_may_and_no_more() {
+    let limits = Limits {
+        subscriptions: 3,
+        ..Limits::default()
+    };
+    let mut client = limited(Revision::E, limits.clone()).await;
+    let wanted = |uris: &[&str]| json!({ "resourceSubscriptions": uris });
+    let too_many = |uris: &[&str]| json!({ "notifications": wanted(uris) });
+    let method = "subscriptions/listen";
+    client
+        .fails(method, too_many(&["a:1", "a:2", "a:3", "a:4"]), -32602)
+        .await;
+    // A URI that is asked for twice is followed once.
+    let all = wanted(&["a:1", "a:2", "a:1"]);
+    let followed = listen(&mut client, json!("a"), all).await;
+    assert_eq!(followed, wanted(&["a:1", "a:2"]));
+    client
+        .fails(method, too_many(&["a:3", "a:4"]), -32602)
+        .await;
+    listen(&mut client, json!("b"), wanted(&["a:3"])).await;
+    client.fails(method, too_many(&["a:4"]), -32602).await;
+    for revision in Revision::LEGACY {
+        let mut client = limited(revision, limits.clone()).await;
+        for number in 0..3 {
+            let params = json!({"uri": format!("a:{number}")});
+            client.ok("resources/subscribe", params).await;
+        }
+        let again = json!({"uri": "a:0"});
+        client.ok("resources/subscribe", again).await;
+        let params = json!({"uri": "a:3"});
+        client.fails("resources/subscribe", params, -32602).await;
+    }
 }

@@ -154,6 +154,7 @@ fn assemble(
         templates: Arc::new(Table::new(build.templates)),
         page_size: sources.page_size.max(1),
         offered,
+        completes: false,
     };
     snapshot.offer_what_is_there();
     early::apply(

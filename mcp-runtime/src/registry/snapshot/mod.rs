@@ -27,6 +27,8 @@ pub(crate) struct Snapshot {
     pub(super) page_size: usize,
     /// Which lists clients were or will be told of, by [`List`]. A list stays offered when it becomes empty.
     pub(super) offered: [bool; 4],
+    /// Clients were or will be told of completions, which stay offered like lists.
+    pub(super) completes: bool,
 }
 
 impl Snapshot {
@@ -114,7 +116,7 @@ impl Snapshot {
         self.offered.get(list as usize).copied().unwrap_or_default()
     }
 
-    /// Offers the lists in which there is something.
+    /// Offers the lists in which there is something, and completions if there are any.
     pub(super) fn offer_what_is_there(&mut self) {
         let there = [
             (List::Tools, !self.tools.slots().is_empty()),
@@ -127,18 +129,21 @@ impl Snapshot {
                 *offered |= there;
             }
         }
-    }
-
-    /// Whether any argument of a prompt or template completes.
-    pub(crate) fn has_completers(&self) -> bool {
-        self.prompts
-            .slots()
-            .iter()
-            .any(|slot| slot.entry.completions.any())
+        self.completes = self.completes
+            || self
+                .prompts
+                .slots()
+                .iter()
+                .any(|slot| slot.entry.completions.any())
             || self
                 .templates
                 .slots()
                 .iter()
-                .any(|slot| slot.entry.completions.any())
+                .any(|slot| slot.entry.completions.any());
+    }
+
+    /// Returns `true` if completions are offered: an argument of a prompt or template completes, or did.
+    pub(crate) fn has_completers(&self) -> bool {
+        self.completes
     }
 }

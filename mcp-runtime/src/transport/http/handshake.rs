@@ -86,6 +86,7 @@ fn shake_hands(
     }
     let keeping = &inner.sessions.keeping;
     let is_lasting = keeping.is_lasting();
+    let seen = inner.dispatcher.version();
     let shaken = inner
         .dispatcher
         .shake_hands(id, &message.params, is_lasting, out);
@@ -103,7 +104,7 @@ fn shake_hands(
             ..ClientCapabilities::default()
         };
     }
-    let record = SessionRecord::new(&params, &lists, caller);
+    let record = SessionRecord::new(&params, (&lists, seen), caller);
     let begun = match keeping {
         Keeping::Store(_) => {
             let most = inner.limits().session_client;

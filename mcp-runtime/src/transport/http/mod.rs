@@ -17,6 +17,7 @@ mod body;
 mod calls;
 mod event_store;
 mod events;
+mod expiry;
 mod found;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;

@@ -17,6 +17,7 @@ use hyper::{Response, StatusCode};
 
 use super::answer::{self, Refusal, Whole, modern_status};
 use super::body::{Events, HttpBody};
+use super::expiry::{Expiry, Until};
 use super::head::Head;
 use super::headers::Fields;
 use super::pulse::Pulse;
@@ -117,6 +118,8 @@ pub(super) fn begin<'i>(
                 session,
                 bell,
                 acknowledgement: out,
+                until: Until::of(head.caller),
+                expiry: Expiry::default(),
                 is_over: false,
             });
             response.body_mut().occupy(place);
@@ -328,11 +331,14 @@ impl Events for Calling {
     }
 }
 
-/// The events of `subscriptions/listen`: the acknowledgement, then changes, and at shutdown the answer.
+/// The events of `subscriptions/listen`: the acknowledgement, then changes; and when the server stops or the credentials of the
+/// caller expire, the answer.
 struct Listening {
     session: Session,
     bell: Arc<Bell>,
     acknowledgement: Vec<u8>,
+    until: Until,
+    expiry: Expiry,
     is_over: bool,
 }
 
@@ -354,7 +360,7 @@ impl Events for Listening {
         self.bell.register(cx.waker());
         let mut lines = Vec::new();
         self.session.drain(&mut lines, ROOM);
-        if is_stopping {
+        if is_stopping || self.expiry.poll(self.until, cx) {
             self.session.complete(&mut lines);
             self.is_over = true;
         }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
@@ -13,7 +14,7 @@ use serde_json::json;
 use super::access::Challenge;
 use super::answer::{self, Refusal};
 use super::body::HttpBody;
-use crate::auth::{Authenticator, Credentials, Protected, Refusing, Url};
+use crate::auth::{Authenticator, Credentials, Protected, Refused, Refusing, Url};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 
@@ -108,6 +109,7 @@ impl Protection {
             return Err(Refusal::unavailable("authentication is unavailable"));
         };
         let refused = match found {
+            Ok(principal) if has_expired(&principal) => Refused::invalid("it has expired"),
             Ok(principal) => {
                 let caller = dispatcher.admit(principal.clone().into());
                 return if self.required.iter().all(|scope| caller.has_scope(scope)) {
@@ -201,6 +203,12 @@ impl Protection {
         scopes.remove("offline_access");
         scopes
     }
+}
+
+/// Returns `true` if an authenticator lets in a caller whose credentials, as it says itself, have expired.
+fn has_expired(principal: &Principal) -> bool {
+    let expiry = principal.expires_at();
+    expiry.is_some_and(|expiry| expiry <= SystemTime::now())
 }
 
 /// Whether there is a token in the query, where proxies and browsers write it down. It is not looked at.

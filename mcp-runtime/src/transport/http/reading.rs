@@ -9,6 +9,7 @@ use hyper::{Response, StatusCode};
 
 use super::answer::Refusal;
 use super::body::{Events, HttpBody};
+use super::expiry::Expiry;
 use super::head::Head;
 use super::legacy::{check_version, is_modern, session_required};
 use super::service::Inner;
@@ -16,9 +17,6 @@ use super::session::HttpSession;
 use super::stream::{Reader, is_standalone};
 use super::{events, movers};
 use crate::jsonrpc::ErrorObject;
-
-/// How many bytes of change notices are taken at once.
-const ROOM: usize = 64 << 10;
 
 /// Opens the stream of a session that no request opened, or goes on with one that broke.
 pub(super) async fn get(inner: &Inner, head: Head<'_>) -> Response<HttpBody> {
@@ -38,6 +36,7 @@ async fn open(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refus
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, error));
     }
     let session = inner.sessions.resume(&found)?;
+    session.attend(head.caller);
     let reader = match headers.last_event() {
         None => {
             let stream = session.standalone(inner.limits());
@@ -89,14 +88,19 @@ pub(super) fn following(
         movers::begin_storing(store, &session, &reader.stream, inner.limits());
     }
     session.reader_came();
-    let following = Following { session, reader };
-    inner.stream(following)
+    let expiry = Expiry::default();
+    inner.stream(Following {
+        session,
+        reader,
+        expiry,
+    })
 }
 
 /// A connection that follows a stream of a session.
 struct Following {
     session: Arc<HttpSession>,
     reader: Reader,
+    expiry: Expiry,
 }
 
 impl Events for Following {
@@ -106,14 +110,18 @@ impl Events for Following {
         out: &mut Vec<u8>,
         is_stopping: bool,
     ) -> Poll<bool> {
+        // A stream that awaits an answer goes on until it came, or the time to finish is over.
         let is_standalone = is_standalone(self.reader.stream.number);
+        if is_standalone && self.expiry.poll(self.session.until(), cx) {
+            // Its client finds the rest when it comes back.
+            return Poll::Ready(false);
+        }
         if is_standalone && self.reader.is_current() {
             // A change rings only if it is the first since the last reading, so the bell comes before the reading.
             self.session.bell.register(cx.waker());
-            self.session.pump(&self.reader.stream, ROOM);
+            self.session.pump(&self.reader.stream);
         }
         let polled = self.reader.poll(cx, out);
-        // A stream that awaits an answer goes on until it came, or the time to finish is over.
         if is_standalone && polled.is_pending() && is_stopping {
             return Poll::Ready(false);
         }

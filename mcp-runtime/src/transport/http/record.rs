@@ -1,12 +1,11 @@
 //! What a session is as data.
 
 use std::borrow::Cow;
-use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::context::Principal;
-use crate::dispatch::{Agreed, Memory};
+use crate::dispatch::{Agreed, Memory, Version};
 use crate::protocol::encode::Filter;
 use crate::protocol::{InitializeParams, ProtocolVersion};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
@@ -23,8 +22,9 @@ pub struct SessionRecord {
     ready: bool,
     /// Whether it hears of changes of the lists of tools, prompts and resources.
     lists: [bool; 3],
-    /// When the session began, in microseconds since 1970.
-    since: u64,
+    /// The changes of lists before the session began.
+    #[serde(default)]
+    seen: Version,
     /// The JSON of [`Client`], which is smaller than what it is read into.
     client: Box<str>,
     uris: Box<[Box<str>]>,
@@ -53,13 +53,14 @@ impl SessionRecord {
         self.owner.as_deref()
     }
 
-    /// A session that just began, of this caller; which lists it hears of.
+    /// A session that just began, of this caller; which lists it hears of, and after which changes.
     pub(super) fn new(
         params: &InitializeParams,
-        lists: &Filter,
+        (lists, seen): (&Filter, Version),
         caller: Option<&Principal>,
     ) -> Self {
         let mut record = Self::unknown(params.version);
+        record.seen = seen;
         record.owner = caller.map(|principal| principal.key().into());
         record.lists = [lists.tools, lists.prompts, lists.resources];
         record.client = to_json(&params.capabilities, Some(&params.client_info));
@@ -68,14 +69,13 @@ impl SessionRecord {
 
     /// A client of which nothing is known but the revision it speaks.
     pub(super) fn unknown(version: ProtocolVersion) -> Self {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
             changes: 1,
             version,
             level: LoggingLevel::Info,
             ready: false,
             lists: [false; 3],
-            since: u64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(u64::MAX),
+            seen: Version::default(),
             client: "".into(),
             uris: Box::default(),
             owner: None,
@@ -119,9 +119,7 @@ impl SessionRecord {
                 resources,
                 uris: Vec::new(),
             },
-            since: SystemTime::UNIX_EPOCH
-                .checked_add(Duration::from_micros(self.since))
-                .unwrap_or(SystemTime::UNIX_EPOCH),
+            seen: self.seen,
         }
     }
 

@@ -12,15 +12,19 @@ use tokio::time::Instant;
 
 use super::calls::Call;
 use super::events;
+use super::expiry::Until;
 use super::record::{Change, SessionRecord};
 use super::stream::{Manner, Resuming, Stream};
 use crate::bell::Bell;
 use crate::context::Principal;
-use crate::dispatch::{Channel, Decision, Dispatcher, Session, Sink as _};
+use crate::dispatch::{Channel, Decision, Dispatcher, Session};
 use crate::fnv::FnvMap;
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
+
+/// Most bytes of change notifications that are taken at once.
+const ROOM: usize = 64 << 10;
 
 /// The live part of a legacy session over HTTP.
 pub(super) struct HttpSession {
@@ -60,6 +64,8 @@ pub(super) struct State {
     /// Move events to and from a store.
     movers: Vec<AbortHandle>,
     pub(super) used: Instant,
+    /// Until when the credentials are valid that its client came with; of several, the latest.
+    until: Until,
     /// When its record was last looked at, and the change of it that is known here.
     renewed: Instant,
     known: u32,
@@ -91,9 +97,11 @@ impl HttpSession {
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
         let owner = caller.map(|principal| principal.key().into());
-        Self::new(id, Kind::Connection, owner, 0, |wake| {
+        let connection = Self::new(id, Kind::Connection, owner, 0, |wake| {
             Session::new(dispatcher, wake)
-        })
+        });
+        connection.attend(caller);
+        connection
     }
 
     /// Counts as the same caller as everybody else without a session.
@@ -135,6 +143,7 @@ impl HttpSession {
                 readers: 0,
                 movers: Vec::new(),
                 used: now,
+                until: Until::NEVER,
                 renewed: now,
                 known,
                 is_closed: false,
@@ -159,9 +168,18 @@ impl HttpSession {
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let mut state = self.state();
-        // Two requests under way at the same time may come with credentials for different scopes.
-        state.session.set_caller(caller.cloned());
+        state.attend(caller);
         dispatcher.decide(message, &mut state.session, out)
+    }
+
+    /// Its client is there, as this caller.
+    pub(super) fn attend(&self, caller: Option<&Principal>) {
+        self.state().attend(caller);
+    }
+
+    /// Until when its client may read its stream.
+    pub(super) fn until(&self) -> Until {
+        self.state().until
     }
 
     /// Whether arrays of messages are welcome.
@@ -313,17 +331,14 @@ impl HttpSession {
         self.state().streams.remove(&number);
     }
 
-    /// Moves pending change notices to the stream that no request opened.
-    pub(super) fn pump(&self, standalone: &Stream, room: usize) {
-        if standalone.is_full() {
-            return;
-        }
+    /// Moves change notifications to the stream that no request opened, as many as it has room for. The others stay where they
+    /// are, and are one with those that come later and say the same.
+    pub(super) fn pump(&self, standalone: &Stream) {
         let mut lines = Vec::new();
+        let room = standalone.room().min(ROOM);
         self.state().session.drain(&mut lines, room);
         for message in events::messages(&lines) {
-            if !standalone.send(message) {
-                tracing::debug!("a change notice was dropped: its stream has ended");
-            }
+            standalone.push(message.into());
         }
     }
 
@@ -373,6 +388,12 @@ impl Drop for HttpSession {
 }
 
 impl State {
+    fn attend(&mut self, caller: Option<&Principal>) {
+        self.until = self.until.max(Until::of(caller));
+        // Two requests under way at the same time may come with credentials for different scopes.
+        self.session.set_caller(caller.cloned());
+    }
+
     fn know(&mut self, record: &SessionRecord, now: Instant) {
         self.renewed = now;
         if record.changes() > self.known {

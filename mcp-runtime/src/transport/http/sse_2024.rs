@@ -1,6 +1,7 @@
 //! The transport of 2024: one stream of events for everything the server says, and a POST for each message of the client.
 //!
-//! The stream is the session: it ends with it, and nothing can be resumed.
+//! The stream is the session: it ends with it, and nothing can be resumed. Both end when the credentials of the client expire,
+//! unless a message came with later ones.
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
@@ -12,6 +13,7 @@ use serde_json::json;
 
 use super::answer::{self, Refusal};
 use super::body::{Events, HttpBody};
+use super::expiry::Expiry;
 use super::head::Head;
 use super::service::Inner;
 use super::session::HttpSession;
@@ -21,9 +23,6 @@ use crate::context::Principal;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::{Refused, refused};
-
-/// How many bytes of change notices are taken at once.
-const ROOM: usize = 64 << 10;
 
 /// What the query of a message's address begins with; the id of the connection follows.
 const CONNECTION: &str = "connection=";
@@ -48,6 +47,7 @@ pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<H
         inner: Arc::clone(inner),
         session,
         reader,
+        expiry: Expiry::default(),
     };
     inner.stream(connection)
 }
@@ -139,6 +139,7 @@ struct Connection {
     inner: Arc<Inner>,
     session: Arc<HttpSession>,
     reader: Reader,
+    expiry: Expiry,
 }
 
 impl Events for Connection {
@@ -151,11 +152,15 @@ impl Events for Connection {
         if let Some(endpoint) = self.endpoint.take() {
             events::write(out, None, "endpoint", endpoint.as_bytes());
         }
-        self.session.bell.register(cx.waker());
-        self.session.pump(&self.reader.stream, ROOM);
+        let has_expired = self.expiry.poll(self.session.until(), cx);
+        if !has_expired {
+            self.session.bell.register(cx.waker());
+            self.session.pump(&self.reader.stream);
+        }
         let polled = self.reader.poll(cx, out);
+        // Calls under way are still answered: with the stream they would end.
         let is_idle = polled.is_pending() && !self.session.is_busy();
-        if is_idle && is_stopping {
+        if is_idle && (is_stopping || has_expired) {
             return Poll::Ready(false);
         }
         polled

@@ -161,7 +161,7 @@ impl Stream {
         }
     }
 
-    /// Queues what was sent at another instance.
+    /// Queues what was sent at another instance, or what there was [room](Self::room) for.
     pub(super) fn push(&self, message: Arc<[u8]>) {
         self.log().push(message, false, self.bounds);
     }
@@ -182,7 +182,22 @@ impl Stream {
 
     /// Whether more is waiting to be read than should be.
     pub(super) fn is_full(&self) -> bool {
-        self.log().unread_bytes >= self.bounds.outgoing
+        self.log().room(self.bounds) == 0
+    }
+
+    /// The bytes that may still be added to those that wait to be read; zero once it has ended.
+    pub(super) fn room(&self) -> usize {
+        let log = self.log();
+        match log.awaited {
+            0 => 0,
+            _ => log.room(self.bounds),
+        }
+    }
+
+    /// The bytes that wait to be read.
+    #[cfg(test)]
+    pub(super) fn unread(&self) -> usize {
+        self.log().unread_bytes
     }
 
     /// When the last answer came, and how many bytes are kept for clients that come back.
@@ -268,6 +283,10 @@ impl Stream {
 }
 
 impl Log {
+    fn room(&self, bounds: Bounds) -> usize {
+        bounds.outgoing.saturating_sub(self.unread_bytes)
+    }
+
     fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: Bounds) {
         self.has_notices |= !is_answer;
         self.next = self.next.saturating_add(1);
@@ -326,8 +345,7 @@ impl Log {
 impl Sink for Stream {
     fn send(&self, message: &[u8]) -> bool {
         let mut log = self.log();
-        if !self.manner.takes_events || log.awaited == 0 || log.unread_bytes >= self.bounds.outgoing
-        {
+        if !self.manner.takes_events || log.awaited == 0 || log.room(self.bounds) == 0 {
             return false;
         }
         log.push(message.into(), false, self.bounds);

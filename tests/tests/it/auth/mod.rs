@@ -1,6 +1,7 @@
 //! Servers that are protected by access tokens.
 
 mod callers;
+mod expiry;
 mod issuer;
 mod keys;
 mod metadata;

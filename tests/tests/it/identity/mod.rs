@@ -3,6 +3,7 @@
 mod bound;
 mod calls;
 mod lists;
+mod notices;
 mod resources;
 mod start;
 

@@ -102,3 +102,28 @@ async fn answers_that_wait_for_the_client_to_read_are_bounded() {
     found.sort_unstable();
     assert_eq!(found, (1..=20).collect::<Vec<_>>());
 }
+
+#[tokio::test]
+async fn what_calls_send_before_their_answers_is_bounded() {
+    let mut client = Client::with_buffer(small(), 64);
+    for id in 1..=3 {
+        client.send(&call(id, "flood")).await;
+    }
+    client.until_under_way(3).await;
+    client.open_gate();
+    client.until_under_way(0).await;
+    let (mut sent, mut taken) = (0, 0);
+    for _ in 0..3 {
+        let answer = loop {
+            let message = client.receive().await;
+            if message["id"].is_i64() {
+                break message;
+            }
+            sent += 1;
+        };
+        taken += answer["result"].as_str().unwrap().parse::<i32>().unwrap();
+    }
+    assert_eq!(sent, taken);
+    // 200 bytes of 15 each wait for the client, which has taken 64.
+    assert!((14..=20).contains(&taken), "{taken}");
+}

@@ -60,6 +60,21 @@ fn answer(id: &str, method: &str) -> String {
     format!("{{\"id\":{id},\"result\":\"{method}\"}}")
 }
 
+/// Sends as much as is taken, and answers how often that was.
+async fn flood(
+    gate: Arc<Semaphore>,
+    sink: Arc<dyn Sink>,
+    id: String,
+    _under_way: UnderWay,
+) -> String {
+    drop(gate.acquire().await.unwrap());
+    let mut taken = 0;
+    while taken < 1_000 && sink.send(b"{\"progress\":1}") {
+        taken += 1;
+    }
+    answer(&id, &taken.to_string())
+}
+
 impl Peer for Fake {
     type Session = Session;
     type Message<'m> = Request;
@@ -235,6 +250,7 @@ impl Peer for Fake {
                     done
                 })
             }
+            "flood" => Box::pin(flood(Arc::clone(&fake.gate), sink(), id, under_way)),
             "progress_within" => {
                 let sink = sink();
                 Box::pin(async move {

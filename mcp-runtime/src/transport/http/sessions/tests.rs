@@ -2,19 +2,26 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use hyper::body::Body as _;
 use hyper::{Request, Response};
 use tower_service::Service as _;
 
 use crate::handler::dynamic::{DynamicResource, DynamicTool};
-use crate::transport::http::{HttpBody, HttpService};
+use crate::limits::Limits;
+use crate::transport::http::{
+    HttpBody, HttpOptions, HttpService, HttpSessions, MemorySessions, SessionStore,
+};
 use crate::{Server, ServerHandle};
 
 const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
 
 fn service() -> (HttpService, ServerHandle) {
-    let server = Server::new("test", "1");
+    serve(Server::new("test", "1"))
+}
+
+fn serve(server: Server) -> (HttpService, ServerHandle) {
     let handle = server.handle();
     let schema = serde_json::json!({"type": "object"});
     let tool = DynamicTool::new("t", schema, async |_, _| "");
@@ -52,10 +59,15 @@ async fn open(service: &HttpService) -> String {
 }
 
 async fn next(stream: &mut Response<HttpBody>) -> String {
+    frame(stream).await.unwrap()
+}
+
+/// The next frame; none at the end.
+async fn frame(stream: &mut Response<HttpBody>) -> Option<String> {
     let body = stream.body_mut();
     let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
-    let bytes = frame.unwrap().unwrap().into_data().unwrap();
-    String::from_utf8(bytes.to_vec()).unwrap()
+    let bytes = frame?.unwrap().into_data().unwrap();
+    Some(String::from_utf8(bytes.to_vec()).unwrap())
 }
 
 fn live(service: &HttpService) -> usize {
@@ -108,4 +120,63 @@ async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
         tokio::time::sleep(60 * minutes * SECOND).await;
     }
     assert_eq!(live(&service), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
+    const RESOURCES: usize = 100;
+    let limits = Limits {
+        outgoing: 2_000,
+        ..Limits::default()
+    };
+    let (service, handle) = serve(Server::new("test", "1").limits(limits.clone()));
+    let session = open(&service).await;
+    for number in 0..RESOURCES {
+        let follow = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{{"uri":"a://{number}"}}}}"#
+        );
+        let followed = send(&service, "POST", &session, &follow).await;
+        assert_eq!(followed.status(), 200);
+    }
+    let live = service.0.sessions.get(&session).unwrap();
+    let stream = live.standalone(&limits);
+    for _ in 0..3 {
+        for number in 0..RESOURCES {
+            handle.notify().resource_updated(format!("a://{number}"));
+        }
+        live.pump(&stream);
+        // The last one may go beyond it.
+        let unread = stream.unread();
+        assert!((2_000..2_200).contains(&unread), "{unread}");
+    }
+    let mut reading = send(&service, "GET", &session, "").await;
+    let mut told = String::new();
+    // All that changed is told of; more than once only what it had taken before it changed again.
+    for number in 0..RESOURCES {
+        let uri = format!("\"a://{number}\"");
+        while !told.contains(&uri) {
+            told += &next(&mut reading).await;
+            assert!(told.len() < 100_000, "{uri} is lost");
+        }
+    }
+    assert!(told.matches("updated").count() < RESOURCES + 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_a_session_that_was_ended_elsewhere_ends_what_is_left_of_it_here() {
+    let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&Limits::default()));
+    let sessions = || HttpSessions::Store(Arc::clone(&store));
+    let instance = || serve(Server::new("test", "1").http(HttpOptions::new().sessions(sessions())));
+    let [(one, _one), (two, _two)] = [instance(), instance()];
+    let session = open(&one).await;
+    let mut stream = send(&one, "GET", &session, "").await;
+    assert_eq!(live(&one), 1);
+    let deleted = send(&two, "DELETE", &session, "").await;
+    assert_eq!(deleted.status(), 204);
+    let began = tokio::time::Instant::now();
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    assert_eq!(send(&one, "POST", &session, list).await.status(), 404);
+    assert_eq!(live(&one), 0);
+    while frame(&mut stream).await.is_some() {}
+    assert!(began.elapsed().is_zero());
 }

@@ -1,0 +1,162 @@
+//! Listeners, the changes they are told of, and how often.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::context::Principal;
+use crate::handler::access::Access;
+
+fn listening(notices: &Notices, filter: Filter) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
+    let woken = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&woken);
+    let wake: Wake = Arc::new(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    (notices.listen(filter, wake), woken)
+}
+
+fn told(mailbox: &Mailbox) -> Vec<String> {
+    let mut out = Vec::new();
+    assert!(mailbox.drain(&mut out, usize::MAX, None, &Caller::anonymous()));
+    let lines = String::from_utf8(out).unwrap();
+    lines.lines().map(str::to_owned).collect()
+}
+
+fn uris(uris: &[&str]) -> Filter {
+    Filter {
+        uris: uris.iter().map(|uri| (*uri).into()).collect(),
+        ..Filter::default()
+    }
+}
+
+#[test]
+fn many_changes_between_two_readings_are_one_notice() {
+    let notices = Notices::default();
+    let (mailbox, woken) = listening(
+        &notices,
+        Filter {
+            tools: true,
+            ..Filter::default()
+        },
+    );
+    for _ in 0..1_000 {
+        notices.post(&Change::List(ListKind::Tools));
+    }
+    assert_eq!(woken.load(Ordering::Relaxed), 1);
+    assert_eq!(told(&mailbox).len(), 1);
+    assert_eq!(told(&mailbox).len(), 0);
+    notices.post(&Change::List(ListKind::Tools));
+    assert_eq!(told(&mailbox).len(), 1);
+}
+
+#[test]
+fn nobody_hears_of_what_they_did_not_ask_for() {
+    let notices = Notices::default();
+    let (mailbox, woken) = listening(&notices, uris(&["a://a"]));
+    notices.post(&Change::List(ListKind::Tools));
+    notices.post(&Change::Resource("a://b".to_owned()));
+    assert_eq!(woken.load(Ordering::Relaxed), 0);
+    assert!(told(&mailbox).is_empty());
+}
+
+#[test]
+fn what_does_not_fit_is_told_later() {
+    let notices = Notices::default();
+    let (mailbox, _) = listening(&notices, uris(&["a://a", "a://b", "a://c"]));
+    for uri in ["a://a", "a://b", "a://c"] {
+        notices.post(&Change::Resource(uri.to_owned()));
+    }
+    let mut out = Vec::new();
+    assert!(!mailbox.drain(&mut out, 1, None, &Caller::anonymous()));
+    assert_eq!(told(&mailbox).len(), 2);
+}
+
+#[test]
+fn following_is_bounded_and_can_be_ended() {
+    let notices = Notices::default();
+    let (mailbox, _) = listening(&notices, Filter::default());
+    assert!(mailbox.follow("a://a", 1));
+    assert!(mailbox.follow("a://a", 1));
+    assert!(!mailbox.follow("a://b", 1));
+    notices.post(&Change::Resource("a://a".to_owned()));
+    mailbox.unfollow("a://a");
+    assert!(told(&mailbox).is_empty());
+    assert!(mailbox.follow("a://b", 1));
+}
+
+#[test]
+fn listeners_that_are_gone_are_forgotten() {
+    let notices = Notices::default();
+    for _ in 0..100 {
+        drop(listening(&notices, Filter::default()));
+    }
+    assert!(notices.mailboxes.lock().unwrap().len() <= 32);
+}
+
+#[test]
+fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
+    let notices = Notices::default();
+    let (mailbox, woken) = listening(&notices, uris(&["a://a", "a://b"]));
+    for _ in 0..1_000 {
+        for uri in ["a://a", "a://b"] {
+            notices.post(&Change::Resource(uri.to_owned()));
+        }
+    }
+    assert_eq!(mailbox.state().pending.uris.len(), 2);
+    assert_eq!(woken.load(Ordering::Relaxed), 2);
+    assert_eq!(told(&mailbox).len(), 2);
+    assert_eq!(told(&mailbox).len(), 0);
+    notices.post(&Change::Resource("a://b".to_owned()));
+    assert!(told(&mailbox)[0].contains("a://b"));
+}
+
+#[test]
+fn a_list_is_told_of_to_those_for_whom_it_changed() {
+    let notices = Notices::default();
+    let filter = Filter {
+        tools: true,
+        ..Filter::default()
+    };
+    let (mailbox, _) = listening(&notices, filter);
+    let mut staff = Audience::default();
+    staff.add_users(&Access::declared(&["staff"], None));
+    let drain = |scope: &str| {
+        let mut out = Vec::new();
+        let caller = Principal::new("alice").scopes([scope]).into();
+        assert!(mailbox.drain(&mut out, usize::MAX, None, &caller));
+        !out.is_empty()
+    };
+    notices.post_list(ListKind::Tools, &staff);
+    assert!(!drain("guest"), "for others only");
+    assert!(!drain("staff"), "nothing is left of it");
+    notices.post_list(ListKind::Tools, &staff);
+    assert!(drain("staff") && !drain("staff"));
+    notices.post_list(ListKind::Tools, &staff);
+    notices.post(&Change::List(ListKind::Tools));
+    assert!(drain("guest"));
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
+    let notices = Notices::default();
+    let all = || Filter {
+        tools: true,
+        prompts: true,
+        resources: false,
+        uris: Vec::new(),
+    };
+    let again = |seen| told(&notices.listen_again(all(), Arc::new(|| {}), seen));
+    notices.post(&Change::List(ListKind::Tools));
+    let seen = notices.version();
+    assert!(again(seen).is_empty(), "it changed before");
+    notices.post(&Change::List(ListKind::Prompts));
+    notices.post(&Change::List(ListKind::Resources));
+    for _ in 0..2 {
+        let told = again(seen);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("prompts/list_changed"), "{told:?}");
+    }
+    // From another process, of which nothing is known.
+    assert_eq!(again(Notices::default().version()).len(), 2);
+}

@@ -1,0 +1,187 @@
+//! The changes of lists so far, for sessions that were away.
+//!
+//! Changes are counted: the clock of a machine may be set back. Counts of different sources do not compare, and a source is
+//! as a rule one process. A session with a count of another source is told that every list changed: once too often
+//! perhaps, but no change is lost. Instances that one day count together are one source.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::LISTS;
+use crate::handler::audience::Audience;
+use crate::protocol::encode::ListKind;
+
+/// The number of changes of lists at some time, as far as one source knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Version {
+    /// By chance the same for two sources once in 2^32. Zero is none: nothing is known then.
+    source: u32,
+    count: u32,
+}
+
+/// The changes of lists so far.
+pub(super) struct Versions {
+    now: Version,
+    lists: [History; 3],
+}
+
+/// The changes of one list.
+#[derive(Default)]
+struct History {
+    /// The count after the last change that everybody sees.
+    everybody: u32,
+    /// Later changes that only some callers see, with the counts after them. At most [`MOST`](Self::MOST).
+    some: VecDeque<(u32, Audience)>,
+}
+
+impl History {
+    /// Of changes before these it is forgotten who saw them: they count as seen by everybody.
+    const MOST: usize = 32;
+
+    fn note(&mut self, count: u32, audience: &Audience) {
+        match audience {
+            Audience::Nobody => {}
+            Audience::Users(_) => self.some.push_back((count, audience.clone())),
+            Audience::Everybody => {
+                self.everybody = count;
+                self.some.clear();
+            }
+        }
+        if self.some.len() > Self::MOST
+            && let Some((oldest, _)) = self.some.pop_front()
+        {
+            self.everybody = oldest;
+        }
+    }
+
+    fn since(&self, count: u32) -> Audience {
+        if self.everybody > count {
+            return Audience::Everybody;
+        }
+        let mut audience = Audience::default();
+        for (_, users) in self.some.iter().filter(|(after, _)| *after > count) {
+            audience.add(users);
+        }
+        audience
+    }
+}
+
+impl Default for Versions {
+    /// Of a source of its own, with no change so far.
+    fn default() -> Self {
+        let source = u32::from_ne_bytes(crate::dispatch::seal::random()).max(1);
+        Self {
+            now: Version { source, count: 0 },
+            lists: Default::default(),
+        }
+    }
+}
+
+impl Versions {
+    /// The number of changes so far, to be compared later.
+    pub(super) fn now(&self) -> Version {
+        self.now
+    }
+
+    /// A list changed, as these callers see.
+    pub(super) fn note(&mut self, list: ListKind, audience: &Audience) {
+        let Some(count) = self.now.count.checked_add(1) else {
+            // Everybody is told of everything.
+            *self = Self::default();
+            return;
+        };
+        self.now.count = count;
+        for (kind, history) in LISTS.iter().zip(&mut self.lists) {
+            if *kind == list {
+                history.note(count, audience);
+            }
+        }
+    }
+
+    /// For each list, who is told that it changed since `seen`.
+    pub(super) fn since(&self, seen: Version) -> [Audience; 3] {
+        if seen.source != self.now.source {
+            return [(); 3].map(|()| Audience::Everybody);
+        }
+        let lists = self.lists.each_ref();
+        lists.map(|history| history.since(seen.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Caller, Principal};
+    use crate::handler::access::Access;
+
+    fn users(scope: &str) -> Audience {
+        let mut audience = Audience::default();
+        audience.add_users(&Access::declared(&[scope], None));
+        audience
+    }
+
+    fn caller(scope: &str) -> Caller {
+        Principal::new("alice").scopes([scope]).into()
+    }
+
+    /// The lists that this caller is told of.
+    fn told(versions: &Versions, seen: Version, caller: &Caller) -> [bool; 3] {
+        let audiences = versions.since(seen);
+        audiences.map(|audience| audience.includes(caller))
+    }
+
+    #[test]
+    fn later_changes_are_told_and_earlier_ones_are_not() {
+        let mut versions = Versions::default();
+        let anybody = Caller::anonymous();
+        let first = versions.now();
+        versions.note(ListKind::Prompts, &Audience::Everybody);
+        let second = versions.now();
+        assert_eq!(told(&versions, first, &anybody), [false, true, false]);
+        assert_eq!(told(&versions, second, &anybody), [false; 3]);
+        versions.note(ListKind::Tools, &Audience::Everybody);
+        assert_eq!(told(&versions, first, &anybody), [true, true, false]);
+        assert_eq!(told(&versions, second, &anybody), [true, false, false]);
+    }
+
+    #[test]
+    fn whoever_was_elsewhere_is_told_of_everything() {
+        let [here, elsewhere] = [Versions::default(), Versions::default()];
+        let anybody = Caller::anonymous();
+        assert_eq!(told(&here, elsewhere.now(), &anybody), [true; 3]);
+        assert_eq!(told(&here, Version::default(), &anybody), [true; 3]);
+    }
+
+    #[test]
+    fn a_count_that_is_full_begins_anew_and_loses_nothing() {
+        let mut versions = Versions::default();
+        versions.now.count = u32::MAX;
+        let full = versions.now();
+        versions.note(ListKind::Tools, &Audience::Everybody);
+        assert!(told(&versions, full, &Caller::anonymous())[0]);
+    }
+
+    #[test]
+    fn changes_that_only_some_see_are_told_to_them() {
+        let mut versions = Versions::default();
+        let first = versions.now();
+        versions.note(ListKind::Tools, &users("a"));
+        let second = versions.now();
+        versions.note(ListKind::Tools, &users("b"));
+        assert!(told(&versions, first, &caller("a"))[0]);
+        assert!(!told(&versions, second, &caller("a"))[0]);
+        assert!(told(&versions, second, &caller("b"))[0]);
+        assert!(!told(&versions, first, &caller("c"))[0]);
+        // It is not known for ever who saw a change.
+        for _ in 0..History::MOST {
+            versions.note(ListKind::Tools, &users("b"));
+        }
+        assert_eq!(versions.lists[0].some.len(), History::MOST);
+        assert!(told(&versions, first, &caller("c"))[0]);
+        let last = versions.now();
+        versions.note(ListKind::Tools, &Audience::Everybody);
+        assert!(versions.lists[0].some.is_empty());
+        assert!(told(&versions, last, &caller("c"))[0]);
+    }
+}

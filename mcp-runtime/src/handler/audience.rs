@@ -1,0 +1,106 @@
+//! The callers who are told that a list changed: nobody who sees the same list before and after.
+
+use std::sync::Arc;
+
+use super::access::Access;
+use crate::context::Caller;
+
+/// The callers who see another list after an edit.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Audience {
+    #[default]
+    Nobody,
+    /// Callers who may use a definition with one of these rules. At most [`MOST`](Self::MOST).
+    Users(Vec<Arc<Access>>),
+    Everybody,
+}
+
+impl Audience {
+    /// With more rules than this, everybody is told: once too often, and never too seldom.
+    const MOST: usize = 16;
+
+    /// Adds the callers who may use a definition that was touched.
+    pub(crate) fn add_users(&mut self, access: &Access) {
+        if access.is_restricted() {
+            self.add(&Self::Users(vec![Arc::new(access.clone())]));
+        } else {
+            *self = Self::Everybody;
+        }
+    }
+
+    /// Adds all callers of another audience. `false` if they were in it already.
+    pub(crate) fn add(&mut self, other: &Self) -> bool {
+        match (&mut *self, other) {
+            (Self::Everybody, _) | (_, Self::Nobody) => return false,
+            (Self::Nobody, _) | (_, Self::Everybody) => *self = other.clone(),
+            (Self::Users(known), Self::Users(others)) => {
+                let before = known.len();
+                for access in others {
+                    if !known.iter().any(|known| known.is_same(access)) {
+                        known.push(Arc::clone(access));
+                    }
+                }
+                if known.len() == before {
+                    return false;
+                }
+                if known.len() > Self::MOST {
+                    *self = Self::Everybody;
+                }
+            }
+        }
+        true
+    }
+
+    /// Returns `true` if the caller is in it. Runs the functions of `visible_if`.
+    pub(crate) fn includes(&self, caller: &Caller) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Users(rules) => rules.iter().any(|access| access.is_open_to(caller)),
+            Self::Everybody => true,
+        }
+    }
+
+    /// Returns `true` if nobody is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Nobody)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Principal;
+
+    fn caller(scope: &str) -> Caller {
+        Principal::new("alice").scopes([scope]).into()
+    }
+
+    fn users(scope: &str) -> Audience {
+        let mut audience = Audience::default();
+        audience.add_users(&Access::declared(&[scope], None));
+        audience
+    }
+
+    #[test]
+    fn callers_are_in_it_who_may_use_one_of_what_was_touched() {
+        let mut audience = users("a");
+        assert!(audience.includes(&caller("a")) && !audience.includes(&caller("b")));
+        assert!(audience.add(&users("b")));
+        assert!(!audience.add(&users("b")) && !audience.add(&Audience::Nobody));
+        assert!(audience.includes(&caller("b")) && !audience.includes(&Caller::anonymous()));
+        audience.add_users(&Access::default());
+        assert!(audience.includes(&Caller::anonymous()));
+        assert!(!audience.add(&users("c")) && !Audience::Nobody.includes(&Caller::trusted()));
+    }
+
+    #[test]
+    fn with_too_many_rules_it_is_everybody() {
+        let mut audience = Audience::default();
+        for number in 0..Audience::MOST {
+            audience.add(&users(&format!("s{number}")));
+            assert!(!audience.includes(&caller("other")));
+        }
+        audience.add(&users("one more"));
+        assert!(audience.includes(&caller("other")));
+    }
+}

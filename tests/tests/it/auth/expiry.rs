@@ -1,0 +1,264 @@
+//! Streams end when the tokens expire that they were opened with.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use axum::routing::post;
+use mcp_runtime::Principal;
+use mcp_runtime::auth::{Introspection, Jwt, Protected, Refused};
+use mcp_runtime::transport::HttpOptions;
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::client::PATIENCE;
+use tests::http::{Request, Response};
+use tokio::net::TcpListener;
+use tokio::time;
+
+use super::issuer::{Issuer, seconds};
+use super::{RESOURCE, serve, session, status, with};
+use crate::http_support::{Served, call, text};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Lets time pass for everybody in this process, and waits for nothing.
+async fn pass(time: Duration) {
+    time::pause();
+    let mut left = time;
+    while !left.is_zero() {
+        let step = left.min(5 * SECOND);
+        time::advance(step).await;
+        left = left.saturating_sub(step);
+    }
+    time::resume();
+}
+
+/// A server that is told by their text for how many seconds tokens are valid.
+async fn serve_known() -> Served {
+    let check = async |token: String| {
+        let alice = Principal::new("alice").client_id("app");
+        if token == "always" {
+            return Ok(alice);
+        }
+        let seconds: i64 = token.parse().map_err(Refused::invalid)?;
+        let (now, span) = (
+            SystemTime::now(),
+            Duration::from_secs(seconds.unsigned_abs()),
+        );
+        Ok(alice.with_expires_at(if seconds < 0 { now - span } else { now + span }))
+    };
+    let protected = Protected::new(RESOURCE, check);
+    serve(HttpOptions::new().sse_2024(true).authenticate(protected)).await
+}
+
+fn get(session: &str, revision: Revision) -> Request {
+    Request::new("GET", revision)
+        .header("Mcp-Session-Id", session)
+        .header("MCP-Protocol-Version", revision.date())
+}
+
+fn listen() -> Request {
+    let params = json!({"notifications": {"toolsListChanged": true}});
+    Request::modern("l", "subscriptions/listen", params)
+}
+
+fn ping(session: &str, revision: Revision) -> Request {
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    Request::legacy(session, &ping, revision)
+}
+
+/// The stream is open: a change is told on it.
+async fn hears(server: &Served, stream: &mut Response) {
+    server.handle.notify().tools_changed();
+    let told = stream.next().await.expect("it is open");
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+}
+
+/// A listen request ends as it does when the server stops: with its result.
+async fn completed(stream: &mut Response) {
+    let rest = time::timeout(PATIENCE, stream.all()).await;
+    let rest = rest.expect("it ends");
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(
+        (&rest[0]["id"], &rest[0]["result"]["resultType"]),
+        (&json!("l"), &json!("complete"))
+    );
+}
+
+/// A stream ends without a word.
+async fn ended(stream: &mut Response) {
+    let next = time::timeout(PATIENCE, stream.next()).await;
+    assert_eq!(next.expect("it ends"), None);
+}
+
+async fn listening(server: &Served, token: &str) -> Response {
+    let mut stream = server.send(&with(listen(), token)).await;
+    let acknowledged = stream.next().await.unwrap();
+    assert_eq!(
+        acknowledged["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+    stream
+}
+
+// Covers: SUBS-11, SUBS-10
+#[tokio::test]
+async fn a_listener_ends_with_its_token() {
+    let server = serve_known().await;
+    let mut always = listening(&server, "always").await;
+    let mut stream = listening(&server, "300").await;
+    pass(290 * SECOND).await;
+    hears(&server, &mut stream).await;
+    // A change before the end is still told.
+    server.handle.notify().tools_changed();
+    assert!(stream.next().await.unwrap()["method"].is_string());
+    pass(20 * SECOND).await;
+    completed(&mut stream).await;
+    hears(&server, &mut always).await;
+    // With another token it comes back.
+    let mut again = listening(&server, "300").await;
+    hears(&server, &mut again).await;
+}
+
+// Covers: SUBS-11, LHTTP-06
+#[tokio::test]
+async fn the_stream_of_a_session_ends_with_the_last_token_of_its_client() {
+    let server = serve_known().await;
+    for revision in [Revision::B, Revision::C, Revision::D] {
+        let id = session(&server, "300", revision).await;
+        let mut stream = server.send(&with(get(&id, revision), "300")).await;
+        // A token that expires sooner takes nothing away.
+        server.send(&with(ping(&id, revision), "10")).await;
+        pass(200 * SECOND).await;
+        hears(&server, &mut stream).await;
+        // The client has got another, and need not open its stream again for that.
+        server.send(&with(ping(&id, revision), "300")).await;
+        pass(290 * SECOND).await;
+        hears(&server, &mut stream).await;
+        pass(20 * SECOND).await;
+        ended(&mut stream).await;
+        // Meanwhile nothing is lost.
+        server.handle.notify().prompts_changed();
+        let mut again = server.send(&with(get(&id, revision), "300")).await;
+        let told = again.next().await.unwrap();
+        assert_eq!(told["method"], "notifications/prompts/list_changed");
+        // A token that never expires keeps it open.
+        server.send(&with(ping(&id, revision), "always")).await;
+        for _ in 0..3 {
+            pass(280 * SECOND).await;
+            server.send(&with(ping(&id, revision), "1")).await;
+        }
+        hears(&server, &mut again).await;
+    }
+}
+
+// Covers: SUBS-11, LHTTP-05
+#[tokio::test]
+async fn a_call_is_answered_though_its_token_expired_meanwhile() {
+    let server = serve_known().await;
+    let modern = json!({"name": "report_and_wait", "_meta": {"progressToken": 1}});
+    let modern = Request::modern(1, "tools/call", modern);
+    let id = session(&server, "60", Revision::D).await;
+    let legacy = call(&id, 1, "report_and_wait", json!({}), Revision::D);
+    for (request, number) in [(modern, 1), (legacy, 2)] {
+        let mut stream = server.send(&with(request, "60")).await;
+        stream.next().await.unwrap();
+        server.shared.started(number).await;
+        pass(90 * SECOND).await;
+        server.shared.0.go_on.notify_waiters();
+        assert_eq!(text(&stream.next().await.unwrap()), "waited");
+    }
+}
+
+// Covers: SUBS-11, SSE-04
+#[tokio::test]
+async fn a_connection_of_2024_ends_with_the_last_token_of_its_client() {
+    let server = serve_known().await;
+    let request = Request::new("GET", Revision::A).to("/sse");
+    let mut stream = server.send(&with(request, "300")).await;
+    let endpoint = stream.event().await.unwrap().data;
+    let send = async |message: &Value, token: &str| {
+        let request = Request::bare(message, Revision::A).to(&endpoint);
+        server.send(&with(request, token)).await.status
+    };
+    let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let shake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    assert_eq!(send(&shake, "300").await, 202);
+    assert!(
+        stream
+            .event()
+            .await
+            .unwrap()
+            .data
+            .contains("protocolVersion")
+    );
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(send(&ready, "300").await, 202);
+    pass(200 * SECOND).await;
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    assert_eq!(send(&ping, "300").await, 202);
+    assert!(stream.event().await.is_some());
+    pass(290 * SECOND).await;
+    hears(&server, &mut stream).await;
+    // A call that runs is still answered, but of changes nothing is told.
+    let wait =
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait"}});
+    assert_eq!(send(&wait, "10").await, 202);
+    server.shared.started(1).await;
+    pass(20 * SECOND).await;
+    server.handle.notify().tools_changed();
+    pass(20 * SECOND).await;
+    server.shared.0.go_on.notify_waiters();
+    let answer = stream.event().await.unwrap();
+    assert!(answer.data.contains("waited"), "{answer:?}");
+    ended(&mut stream).await;
+    assert_eq!(send(&ping, "300").await, 404);
+}
+
+// Covers: AUTH-02, SUBS-11
+#[tokio::test]
+async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
+    let issuer = Issuer::start().await;
+    let token = issuer.token(&json!({"exp": seconds(300)}));
+    let jwt = Jwt::issuer(issuer.url()).skew(30 * SECOND);
+    let by_itself = serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, jwt))).await;
+
+    let answer = json!({"active": true, "aud": RESOURCE, "sub": "alice", "exp": seconds(330)});
+    let answer = Arc::new(Mutex::new(answer.to_string()));
+    let told = Arc::clone(&answer);
+    let app = Router::new().route("/ask", post(async move || told.lock().unwrap().clone()));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = axum::serve(listener, app);
+    let task = tokio::spawn(async move { serving.await.unwrap() });
+    let asking = Introspection::new(&*url, format!("{url}/ask"), "me", "secret");
+    let by_issuer = serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, asking))).await;
+
+    for (server, token) in [(&by_itself, &*token), (&by_issuer, "opaque")] {
+        // Also where the answer about a token was kept.
+        assert_eq!(status(server, token).await, 200);
+        let mut stream = listening(server, token).await;
+        pass(320 * SECOND).await;
+        hears(server, &mut stream).await;
+        pass(15 * SECOND).await;
+        completed(&mut stream).await;
+    }
+    // A token of which nobody says when it expires is asked about again now and then.
+    let unsaid = json!({"active": true, "aud": RESOURCE, "sub": "alice"});
+    *answer.lock().unwrap() = unsaid.to_string();
+    let mut stream = listening(&by_issuer, "other").await;
+    pass(3_590 * SECOND).await;
+    hears(&by_issuer, &mut stream).await;
+    pass(20 * SECOND).await;
+    completed(&mut stream).await;
+    task.abort();
+}
+
+// Covers: AUTH-02, AUTH-05
+#[tokio::test]
+async fn somebody_whose_credentials_have_expired_is_not_let_in() {
+    let server = serve_known().await;
+    for (token, expected) in [("5", 200), ("always", 200), ("-1", 401), ("0", 401)] {
+        assert_eq!(status(&server, token).await, expected, "{token}");
+    }
+}

@@ -1,0 +1,89 @@
+//! A list that changed is told to those who see another list.
+
+use mcp_runtime::{Arguments, Context, DynamicTool};
+use serde_json::json;
+use tests::link::Hub;
+use tests::{Client, Revision};
+
+use super::{ADMIN, READER, STAFF, Who, server};
+
+const CHANGED: &str = "notifications/tools/list_changed";
+
+fn tool() -> DynamicTool {
+    let run = async |_: Arguments, _: Context| "run";
+    DynamicTool::new("dynamic", json!({"type": "object"}), run)
+}
+
+/// A client that hears of tools.
+async fn listening(who: Who, hub: &Hub, revision: Revision) -> Client {
+    let mut client = who.connect(hub, revision).await;
+    if revision.is_modern() {
+        let filter = json!({"notifications": {"toolsListChanged": true}});
+        client.start("subscriptions/listen", filter).await;
+        let acknowledged = "notifications/subscriptions/acknowledged";
+        client.notification(acknowledged).await;
+    }
+    client.pass().await;
+    client
+}
+
+/// Makes a change, and says who is told.
+async fn told<const N: usize>(clients: &mut [Client; N], change: impl FnOnce()) -> [bool; N] {
+    change();
+    let mut told = [false; N];
+    for (client, told) in clients.iter_mut().zip(&mut told) {
+        client.pass().await;
+        let all = client.drain().await;
+        assert!(all.iter().all(|one| one["method"] == CHANGED), "{all:?}");
+        *told = !all.is_empty();
+    }
+    told
+}
+
+// Covers: AUTH-11, TOOL-17, SUBS-04
+#[tokio::test]
+async fn callers_who_cannot_see_what_changed_are_not_told() {
+    for revision in Revision::ALL {
+        let server = server();
+        let handle = server.handle();
+        let hub = Hub::serve(server);
+        let mut clients = [
+            listening(Who::Nobody, &hub, revision).await,
+            listening(READER, &hub, revision).await,
+            listening(STAFF, &hub, revision).await,
+            listening(ADMIN, &hub, revision).await,
+            listening(Who::Owner, &hub, revision).await,
+        ];
+        let tools = handle.tools();
+        let readers = [false, true, false, true, true];
+        let staff = [false, false, true, true, true];
+        let all = [true; 5];
+        let insert = || tools.insert(tool().scopes(["notes:read"])).unwrap();
+        assert_eq!(told(&mut clients, insert).await, readers);
+        // Some saw it before, others see it after.
+        let replace = || {
+            let hidden = tool().visible_if(|caller| caller.has_scope("staff"));
+            tools.replace(hidden).unwrap();
+        };
+        let either = [false, true, true, true, true];
+        assert_eq!(told(&mut clients, replace).await, either);
+        let disable = || assert!(tools.disable("dynamic"));
+        assert_eq!(told(&mut clients, disable).await, staff);
+        let remove = || assert!(tools.remove("dynamic"));
+        assert_eq!(told(&mut clients, remove).await, [false; 5]);
+        // Several changes are one notification, to whoever sees one of them.
+        let batch = || {
+            let edit = tools.edit(|batch| {
+                let hidden = tool().visible_if(|caller| caller.has_scope("staff"));
+                batch.insert(hidden).disable("write_note");
+            });
+            assert!(edit.unwrap());
+        };
+        assert_eq!(told(&mut clients, batch).await, staff);
+        let open = || tools.replace(tool()).unwrap();
+        assert_eq!(told(&mut clients, open).await, all);
+        // If the program says so itself, everybody is told.
+        let said = || handle.notify().tools_changed();
+        assert_eq!(told(&mut clients, said).await, all);
+    }
+}

@@ -1,0 +1,99 @@
+//! Sessions: the capabilities that stay offered, the notifications of the other era, and questions at the end.
+
+use std::time::Duration;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::{Arguments, Context, DynamicPrompt};
+use serde_json::{Value, json};
+use tests::Revision;
+use tokio::time::Instant;
+
+use crate::fixture;
+use crate::support::{connect, raw};
+
+#[derive(Elicit)]
+struct Name {
+    name: String,
+}
+
+/// Asks, and waits for the answer.
+#[tool(group = "notices")]
+async fn ask_and_wait(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("Who are you?").await?;
+    Ok(name)
+}
+
+// Covers: STDIO-07, REQ-06
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
+    for revision in [Revision::C, Revision::D] {
+        let server = fixture::server().group("notices");
+        let mut client = raw(server, revision);
+        client.capabilities = json!({"elicitation": {}});
+        let mut client = client.connect().await;
+        let id = client
+            .start("tools/call", json!({"name": "ask_and_wait"}))
+            .await;
+        client.until_asked(1).await;
+        let began = Instant::now();
+        let rest = client.finish().await;
+        assert!(began.elapsed() < Duration::from_secs(1));
+        // Nobody can answer any more, which is what the handler learns and says.
+        let answer = rest.iter().find(|message| message["id"] == id).unwrap();
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+    }
+}
+
+// Covers: BASE-10, LIFE-04
+#[tokio::test]
+async fn a_modern_notification_makes_no_legacy_session_ready() {
+    let claim = json!({"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
+    for revision in Revision::LEGACY {
+        let server = fixture::server();
+        let handle = server.handle();
+        let mut client = raw(server, revision);
+        let params = json!({
+            "protocolVersion": revision.date(),
+            "capabilities": {},
+            "clientInfo": {"name": "tests", "version": "1"},
+        });
+        client.ok("initialize", params).await;
+        let ready = "notifications/initialized";
+        client.notify(ready, claim.clone()).await;
+        handle.notify().tools_changed();
+        // With the answer to this, everything is out that was to be told before.
+        client.pass().await;
+        assert_eq!(client.drain().await, Vec::<Value>::new());
+        client.notify(ready, json!({})).await;
+        client
+            .notification("notifications/tools/list_changed")
+            .await;
+    }
+}
+
+// Covers: COMP-01
+#[tokio::test]
+async fn completions_stay_offered_when_the_last_one_is_taken_away() {
+    let prompt = |name: &str| DynamicPrompt::new(name, async |_: Arguments, _: Context| "text");
+    for revision in Revision::ALL {
+        let server = Server::new("completing", "1").only([]);
+        let handle = server.handle();
+        let completing = prompt("greet")
+            .optional("who", "")
+            .candidates("who", ["Ada"]);
+        handle.prompts().insert(completing).unwrap();
+        let mut client = connect(server, revision).await;
+        client.pass().await;
+        handle.prompts().remove("greet");
+        handle.prompts().insert(prompt("plain")).unwrap();
+        let params = json!({"ref": {"type": "ref/prompt", "name": "plain"}, "argument": {"name": "who", "value": ""}});
+        client.fails("completion/complete", params, -32602).await;
+        if revision.is_modern() {
+            let offered = client.ok("server/discover", json!({})).await;
+            assert_eq!(offered["capabilities"]["completions"], json!({}));
+        }
+    }
+}
