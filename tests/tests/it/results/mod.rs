@@ -2,6 +2,7 @@
 //! arguments it was asked about.
 
 mod lines;
+mod panics;
 
 use std::sync::{Arc, Mutex};
 
