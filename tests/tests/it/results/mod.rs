@@ -1,6 +1,7 @@
 //! What leaves the server: on one line, within its schema and its size, with codes its protocol version has, and for the
 //! arguments it was asked about.
 
+mod bound;
 mod lines;
 mod panics;
 
