@@ -2,8 +2,12 @@
 //! arguments it was asked about.
 
 mod bound;
+mod codes;
 mod lines;
 mod panics;
+mod schema;
+mod sizes;
+mod texts;
 
 use std::sync::{Arc, Mutex};
 
