@@ -1,12 +1,13 @@
-//! A sealed state opens for its own call in its own time, and in no other way. Input: what is sealed, the arguments of the
-//! call, and a text that is made up.
+//! A sealed state opens for its own call, with numbers that are exactly as large, in its own time, and in no other way.
+//! Input: what is sealed, the arguments of the call, a text that is made up, and where and how something is changed.
 #![no_main]
 
+use std::ops::Range;
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_runtime::fuzzing::States;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 const NOW: Duration = Duration::from_secs(1_800_000_000);
 const LIFETIME: Duration = Duration::from_mins(10);
@@ -37,10 +38,8 @@ fuzz_target!(
                 None
             );
         }
-        // Arguments are the same however they are written.
-        if let Ok(value) = serde_json::from_str::<Value>(arguments) {
-            let spelled = serde_json::to_string_pretty(&value).expect("JSON can be written");
-            assert_eq!(States::bind("tool", &spelled), binding, "{spelled}");
+        if serde_json::from_str::<Value>(arguments).is_ok() {
+            spellings(arguments, &binding, usize::from(at), byte);
         }
         // Changed, cut, and continued.
         let at = usize::from(at) % state.len();
@@ -59,3 +58,93 @@ fuzz_target!(
         }
     })
 );
+
+/// Arguments are the same however they are written, and others as soon as one digit is another.
+fn spellings(arguments: &str, binding: &[u8; 32], at: usize, digit: u8) {
+    let (numbers, members) = tokens(arguments);
+    let mut shifted = String::new();
+    let mut end = 0;
+    for number in &numbers {
+        shifted.push_str(&arguments[end..number.start]);
+        shifted.push_str(&shift(&arguments[number.clone()], digit % 50));
+        end = number.end;
+    }
+    shifted.push_str(&arguments[end..]);
+    assert_eq!(States::bind("tool", &shifted), *binding, "{shifted}");
+
+    let value: Value = serde_json::from_str(arguments).expect("it was read before");
+    let pretty = serde_json::to_string_pretty(&value).expect("JSON can be written");
+    let is_exact = |number: &Range<usize>| {
+        let text = &arguments[number.clone()];
+        serde_json::from_str::<Number>(text).is_ok_and(|number| number.to_string() == text)
+    };
+    // A value holds neither every number nor a member that is there twice.
+    if numbers.iter().all(is_exact) && tokens(&pretty).1 == members {
+        assert_eq!(States::bind("tool", &pretty), *binding, "{pretty}");
+    }
+
+    let Some(number) = at
+        .checked_rem(numbers.len())
+        .map(|index| numbers[index].clone())
+    else {
+        return;
+    };
+    let text = &arguments[number.clone()];
+    let exponent = text.find(['e', 'E']).unwrap_or(text.len());
+    let is_zero = !text[..exponent].contains(|digit| matches!(digit, '1'..='9'));
+    let digits: Vec<usize> = text
+        .bytes()
+        .enumerate()
+        .filter(|(index, byte)| byte.is_ascii_digit() && !(is_zero && *index > exponent))
+        .map(|(index, _)| number.start + index)
+        .collect();
+    let place = digits[at % digits.len()];
+    let mut other = arguments.as_bytes().to_vec();
+    other[place] = b'0' + digit % 10;
+    let other = String::from_utf8(other).expect("a digit is a character");
+    if other != arguments {
+        assert_ne!(States::bind("tool", &other), *binding, "{other}");
+    }
+}
+
+/// The same number with its point elsewhere, unless it has an exponent.
+fn shift(number: &str, by: u8) -> String {
+    if number.contains(['e', 'E']) {
+        return number.to_owned();
+    }
+    let zeros = "0".repeat(by.into());
+    match number.contains('.') {
+        true => format!("{number}{zeros}e0"),
+        false => format!("{number}{zeros}E-{by}"),
+    }
+}
+
+/// Where the numbers stand, and how many members there are.
+fn tokens(json: &str) -> (Vec<Range<usize>>, usize) {
+    let bytes = json.as_bytes();
+    let (mut numbers, mut members, mut at) = (Vec::new(), 0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                at += 1;
+                while bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+            }
+            b':' => members += 1,
+            b'-' | b'0'..=b'9' => {
+                let start = at;
+                while at < bytes.len()
+                    && matches!(bytes[at], b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+                {
+                    at += 1;
+                }
+                numbers.push(start..at);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    (numbers, members)
+}

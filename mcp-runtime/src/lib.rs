@@ -72,6 +72,7 @@ mod handler;
 mod jsonrpc;
 mod limits;
 mod macros;
+mod panics;
 pub mod prelude;
 mod protocol;
 mod random;

@@ -51,7 +51,7 @@ pub struct Limits {
     /// Calls under way go on: their answers, and those of unfinished arrays, may take four times [`result`](Self::result)
     /// beyond that. Further answers become errors.
     pub outgoing: usize,
-    /// Largest result, in bytes. Default 8 MiB. A larger one becomes an error that says its size.
+    /// Largest result, in bytes. Default 8 MiB. A larger one becomes an error that says its size, and a larger error loses its text.
     pub result: usize,
     /// Most resource addresses one session or listen stream may follow. Default 1,024. Beyond: -32602.
     pub subscriptions: usize,

@@ -130,6 +130,7 @@ fn error(revision: Revision, message: &Value) -> Result<(), String> {
     let permitted = match code {
         -32700 | -32600 | -32601 | -32602 | -32603 => true,
         -32002 => !revision.is_modern(),
+        -32042 => revision == Revision::D,
         -32022..=-32020 => revision.is_modern(),
         code => !(-32768..=-32000).contains(&code),
     };
@@ -155,6 +156,9 @@ fn error(revision: Revision, message: &Value) -> Result<(), String> {
         return against(revision, "JSONRPCMessage", &whole);
     }
     against(revision, "JSONRPCMessage", message)?;
+    if code == -32042 {
+        against(revision, "URLElicitationRequiredError", message)?;
+    }
     if revision >= Revision::D {
         against(revision, "JSONRPCErrorResponse", message)
     } else {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::dispatch::Dispatcher;
 use crate::handler::call::{Blocking, Output};
 use crate::handler::tool_error::{Repr, ToolError};
+use crate::panics;
 use crate::protocol::errors;
 use crate::registry::{Place, Places};
 use crate::telemetry;
@@ -61,16 +62,15 @@ pub(super) async fn on_a_thread(
     let place = place.await?;
     let work = telemetry::carried(work);
     let work = move || {
-        let output = work();
+        // What it panics with stays on this thread, also if nobody waits for it any more.
+        let output = panics::catch(work);
         drop((place, held));
         output
     };
     match tokio::task::spawn_blocking(work).await {
-        Ok(output) => output,
-        Err(error) => match error.try_into_panic() {
-            // Goes on to where all panics of handlers end.
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(error) => Err(ToolError::from(error)),
-        },
+        Ok(Ok(output)) => output,
+        // Goes on to where all panics of handlers end.
+        Ok(Err(panic)) => std::panic::resume_unwind(Box::new(panic)),
+        Err(error) => Err(ToolError::from(error)),
     }
 }

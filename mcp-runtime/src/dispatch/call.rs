@@ -3,9 +3,7 @@
 //! Panics of user code end here, and so does the time a call may take. Dropping a [`RunningCall`] drops the handler's
 //! future and tells clones of its context.
 
-use std::any::Any;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -18,6 +16,7 @@ use crate::dispatch::blocking::Waits;
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{Finish, Outcome};
 use crate::handler::call::Running;
+use crate::panics;
 
 pub(crate) use crate::dispatch::finish::Finished;
 
@@ -84,14 +83,7 @@ pub(super) fn run<T>(
         }
         _ => None,
     };
-    catch_unwind(AssertUnwindSafe(|| current::within(call, work)))
-        .map_err(|panic| panic_text(&*panic))
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a value that is no text").to_owned()
+    panics::catch(|| current::within(call, work))
 }
 
 impl RunningCall {

@@ -48,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) logging: bool,
     /// Whether clients up to 2025-06-18 get -32602 for arguments that do not fit, rather than a tool result.
     pub(crate) argument_errors: bool,
+    /// Whether results are compared with output schemas.
+    pub(crate) check_outputs: bool,
     /// How long `server/discover` and the four lists may be reused.
     pub(crate) cache: CacheHints,
     /// Who wants to know of spans.

@@ -9,19 +9,16 @@ use crate::dispatch::call::run;
 use crate::dispatch::located::Located;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
-use crate::error::Causes;
 use crate::handler::call::{Answer, Output, Refusal};
-use crate::handler::check::{Fault, describe};
 use crate::handler::completion::rank;
 use crate::handler::sanitize::Sanitizer;
-use crate::handler::tool_error::{Repr, ToolError};
+use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, CacheHint, Reply};
 use crate::protocol::structured::OutputRoot;
-use crate::protocol::{ProtocolVersion, errors};
-use crate::random;
 use crate::registry::{PromptEntry, ToolEntry};
-use crate::telemetry::{Called, Ended, Refused, Sight, refused};
+use crate::telemetry::{Called, Ended, Sight};
 use crate::types::CallToolResult;
 
 /// Who is to be answered, once a call is over.
@@ -81,6 +78,7 @@ impl Finished {
             outcome,
         } = self;
         let mut ended = outcome.ended();
+        let is_question = matches!(outcome, Outcome::Input(_));
         let write = || run(None, || finish.write_clean(outcome, out));
         let mut error = match finish.sight.within(write) {
             Ok(written) => written.err(),
@@ -89,22 +87,18 @@ impl Finished {
                 Some(finish.panicked(&panic))
             }
         };
-        if let Some(error) = &error {
+        if let Some(error) = &mut error {
             out.truncate(start);
+            finish.sight.within(|| finish.translate(error));
             encode::error(out, Some(&finish.id), error);
             ended = ended.with_error(error.code);
         }
         let size = out.len().saturating_sub(start);
-        let limit = finish.max_output;
-        if size > limit {
-            out.truncate(start);
-            let write = || finish.write_too_large(size, limit, out);
-            finish.sight.within(write);
-            error = None;
-            ended = match finish.target {
-                Target::Tool(_) => Ended::ToolError,
-                _ => Ended::Error(ErrorObject::INTERNAL_ERROR),
-            };
+        // The author bounds results; whoever runs the server bounds errors too; a question is neither.
+        if size > finish.max_output && !is_question {
+            ended = finish
+                .shorten(size, &mut error, out, start)
+                .unwrap_or(ended);
         }
         finish.sight.end(ended);
         error
@@ -138,7 +132,7 @@ impl Target {
 }
 
 impl Finish {
-    fn reply(&self) -> Reply<'_> {
+    pub(super) fn reply(&self) -> Reply<'_> {
         Reply {
             id: &self.id,
             version: self.version,
@@ -149,10 +143,13 @@ impl Finish {
     /// Writes the answer, or gives the error it is, with its texts as the author wants them.
     fn write_clean(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         self.write(outcome, out).map_err(|mut error| {
-            if let Some(sanitizer) = self.sanitizer() {
-                sanitizer.error(&mut error);
+            let cleaned = self
+                .sanitizer()
+                .map(|sanitizer| sanitizer.error(&mut error));
+            match cleaned {
+                Some(Err(cause)) => self.internal("an error cannot be sanitized", &cause),
+                _ => error,
             }
-            error
         })
     }
 
@@ -160,23 +157,42 @@ impl Finish {
         self.dispatcher.settings.sanitizer.as_ref()
     }
 
-    /// Tells the log of a panic, and gives what the client is told.
-    fn panicked(&self, panic: &str) -> ErrorObject {
-        let reference = reference();
-        tracing::error!(reference, called = self.name(), panic, "a handler panicked");
-        internal(&reference)
-    }
-
-    fn write_tool(&self, result: &mut CallToolResult, root: OutputRoot, out: &mut Vec<u8>) {
-        if let Some(sanitizer) = self.sanitizer() {
-            sanitizer.tool(result);
+    /// Writes the result of a tool, if it is what the tool promised.
+    fn write_tool(
+        &self,
+        result: &mut CallToolResult,
+        entry: &ToolEntry,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
+        let settings = &self.dispatcher.settings;
+        if let Some(sanitizer) = &settings.sanitizer {
+            let cleaned = sanitizer.tool(result);
+            cleaned.map_err(|cause| self.internal("a result cannot be sanitized", &cause))?;
         }
-        encode::tool_result(out, self.reply(), result, root);
+        if entry.tool.output_schema.is_some() && settings.check_outputs {
+            let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
+            let problem = entry.outputs.problem(&entry.tool, result, was_touched);
+            if let Some(problem) = problem {
+                let what = "a result does not fit the output schema of its tool";
+                return Err(self.internal(what, &problem));
+            }
+        }
+        encode::tool_result(out, self.reply(), result, entry.outputs.root);
+        Ok(())
     }
 
-    fn write_tool_error(&self, text: String, out: &mut Vec<u8>) {
+    pub(super) fn write_tool_error(
+        &self,
+        text: String,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
         let mut result = CallToolResult::error(text);
-        self.write_tool(&mut result, OutputRoot::Objects, out);
+        if let Some(sanitizer) = self.sanitizer() {
+            let cleaned = sanitizer.tool(&mut result);
+            cleaned.map_err(|cause| self.internal("a result cannot be sanitized", &cause))?;
+        }
+        encode::tool_result(out, self.reply(), &mut result, OutputRoot::Objects);
+        Ok(())
     }
 
     fn write(&self, mut outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
@@ -184,8 +200,7 @@ impl Finish {
         if let (Outcome::Output(Ok(Answer::Tool(result))), Target::Tool(entry)) =
             (&mut outcome, &self.target)
         {
-            self.write_tool(result, entry.output, out);
-            return Ok(());
+            return self.write_tool(result, entry, out);
         }
         match outcome {
             Outcome::Output(Ok(success)) => self.write_success(success, out),
@@ -278,90 +293,10 @@ impl Finish {
                 encode::list(out, self.reply(), &members, *cache);
             }
             _ => {
-                let reference = reference();
-                tracing::error!(
-                    reference,
-                    called = self.name(),
-                    "a handler gave the result of another kind"
-                );
-                return Err(internal(&reference));
+                return Err(self.internal("a call failed", &"the result is of another kind"));
             }
         }
         Ok(())
-    }
-
-    /// The three ways to fail: text that is shown, a cause only the log sees, a protocol error.
-    fn write_failure(
-        &self,
-        ToolError(failure): ToolError,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ErrorObject> {
-        if matches!(failure, Repr::Busy(_)) {
-            refused(Refused::TooMany, None);
-        }
-        let text = match failure {
-            Repr::Arguments(faults) => return self.write_faults(&faults, out),
-            Repr::Busy(error) if matches!(self.target, Target::Tool(_)) => error.message,
-            Repr::Protocol(error) | Repr::Busy(error) => return Err(error),
-            Repr::ResourceNotFound(text) => match &self.target {
-                Target::Resource(located) => {
-                    let mut error = errors::resource_not_found(self.version, &located.uri);
-                    if let Some(text) = text {
-                        error.message = text;
-                    }
-                    return Err(error);
-                }
-                _ => text.unwrap_or_else(|| "there is no such resource".to_owned()),
-            },
-            Repr::Shown(text) => text,
-            Repr::Opaque(cause) => {
-                let reference = reference();
-                tracing::error!(reference, called = self.name(), error = %Causes(&*cause), "a handler failed");
-                if !matches!(self.target, Target::Tool(_)) {
-                    return Err(internal(&reference));
-                }
-                format!("internal error (reference {reference})")
-            }
-        };
-        match self.target {
-            Target::Tool(_) => {
-                self.write_tool_error(text, out);
-                Ok(())
-            }
-            _ => Err(ErrorObject::internal(text)),
-        }
-    }
-
-    /// Arguments that do not fit: for a tool something the model can mend, otherwise an error.
-    fn write_faults(&self, faults: &[Fault], out: &mut Vec<u8>) -> Result<(), ErrorObject> {
-        let text = describe(faults);
-        let is_tool = matches!(self.target, Target::Tool(_));
-        let as_error = self.dispatcher.settings.argument_errors
-            && !self.version.reports_argument_faults_as_results();
-        if is_tool && !as_error {
-            self.write_tool_error(text, out);
-            return Ok(());
-        }
-        let faults = faults
-            .iter()
-            .map(|fault| serde_json::json!({ "pointer": fault.pointer, "message": fault.message }));
-        let data = serde_json::json!({ "faults": faults.collect::<Vec<_>>() });
-        Err(ErrorObject::invalid_params(text).with_data(data))
-    }
-
-    fn write_too_large(&self, size: usize, limit: usize, out: &mut Vec<u8>) {
-        tracing::warn!(
-            called = self.name(),
-            size,
-            limit,
-            "a result was too large to send"
-        );
-        // Its size differs by revision, by what stands around it.
-        let text = format!("the result is larger than {limit} bytes, so ask for less");
-        match self.target {
-            Target::Tool(_) => encode::tool_error(out, self.reply(), text),
-            _ => encode::error(out, Some(&self.id), &ErrorObject::internal(text)),
-        }
     }
 
     /// What was called, for the log.
@@ -373,18 +308,5 @@ impl Finish {
             Target::Tool(entry) => &entry.tool.name,
             Target::Prompt(entry) => &entry.prompt.name,
         }
-    }
-}
-
-fn internal(reference: &str) -> ErrorObject {
-    ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
-}
-
-/// A name for one failure, by which the log can be searched.
-fn reference() -> String {
-    let mut bytes = [0; 8];
-    match random::fill(&mut bytes) {
-        Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),
-        Err(_) => "unavailable".to_owned(),
     }
 }

@@ -11,6 +11,7 @@ mod call;
 mod call_context;
 mod decide;
 mod dispatcher;
+mod failure;
 mod finish;
 mod journal;
 mod legacy;

@@ -6,6 +6,7 @@
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
+mod canonical;
 #[cfg(not(feature = "sealing"))]
 mod kept;
 #[cfg(feature = "sealing")]
@@ -15,7 +16,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::Value;
 
 #[cfg(not(feature = "sealing"))]
 pub(crate) use kept::{Seal, hash};
@@ -25,6 +25,7 @@ pub use sealed::StateKey;
 pub(crate) use sealed::{Seal, hash};
 
 use crate::jsonrpc::ErrorObject;
+use canonical::canonical;
 
 /// Why a state is refused. Always -32602, and the call is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub(crate) struct Binding<'a> {
     pub(crate) method: &'a str,
     /// The name of the tool or prompt, or the address of the resource.
     pub(crate) name: &'a str,
-    /// The arguments as JSON: in any order of members.
+    /// The arguments as JSON, in whatever spelling: numbers exactly as large.
     pub(crate) arguments: &'a str,
 }
 
@@ -72,8 +73,7 @@ impl Binding<'_> {
     /// A digest of all of it.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let mut arguments = Vec::new();
-        let value = serde_json::from_str(self.arguments).unwrap_or_default();
-        canonical(&value, &mut arguments);
+        canonical(self.arguments, &mut arguments);
         let parts = [
             self.server.as_bytes(),
             self.principal.as_bytes(),
@@ -88,41 +88,6 @@ impl Binding<'_> {
             whole.extend_from_slice(part);
         }
         hash(&whole)
-    }
-}
-
-/// The one spelling of a value: members in order, whole numbers without a fraction. Depth is limited by the parser.
-fn canonical(value: &Value, out: &mut Vec<u8>) {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Object(members) => {
-            let mut names: Vec<&String> = members.keys().collect();
-            names.sort_unstable();
-            out.push(b'{');
-            for name in names {
-                crate::jsonrpc::write_string(out, name);
-                out.push(b':');
-                canonical(members.get(name).unwrap_or(&Value::Null), out);
-                out.push(b',');
-            }
-            out.push(b'}');
-        }
-        Value::Array(items) => {
-            out.push(b'[');
-            for item in items {
-                canonical(item, out);
-                out.push(b',');
-            }
-            out.push(b']');
-        }
-        Value::Number(number) => match number.as_f64() {
-            Some(size) if number.is_f64() && size.fract() == 0.0 && size.abs() < EXACT => {
-                #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
-                out.extend_from_slice((size as i64).to_string().as_bytes());
-            }
-            _ => out.extend_from_slice(number.to_string().as_bytes()),
-        },
-        other => out.extend_from_slice(other.to_string().as_bytes()),
     }
 }
 
@@ -178,7 +143,8 @@ mod tests {
             assert_ne!(binding(different).digest(), one, "{different}");
         }
         let one = binding("1111111111111111111111").digest();
-        assert_eq!(binding("1.1111111111111111e21").digest(), one);
+        assert_ne!(binding("1.1111111111111111e21").digest(), one);
+        assert_eq!(binding("1.111111111111111111111e21").digest(), one);
     }
 
     #[test]

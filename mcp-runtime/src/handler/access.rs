@@ -1,12 +1,12 @@
 //! Who may use a definition: which scopes it needs, and to whom it shows at all.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::context::Caller;
 use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
+use crate::panics;
 use crate::protocol::errors;
 
 /// Who may use a definition. By default everybody.
@@ -91,7 +91,7 @@ impl Access {
             return true;
         };
         // Nothing was begun that a panic could leave half done; and what cannot be decided is not shown.
-        catch_unwind(AssertUnwindSafe(|| visible_if(caller))).unwrap_or_else(|_| {
+        panics::catch(|| visible_if(caller)).unwrap_or_else(|_| {
             tracing::error!(
                 "a function for `visible_if` panicked; what it decides on is not shown"
             );

@@ -182,10 +182,18 @@ macro_rules! kind {
     };
 }
 
-kind!(
-    /// The way to finish a tool.
-    tool, IntoToolResult, into_tool_result, Tool
-);
+/// The way to finish a tool.
+pub mod tool {
+    use super::{Answer, IntoToolResult, Output};
+
+    /// Converts what the function returned.
+    pub fn reply<R: IntoToolResult>(value: R) -> Output {
+        let mut result = value.into_tool_result()?;
+        result.conforms = R::CONFORMS;
+        Ok(Answer::Tool(result))
+    }
+}
+
 kind!(
     /// The way to finish a prompt.
     prompt, IntoPrompt, into_prompt, Prompt

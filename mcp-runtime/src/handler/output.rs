@@ -18,7 +18,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::handler::tool_error::{IntoToolError, ToolError};
+use crate::handler::tool_error::{IntoToolError, Repr, ToolError};
 use crate::types::{
     AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, ResourceContents,
     ResourceLink, TextContent,
@@ -26,7 +26,8 @@ use crate::types::{
 
 /// Structured output: sent as `structuredContent` with an output schema, and as text for older clients.
 ///
-/// Numbers that JSON does not have, such as infinity, are written as `null`.
+/// Numbers that JSON does not have, such as infinity, are written as `null`: where the schema of `T` promises a number, that
+/// is an internal error, and where it is `Option<f64>`, it is the answer. So is an error what `T` cannot be written as JSON for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json<T>(pub T);
 
@@ -40,6 +41,11 @@ pub struct Json<T>(pub T);
 pub trait IntoToolResult {
     /// Whether every result that is no failure has `structuredContent`.
     const STRUCTURED: bool = false;
+
+    /// Whether structured content fits the [`output_schema`](Self::output_schema) by construction, because both are derived
+    /// from one type. Then it is compared with the schema only where it could have been changed, or may hold a number that
+    /// JSON does not have.
+    const CONFORMS: bool = false;
 
     /// The neutral result.
     ///
@@ -150,6 +156,7 @@ tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 /// failed.
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
     const STRUCTURED: bool = T::STRUCTURED;
+    const CONFORMS: bool = T::CONFORMS;
 
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         match self {
@@ -167,6 +174,7 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
 
 impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     const STRUCTURED: bool = T::STRUCTURED;
+    const CONFORMS: bool = T::CONFORMS;
 
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         self.map_err(IntoToolError::into_tool_error)?
@@ -181,11 +189,11 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     const STRUCTURED: bool = true;
+    const CONFORMS: bool = true;
 
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        Ok(structured(
-            to_raw_value(&self.0).map_err(ToolError::opaque)?,
-        ))
+        let json = to_raw_value(&self.0).map_err(|error| ToolError(Repr::Unwritable(error)))?;
+        Ok(structured(json))
     }
 
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
@@ -254,11 +262,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_an_opaque_error() {
+    fn what_cannot_be_written_is_an_error_of_its_own() {
         let error = Json(BTreeMap::from([(vec![1_u8], 1_u8)]))
             .into_tool_result()
             .unwrap_err();
-        assert!(format!("{error:?}").starts_with("Opaque"));
+        assert!(format!("{error:?}").starts_with("Unwritable"));
     }
 
     #[test]

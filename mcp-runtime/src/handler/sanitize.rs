@@ -2,19 +2,21 @@
 //!
 //! Which answers pass through here is for `dispatch` to say.
 
+mod json;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 use std::sync::Arc;
 
-use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use crate::jsonrpc::ErrorObject;
 use crate::types::{
     CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
 };
+pub(crate) use json::Unclean;
 
 /// A function of texts.
 type Clean = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
@@ -32,14 +34,16 @@ impl Sanitizer {
         self.0.push(Arc::new(clean));
     }
 
-    /// The blocks and the structured content. What of the latter cannot be read is left out.
-    pub(crate) fn tool(&self, result: &mut CallToolResult) {
+    /// The blocks and the structured content.
+    pub(crate) fn tool(&self, result: &mut CallToolResult) -> Result<(), Unclean> {
         for block in &mut result.content {
             self.block(block);
         }
-        if let Some(structured) = result.structured_content.take() {
-            result.structured_content = self.json(&structured);
+        if let Some(structured) = &mut result.structured_content {
+            let cleaned = json::clean(structured.get(), |text| self.text(text))?;
+            *structured = RawValue::from_string(cleaned).map_err(|_| Unclean::Unreadable)?;
         }
+        Ok(())
     }
 
     pub(crate) fn prompt(&self, result: &mut GetPromptResult) {
@@ -55,11 +59,13 @@ impl Sanitizer {
         }
     }
 
-    pub(crate) fn error(&self, error: &mut ErrorObject) {
+    pub(crate) fn error(&self, error: &mut ErrorObject) -> Result<(), Unclean> {
         self.text(&mut error.message);
         if let Some(data) = &mut error.data {
-            self.value(data);
+            let cleaned = json::clean(&data.to_string(), |text| self.text(text))?;
+            *data = serde_json::from_str(&cleaned).map_err(|_| Unclean::Unreadable)?;
         }
+        Ok(())
     }
 
     fn block(&self, block: &mut ContentBlock) {
@@ -77,31 +83,6 @@ impl Sanitizer {
 
     fn contents(&self, contents: &mut ResourceContents) {
         self.optional(&mut contents.text);
-    }
-
-    fn json(&self, json: &RawValue) -> Option<Box<RawValue>> {
-        let mut value = serde_json::from_str(json.get())
-            .inspect_err(|error| tracing::error!(%error, "structured content was left out"))
-            .ok()?;
-        self.value(&mut value);
-        to_raw_value(&value).ok()
-    }
-
-    fn value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => self.text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            Value::Object(members) => {
-                let cleaned = std::mem::take(members).into_iter();
-                let cleaned = cleaned.map(|(mut name, mut value)| {
-                    self.text(&mut name);
-                    self.value(&mut value);
-                    (name, value)
-                });
-                *members = cleaned.collect();
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
     }
 
     fn optional(&self, text: &mut Option<String>) {
@@ -276,7 +257,7 @@ mod tests {
             "structuredContent": {"secret": ["secret", 1, {"deep": "a secret"}]},
         }))
         .unwrap();
-        sanitizer.tool(&mut result);
+        sanitizer.tool(&mut result).unwrap();
         assert_eq!(
             serde_json::to_value(&result).unwrap(),
             json!({
@@ -291,7 +272,7 @@ mod tests {
         );
         let data = json!({"faults": [{"message": "secret"}]});
         let mut error = ErrorObject::internal("secret").with_data(data);
-        sanitizer.error(&mut error);
+        sanitizer.error(&mut error).unwrap();
         assert_eq!(error.message, "***");
         assert_eq!(error.data, Some(json!({"faults": [{"message": "***"}]})));
     }

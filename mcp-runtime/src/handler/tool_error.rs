@@ -31,6 +31,8 @@ pub struct ToolError(pub(crate) Repr);
 pub(crate) enum Repr {
     Shown(String),
     Opaque(Box<dyn StdError + Send + Sync>),
+    /// The result cannot be written as JSON.
+    Unwritable(serde_json::Error),
     Protocol(ErrorObject),
     /// It may be tried again later: text with when for the model, otherwise the error.
     Busy(ErrorObject),
@@ -52,6 +54,20 @@ impl ToolError {
     }
 
     /// A failure of the request itself, as a JSON-RPC error.
+    ///
+    /// Its code is best one outside of -32768 to -32000, which belong to JSON-RPC and the protocol. Of those, a handler may use
+    ///
+    /// | code | in protocol versions |
+    /// |---|---|
+    /// | -32602, invalid parameters | all |
+    /// | -32603, internal error | all |
+    /// | -32002, resource not found | before 2026-07-28, where it becomes -32602 |
+    /// | -32042, URL elicitation required, with `data.elicitations` | 2025-11-25 |
+    /// | -32021, missing capability, with `data.requiredCapabilities` | from 2026-07-28 |
+    ///
+    /// Any other, and these in other versions, says something to the client that is not so, such as that there is no such method:
+    /// it is sent as -32603 with the same message and data, and the log names the code that was meant. Pass errors of other servers
+    /// on with care.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         Self(Repr::Protocol(error))
@@ -82,6 +98,7 @@ impl fmt::Debug for ToolError {
         match &self.0 {
             Repr::Shown(text) => f.debug_tuple("Shown").field(text).finish(),
             Repr::Opaque(cause) => f.debug_tuple("Opaque").field(cause).finish(),
+            Repr::Unwritable(error) => f.debug_tuple("Unwritable").field(error).finish(),
             Repr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
             Repr::Busy(error) => f.debug_tuple("Busy").field(error).finish(),
             Repr::Arguments(faults) => f.debug_tuple("Arguments").field(faults).finish(),

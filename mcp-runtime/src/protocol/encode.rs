@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::ProtocolVersion;
 use crate::types::{CacheScope, Implementation};
+pub(crate) use members::one_line;
 use members::{integer, json, name, string};
 pub(crate) use notifications::{
     Filter, ListKind, acknowledged, cancelled, list_changed, log, progress, request,

@@ -19,6 +19,8 @@ pub(crate) const HEADER_MISMATCH: i32 = -32020;
 pub(crate) const MISSING_CAPABILITY: i32 = -32021;
 /// The claimed revision is not served. Modern era only.
 pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+/// The client has to send its user somewhere first. 2025-11-25 only.
+pub(crate) const URL_ELICITATION_REQUIRED: i32 = -32042;
 /// The client asks for more than it may at once.
 pub(crate) const TOO_MANY: i32 = 429;
 /// The caller lacks scopes.

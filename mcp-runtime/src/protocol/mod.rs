@@ -1,6 +1,7 @@
 //! Revisions, eras and methods; whether a message is understood; how a value looks in a revision. Pure: no I/O.
 
 pub(crate) mod claim;
+pub(crate) mod codes;
 pub(crate) mod encode;
 pub(crate) mod errors;
 mod handshake;

@@ -24,14 +24,6 @@ pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     changed.then(|| to_raw_value(&value).ok()).flatten()
 }
 
-/// The JSON on one line, as messages must be; `None` if it is.
-///
-/// Strings hold no line ends as they stand, so every one of them is white space.
-pub(super) fn on_one_line(json: &RawValue) -> Option<Box<RawValue>> {
-    memchr::memchr2(b'\n', b'\r', json.get().as_bytes())?;
-    RawValue::from_string(json.get().replace(['\n', '\r'], " ")).ok()
-}
-
 /// Calls `visit` with every schema that is an object: this one, and those in it.
 pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(members) = schema else {
@@ -72,17 +64,6 @@ pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Va
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn line_ends_outside_strings_become_spaces() {
-        for (json, expected) in [
-            ("{\"a\": 1}", None),
-            ("{\n  \"a\":\r\n \"\\n\"\n}", Some("{   \"a\":   \"\\n\" }")),
-        ] {
-            let raw = RawValue::from_string(json.to_owned()).unwrap();
-            assert_eq!(on_one_line(&raw).as_deref().map(RawValue::get), expected);
-        }
-    }
 
     #[test]
     fn boolean_property_schemas_become_objects_and_nothing_else_changes() {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::protocol::ProtocolVersion;
 use crate::protocol::ProtocolVersion::{V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
-use crate::protocol::schema::{on_one_line, without_booleans};
+use crate::protocol::schema::without_booleans;
 use crate::protocol::structured::object_schema;
 use crate::types::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Icon,
@@ -34,12 +34,9 @@ impl Shape for CallToolResult {
     /// Structured content is left as text, too, unless there is text already.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
-        let Some(json) = &mut self.structured_content else {
+        let Some(json) = &self.structured_content else {
             return;
         };
-        if let Some(line) = on_one_line(json) {
-            *json = line;
-        }
         if lacks_text(&self.content) {
             self.content.push(ContentBlock::text(json.get()));
         }
@@ -81,14 +78,6 @@ impl Shape for Tool {
         since!(version, V2025_03_26 => self.annotations);
         since!(version, V2025_06_18 => self.title, self.output_schema, self.meta);
         shape_icons(&mut self.icons, version);
-        for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()]
-            .into_iter()
-            .flatten()
-        {
-            if let Some(line) = on_one_line(schema) {
-                *schema = line;
-            }
-        }
         if version >= V2026_07_28 {
             return;
         }

@@ -13,12 +13,12 @@ use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
 use crate::handler::schema::{allows, hard_for_models, output_schema};
 use crate::handler::template::{List, UriTemplate};
-use crate::protocol::structured::OutputRoot;
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::guards::Guards;
 use crate::registry::handler::Handler;
 use crate::registry::meta;
+use crate::registry::outputs::Outputs;
 use crate::types::{
     Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
     ToolAnnotations,
@@ -91,7 +91,7 @@ pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
         open_world_hint: options.open_world,
     };
     Ok(ToolEntry {
-        output: OutputRoot::of(output_schema.as_deref()),
+        outputs: Outputs::derived(output_schema.as_deref()),
         tool: Tool {
             name: definition.name.to_owned(),
             title: options.title.map(str::to_owned),

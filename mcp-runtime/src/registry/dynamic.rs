@@ -10,12 +10,12 @@ use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use crate::handler::rules;
 use crate::handler::template::UriTemplate;
-use crate::protocol::structured::OutputRoot;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Input};
 use crate::registry::meta;
+use crate::registry::outputs::Outputs;
 use crate::types::{ResourceTemplate, Tool};
 
 /// An entry, or everything that is wrong with the definition.
@@ -35,18 +35,19 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     let headers = find_headers(&definition.input_schema, &mut problems);
     let validator = Validator::new(definition.input_schema)
         .map_err(|error| problems.push(format!("input schema: {error}")));
+    let mut outputs = None;
     let output_schema = definition.output_schema.map(|schema| {
         let text = raw(&schema, &mut problems);
-        if let Err(error) = Validator::new(schema) {
-            problems.push(format!("output schema: {error}"));
-        }
+        outputs = Validator::new(schema)
+            .map_err(|error| problems.push(format!("output schema: {error}")))
+            .ok();
         text
     });
     let (Ok(validator), true) = (validator, problems.is_empty()) else {
         return Err(problems);
     };
     Ok(ToolEntry {
-        output: OutputRoot::of(output_schema.as_deref()),
+        outputs: Outputs::written(output_schema.as_deref(), outputs),
         tool: Tool {
             name: definition.name,
             title: definition.title,

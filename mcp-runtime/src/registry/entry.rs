@@ -16,18 +16,17 @@ use crate::handler::listing::Lister;
 use crate::handler::template::UriTemplate;
 use crate::protocol::encode::CacheHint;
 use crate::protocol::shape::Shape;
-use crate::protocol::structured::OutputRoot;
 use crate::registry::complete::Completions;
 use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Started};
+use crate::registry::outputs::Outputs;
 use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 
 /// A tool.
 #[derive(Debug)]
 pub(crate) struct ToolEntry {
     pub(crate) tool: Tool,
-    /// What its output schema describes.
-    pub(crate) output: OutputRoot,
+    pub(crate) outputs: Outputs,
     pub(crate) handler: Handler,
     pub(crate) guards: Guards,
     pub(crate) requires: Box<[ClientFeature]>,

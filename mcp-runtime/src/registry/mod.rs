@@ -18,6 +18,7 @@ pub(crate) mod fuzzing;
 mod guards;
 mod handler;
 mod meta;
+mod outputs;
 mod page;
 mod snapshot;
 mod table;

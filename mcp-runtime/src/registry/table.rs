@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use crate::fnv::{FnvMap, fnv};
 use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::one_line;
 use crate::protocol::shape::Shape;
 use crate::registry::cursor::Mark;
 use crate::registry::entry::Entry;
@@ -273,7 +274,7 @@ pub(crate) fn append<T: Shape + serde::Serialize>(
 ) {
     item.shape(version);
     match serde_json::to_string(&item) {
-        Ok(item) => push(text, &item),
+        Ok(item) => push(text, &one_line(&item)),
         // A wire type whose keys are all strings does not fail; leaving one out beats losing the list.
         Err(error) => tracing::error!(%error, "a definition cannot be written as JSON"),
     }

@@ -68,7 +68,8 @@ impl Server {
     ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
     /// ```
     ///
-    /// Addresses, `_meta`, pictures and sounds stay as they are. If it panics, the answer is an internal error.
+    /// Addresses, `_meta`, pictures and sounds stay as they are, and so do numbers in structured content, digit by digit. If it
+    /// panics, or two members of one object come to have the same name, the answer is an internal error.
     ///
     /// Source: revision 2026-07-28, server/tools, "Security Considerations".
     pub fn sanitize(

@@ -52,6 +52,7 @@ pub struct Server {
     page_size: usize,
     logging: bool,
     argument_errors: bool,
+    check_outputs: bool,
     cache: CacheHints,
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
@@ -117,6 +118,7 @@ impl Server {
             page_size: 1_000,
             logging: true,
             argument_errors: false,
+            check_outputs: true,
             cache: CacheHints::default(),
             admission: Admission::default(),
             #[cfg(feature = "sealing")]
@@ -249,6 +251,18 @@ impl Server {
     /// revisions up to 2025-06-18. Default `false`: the model reads what is wrong and tries again.
     pub fn argument_errors(mut self, as_errors: bool) -> Self {
         self.argument_errors = as_errors;
+        self
+    }
+
+    /// Whether results of tools are compared with their output schemas before they are sent. Default `true`: a result that
+    /// does not fit is an internal error to the client, and the log says what is wrong with it.
+    ///
+    /// Results of [`Json<T>`](crate::Json) fit by construction and cost nothing, unless there is middleware or a sanitizer. Turn
+    /// this off where results of dynamic tools are large and surely fit.
+    ///
+    /// Source: revision 2025-06-18 and later, server/tools, "Output Schema".
+    pub fn check_outputs(mut self, check: bool) -> Self {
+        self.check_outputs = check;
         self
     }
 
@@ -396,6 +410,7 @@ impl Server {
             once_store: self.once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,
+            check_outputs: self.check_outputs,
             cache: self.cache,
             rate: surroundings.rate,
             around: middleware::chain(surroundings.around),

@@ -1,6 +1,5 @@
 //! One request as an operator sees it: a span that its handler runs in, and what is counted of it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,6 +7,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
+use crate::panics;
 use crate::protocol::{Method, ProtocolVersion, errors};
 use crate::telemetry::metrics::Counted;
 use crate::telemetry::origin::{Origin, with_current};
@@ -25,7 +25,7 @@ pub(crate) struct Hooks {
 impl Hooks {
     fn tell(&self, span: &Span, parent: Option<&TraceContext>) {
         let Some(on_span) = &self.on_span else { return };
-        if catch_unwind(AssertUnwindSafe(|| on_span(span, parent))).is_err() {
+        if panics::catch(|| on_span(span, parent)).is_err() {
             tracing::error!("the hook for spans panicked");
         }
     }

@@ -61,12 +61,18 @@ impl Beat {
 
     /// Runs user code in a task.
     pub(super) fn run<T>(&self, watchdog: &Waking, run: impl FnOnce() -> T) -> T {
+        /// Counts down also if a panic passes through.
+        struct Inside<'a>(&'a AtomicUsize);
+        impl Drop for Inside<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, SeqCst);
+            }
+        }
         self.inside.fetch_add(1, SeqCst);
+        let _inside = Inside(&self.inside);
         self.entered.fetch_add(1, SeqCst);
         watchdog.wake();
-        let came_to = run();
-        self.inside.fetch_sub(1, SeqCst);
-        came_to
+        run()
     }
 
     pub(super) fn leader(&self) -> u64 {
@@ -287,4 +293,23 @@ impl Waking {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_that_passes_through_is_no_longer_inside() {
+        let watchdog = Watchdog::start(Handle::current(), None).unwrap();
+        let beat = Beat::default();
+        let caught = crate::panics::catch(|| {
+            beat.run(watchdog.waking(), || {
+                assert!(beat.is_inside());
+                panic!("out of here")
+            })
+        });
+        assert_eq!(caught, Err::<(), _>("out of here".to_owned()));
+        assert!(!beat.is_inside());
+    }
 }

@@ -87,6 +87,9 @@ pub struct CallToolResult {
     /// Anything else.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
+    /// Whether the structured content fits the schema of the type it was made of by construction.
+    #[serde(skip)]
+    pub(crate) conforms: bool,
 }
 
 impl CallToolResult {

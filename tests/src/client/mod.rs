@@ -4,6 +4,7 @@
 
 mod asked;
 mod expect;
+mod outputs;
 mod read;
 
 use std::collections::{HashMap, VecDeque};
@@ -17,6 +18,7 @@ use tokio::time::timeout;
 use crate::Revision;
 use crate::client::asked::Answerer;
 pub use crate::client::asked::{Answer, Question};
+use crate::client::outputs::Outputs;
 
 /// How long the client waits for anything before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,6 +34,14 @@ pub struct Failure {
     pub data: Value,
 }
 
+/// A request under way.
+struct Pending {
+    method: String,
+    revision: Revision,
+    /// The tool that is called.
+    tool: Option<String>,
+}
+
 /// A client of one connection.
 pub struct Client {
     reader: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
@@ -42,8 +52,10 @@ pub struct Client {
     /// More members for `_meta` of every request, such as a log level.
     pub meta: Map<String, Value>,
     next_id: i64,
-    /// The method and the revision of each request under way, by its id as JSON.
-    pending: HashMap<String, (String, Revision)>,
+    /// Each request under way, by its id as JSON.
+    pending: HashMap<String, Pending>,
+    /// What tools promised, and what they gave.
+    outputs: Outputs,
     /// Notifications that came while something else was awaited.
     notifications: VecDeque<Value>,
     /// Responses that came while something else was awaited.
@@ -81,6 +93,7 @@ impl Client {
             meta: Map::new(),
             next_id: 0,
             pending: HashMap::new(),
+            outputs: Outputs::default(),
             notifications: VecDeque::new(),
             responses: Vec::new(),
             initialized: Value::Null,
@@ -162,8 +175,14 @@ impl Client {
                 true if self.revision.is_modern() => Revision::D,
                 true => self.revision,
             };
-            self.pending
-                .insert(id.to_string(), (method.to_owned(), revision));
+            let name = message["params"]["name"].as_str();
+            let tool = name.filter(|_| method == "tools/call");
+            let pending = Pending {
+                method: method.to_owned(),
+                revision,
+                tool: tool.map(str::to_owned),
+            };
+            self.pending.insert(id.to_string(), pending);
         }
     }
 
@@ -228,6 +247,8 @@ impl Client {
     /// The error the server answered with.
     pub async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.start(method, params).await;
-        self.response(&id).await
+        let response = self.response(&id).await;
+        self.judge_outputs().await;
+        response
     }
 }

@@ -140,18 +140,21 @@ impl Client {
             .get("io.modelcontextprotocol/subscriptionId")
             .is_some();
         let revision = match &request {
-            Some((_, revision)) => *revision,
+            Some(pending) => pending.revision,
             None if modern => Revision::E,
             None => self.revision,
         };
-        let method = request.map(|(method, _)| method);
+        let method = request.as_ref().map(|pending| pending.method.as_str());
         let is_result = message.get("result").is_some();
         assert!(
             !is_result || method.is_some(),
             "an answer nobody awaits: {message}"
         );
-        if let Err(faults) = schema::check(revision, message, method.as_deref()) {
+        if let Err(faults) = schema::check(revision, message, method) {
             panic!("{faults}");
+        }
+        if let (Some(request), Some(result)) = (&request, message.get("result")) {
+            self.outputs.judge(request, result);
         }
     }
 }

@@ -61,6 +61,7 @@ mod progress;
 mod prompts;
 mod properties;
 mod resources;
+mod results;
 mod round_robin;
 mod stdio;
 #[cfg(unix)]

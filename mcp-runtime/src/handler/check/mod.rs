@@ -137,6 +137,16 @@ impl Validator {
         self.run(&self.schema, value, &Place::Root)
     }
 
+    /// Everything that is wrong with the output of a tool, whose JSON is this long. It may be as large as it likes, because
+    /// nobody but the author makes it.
+    pub(crate) fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
+        /// Most places of a schema that are looked at for each byte.
+        const STEPS_A_BYTE: u32 = 64;
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let steps = STEPS.saturating_add(length.saturating_mul(STEPS_A_BYTE));
+        self.run_for(steps, &self.schema, value, &Place::Root)
+    }
+
     /// Everything that is wrong with the arguments of a call.
     pub(crate) fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
         self.run(&self.schema, arguments, &Place::Arguments)
@@ -160,9 +170,13 @@ impl Validator {
     }
 
     fn run(&self, schema: &Value, value: &Value, place: &Place<'_>) -> Vec<Fault> {
+        self.run_for(STEPS, schema, value, place)
+    }
+
+    fn run_for(&self, steps: u32, schema: &Value, value: &Value, place: &Place<'_>) -> Vec<Fault> {
         let mut check = Check {
             validator: self,
-            steps: STEPS,
+            steps,
             depth: DEPTH,
             exhausted: false,
         };

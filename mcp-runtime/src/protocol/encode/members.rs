@@ -1,8 +1,26 @@
 //! Members of objects and items of lists, appended with the commas between them.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::jsonrpc::write_string;
+
+/// JSON on one line, as messages must be.
+///
+/// Strings hold no line ends as they stand, so every one of them is white space.
+pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
+    if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
+        Cow::Owned(json.replace(['\n', '\r'], " "))
+    } else {
+        Cow::Borrowed(json)
+    }
+}
+
+/// Text that is JSON already. All text that user code brings along goes through here or through [`json`].
+pub(super) fn raw(out: &mut Vec<u8>, json: &str) {
+    out.extend_from_slice(one_line(json).as_bytes());
+}
 
 /// A comma, unless a bracket was just opened.
 pub(super) fn comma(out: &mut Vec<u8>) {
@@ -45,12 +63,21 @@ pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Any value. Ours always can be written; if one cannot, `null` keeps the message whole.
+/// Any value, on one line. Ours always can be written; if one cannot, `null` keeps the message whole.
 pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);
         out.extend_from_slice(b"null");
+    }
+    // JSON that was kept as text is written as it stands.
+    let written = out.get_mut(start..).unwrap_or_default();
+    if memchr::memchr2(b'\n', b'\r', written).is_some() {
+        for byte in written {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
     }
 }
 

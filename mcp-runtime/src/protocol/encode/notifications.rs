@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::members::{comma, json, list_of, name, number, optional, string};
+use super::members::{comma, json, list_of, name, number, optional, raw, string};
 use crate::jsonrpc::{RequestId, write_string};
 use crate::protocol::ProtocolVersion;
 use crate::types::LoggingLevel;
@@ -39,7 +39,7 @@ pub(crate) fn log(out: &mut Vec<u8>, level: LoggingLevel, logger: Option<&str>, 
         string(out, "level", level.as_str());
         optional(out, "logger", logger);
         name(out, "data");
-        out.extend_from_slice(data.as_bytes());
+        raw(out, data);
     });
 }
 /// What a `…/list_changed` notification is about.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::members::{comma, integer, json, list_of, name, optional, string};
+use super::members::{comma, integer, json, list_of, name, optional, raw, string};
 use super::notifications::subscription_id;
 use super::{CacheHint, Reply};
 use crate::jsonrpc::write_string;
@@ -108,7 +108,7 @@ pub(crate) fn tool_result(
         list_of(out, "content", &tool.content, block);
         if let Some(structured) = &tool.structured_content {
             name(out, "structuredContent");
-            out.extend_from_slice(structured.get().as_bytes());
+            raw(out, structured.get());
         }
         if tool.is_error {
             name(out, "isError");

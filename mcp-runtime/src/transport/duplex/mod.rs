@@ -18,7 +18,6 @@ pub(super) mod tests;
 
 use std::future::poll_fn;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +34,7 @@ use crate::bell::Bell;
 use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::jsonrpc::ErrorObject;
+use crate::panics;
 use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
@@ -224,8 +224,7 @@ impl<P: Peer> Channel<P> {
         let task = self.runtime.spawn(async move {
             let mut leading = pin!(lead::lead(&channel, me));
             poll_fn(|cx| {
-                let poll = AssertUnwindSafe(|| leading.as_mut().poll(cx));
-                catch_unwind(poll).unwrap_or_else(|_| {
+                panics::catch(|| leading.as_mut().poll(cx)).unwrap_or_else(|_| {
                     let error = io::Error::other("the channel's leader panicked");
                     channel.lock().fail(error);
                     channel.attention.notify_one();

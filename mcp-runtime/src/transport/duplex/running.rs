@@ -1,7 +1,6 @@
 //! From a call to its answer: polling in place, tasks, what a call sends on its way.
 
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
@@ -9,6 +8,7 @@ use std::time::Instant;
 
 use crate::dispatch::{Sink, Started};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
+use crate::panics;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State};
 use crate::transport::peer::{Peer, Verdict};
@@ -37,7 +37,7 @@ impl<P: Peer> Channel<P> {
         let pace = P::pace(&call);
         self.beat.lead(&self.watchdog);
         let began = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let outcome = panics::catch(|| {
             scratch.clear();
             match self.start(call, id, serial) {
                 Started::Done(finished) => P::encode(finished, scratch),
@@ -53,7 +53,7 @@ impl<P: Peer> Channel<P> {
                 }
             }
             Outcome::Done
-        }))
+        })
         .unwrap_or(Outcome::Panicked);
         P::observed(&pace, began.elapsed());
 
@@ -217,15 +217,13 @@ impl<P: Peer> Channel<P> {
         let pace = P::pace(&call);
         let began = Instant::now();
         let started = self.beat.run(&self.watchdog, || {
-            catch_unwind(AssertUnwindSafe(|| {
-                match self.start(call, &job.id, job.serial) {
-                    Started::Done(finished) => {
-                        P::encode(finished, &mut answer);
-                        Ok(Answer(Some(answer)))
-                    }
-                    Started::Running(running) => Err(running),
+            panics::catch(|| match self.start(call, &job.id, job.serial) {
+                Started::Done(finished) => {
+                    P::encode(finished, &mut answer);
+                    Ok(Answer(Some(answer)))
                 }
-            }))
+                Started::Running(running) => Err(running),
+            })
         });
         P::observed(&pace, began.elapsed());
         Some(started.unwrap_or(Ok(Answer(None))))
@@ -235,13 +233,13 @@ impl<P: Peer> Channel<P> {
     async fn run(&self, running: &mut P::Running) -> Answer {
         poll_fn(|cx| {
             let polled = self.beat.run(&self.watchdog, || {
-                catch_unwind(AssertUnwindSafe(|| {
+                panics::catch(|| {
                     Pin::new(&mut *running).poll(cx).map(|finished| {
                         let mut answer = Vec::with_capacity(ANSWER);
                         P::encode(finished, &mut answer);
                         answer
                     })
-                }))
+                })
             });
             match polled {
                 Ok(poll) => poll.map(|answer| Answer(Some(answer))),

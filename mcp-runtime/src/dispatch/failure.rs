@@ -1,0 +1,167 @@
+//! How a call fails: what its client is told, and what only the log says.
+
+use std::fmt;
+
+use crate::dispatch::finish::{Finish, Target};
+use crate::error::Causes;
+use crate::handler::check::{Fault, describe};
+use crate::handler::tool_error::{Repr, ToolError};
+use crate::jsonrpc::ErrorObject;
+use crate::protocol::{codes, encode, errors};
+use crate::random;
+use crate::telemetry::{Ended, Refused, refused};
+
+impl Finish {
+    /// The ways to fail: text that is shown, a cause only the log sees, a protocol error.
+    pub(super) fn write_failure(
+        &self,
+        ToolError(failure): ToolError,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
+        if matches!(failure, Repr::Busy(_)) {
+            refused(Refused::TooMany, None);
+        }
+        let text = match failure {
+            Repr::Arguments(faults) => return self.write_faults(&faults, out),
+            Repr::Busy(error) if matches!(self.target, Target::Tool(_)) => error.message,
+            Repr::Protocol(error) | Repr::Busy(error) => return Err(error),
+            Repr::Unwritable(cause) => {
+                return Err(self.internal("a result cannot be written as JSON", &cause));
+            }
+            Repr::ResourceNotFound(text) => match &self.target {
+                Target::Resource(located) => {
+                    let mut error = errors::resource_not_found(self.version, &located.uri);
+                    if let Some(text) = text {
+                        error.message = text;
+                    }
+                    return Err(error);
+                }
+                _ => text.unwrap_or_else(|| "there is no such resource".to_owned()),
+            },
+            Repr::Shown(text) => text,
+            Repr::Opaque(cause) => {
+                let reference = self.log("a handler failed", &Causes(&*cause));
+                if !matches!(self.target, Target::Tool(_)) {
+                    return Err(internal(&reference));
+                }
+                format!("internal error (reference {reference})")
+            }
+        };
+        match self.target {
+            Target::Tool(_) => self.write_tool_error(text, out),
+            _ => Err(ErrorObject::internal(text)),
+        }
+    }
+
+    /// Arguments that do not fit: for a tool something the model can mend, otherwise an error.
+    pub(super) fn write_faults(
+        &self,
+        faults: &[Fault],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
+        let text = describe(faults);
+        let is_tool = matches!(self.target, Target::Tool(_));
+        let as_error = self.dispatcher.settings.argument_errors
+            && !self.version.reports_argument_faults_as_results();
+        if is_tool && !as_error {
+            return self.write_tool_error(text, out);
+        }
+        let faults = faults
+            .iter()
+            .map(|fault| serde_json::json!({ "pointer": fault.pointer, "message": fault.message }));
+        let data = serde_json::json!({ "faults": faults.collect::<Vec<_>>() });
+        Err(ErrorObject::invalid_params(text).with_data(data))
+    }
+
+    /// Tells the log of a panic, and gives what the client is told.
+    pub(super) fn panicked(&self, panic: &str) -> ErrorObject {
+        let reference = reference();
+        tracing::error!(reference, called = self.name(), panic, "a handler panicked");
+        internal(&reference)
+    }
+
+    /// Tells the log what went wrong, and gives what the client is told.
+    pub(super) fn internal(&self, what: &str, cause: &dyn fmt::Display) -> ErrorObject {
+        internal(&self.log(what, cause))
+    }
+
+    /// Tells the log what went wrong; gives the reference under which it stands there.
+    fn log(&self, what: &str, cause: &dyn fmt::Display) -> String {
+        let reference = reference();
+        tracing::error!(reference, called = self.name(), error = %cause, "{what}");
+        reference
+    }
+
+    /// Gives an error a code that its protocol version has for what happens in a call.
+    pub(super) fn translate(&self, error: &mut ErrorObject) {
+        let code = codes::of_call(error, self.version);
+        if code != error.code {
+            tracing::warn!(
+                called = self.name(),
+                code = error.code,
+                sent = code,
+                version = self.version.as_str(),
+                "a handler failed with a code that is not for handlers in this protocol version"
+            );
+            error.code = code;
+        }
+    }
+
+    /// Writes in the place of an answer of `size` bytes from `start` that it is too large. Says how the call ends, unless it is
+    /// an error that may stay.
+    pub(super) fn shorten(
+        &self,
+        size: usize,
+        error: &mut Option<ErrorObject>,
+        out: &mut Vec<u8>,
+        start: usize,
+    ) -> Option<Ended> {
+        let limit = match error {
+            Some(_) => self.dispatcher.limits().result,
+            None => self.max_output,
+        };
+        if size <= limit {
+            return None;
+        }
+        self.sight.within(|| {
+            tracing::warn!(
+                called = self.name(),
+                size,
+                limit,
+                "a result was too large to send"
+            );
+        });
+        out.truncate(start);
+        if let Some(error) = error {
+            let text = format!("the error is larger than {limit} bytes, so its text was left out");
+            *error = ErrorObject::new(error.code, text);
+            encode::error(out, Some(&self.id), error);
+            return None;
+        }
+        // Its size differs by revision, by what stands around it.
+        let text = format!("the result is larger than {limit} bytes, so ask for less");
+        Some(match self.target {
+            Target::Tool(_) => {
+                encode::tool_error(out, self.reply(), text);
+                Ended::ToolError
+            }
+            _ => {
+                encode::error(out, Some(&self.id), &ErrorObject::internal(text));
+                Ended::Error(ErrorObject::INTERNAL_ERROR)
+            }
+        })
+    }
+}
+
+fn internal(reference: &str) -> ErrorObject {
+    ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
+}
+
+/// A name for one failure, by which the log can be searched.
+fn reference() -> String {
+    let mut bytes = [0; 8];
+    match random::fill(&mut bytes) {
+        Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),
+        Err(_) => "unavailable".to_owned(),
+    }
+}

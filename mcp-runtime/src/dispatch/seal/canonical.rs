@@ -1,0 +1,303 @@
+//! The one spelling of JSON: texts that say the same have the same, and no others.
+//!
+//! Members stand in the order of their names; names and strings are compared by their characters, however they were
+//! escaped. Numbers are compared by their exact value, in decimal digits and never by way of floating point: `1`, `1.0` and
+//! `10e-1` are one number, and `-0` is `0`, because a client may well write them anew; `10000000000000000000000` and
+//! `10000000000000000000001` are two, which handlers can tell apart.
+
+use std::borrow::Cow;
+
+use crate::jsonrpc::{plain_bytes, unquote, write_string};
+
+/// Deeper nesting than any message has.
+const DEPTH: u32 = 256;
+
+/// Marks what stands as it came, because it cannot be spelled in another way. No JSON begins like this.
+const VERBATIM: u8 = b'?';
+
+/// Appends the one spelling of a text that was read before.
+pub(super) fn canonical(json: &str, out: &mut Vec<u8>) {
+    let mut reader = Reader(json);
+    let node = reader.node(DEPTH);
+    match node.filter(|_| reader.peek().is_none()) {
+        Some(node) => node.write(out),
+        None => verbatim(json, out),
+    }
+}
+
+fn verbatim(text: &str, out: &mut Vec<u8>) {
+    out.push(VERBATIM);
+    out.extend_from_slice(text.as_bytes());
+}
+
+enum Node<'a> {
+    Object(Vec<(Cow<'a, str>, Self)>),
+    Array(Vec<Self>),
+    String(Cow<'a, str>),
+    Number(&'a str),
+    Word(&'a str),
+}
+
+impl Node<'_> {
+    fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Object(mut members) => {
+                // Of members that are there twice, the order stays.
+                members.sort_by(|(one, _), (other, _)| one.cmp(other));
+                out.push(b'{');
+                for (name, value) in members {
+                    write_string(out, &name);
+                    out.push(b':');
+                    value.write(out);
+                    out.push(b',');
+                }
+                out.push(b'}');
+            }
+            Self::Array(items) => {
+                out.push(b'[');
+                for item in items {
+                    item.write(out);
+                    out.push(b',');
+                }
+                out.push(b']');
+            }
+            Self::String(text) => write_string(out, &text),
+            Self::Number(number) => write_number(number, out),
+            Self::Word(word) => out.extend_from_slice(word.as_bytes()),
+        }
+    }
+}
+
+/// Digits without zeros at either end, and the power of ten they are multiplied with.
+fn write_number(number: &str, out: &mut Vec<u8>) {
+    let (sign, size) = match number.strip_prefix('-') {
+        Some(size) => ("-", size),
+        None => ("", number),
+    };
+    let (mantissa, exponent) = size.split_once(['e', 'E']).unwrap_or((size, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [whole, fraction].concat();
+    let digits = digits.trim_start_matches('0');
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        out.push(b'0');
+        return;
+    }
+    let zeros = digits.len() - significant.len();
+    let exponent = exponent.parse::<i128>().ok();
+    let exponent = exponent.and_then(|exponent| {
+        let zeros = i128::try_from(zeros).ok()?;
+        let fraction = i128::try_from(fraction.len()).ok()?;
+        exponent.checked_add(zeros)?.checked_sub(fraction)
+    });
+    match exponent {
+        Some(exponent) => {
+            out.extend_from_slice(format!("{sign}{significant}e{exponent}").as_bytes());
+        }
+        None => verbatim(number, out),
+    }
+}
+
+/// What is left of a text.
+struct Reader<'a>(&'a str);
+
+impl<'a> Reader<'a> {
+    fn peek(&mut self) -> Option<u8> {
+        self.0 = self.0.trim_start_matches([' ', '\t', '\n', '\r']);
+        self.0.bytes().next()
+    }
+
+    /// Passes over a byte if it comes next.
+    fn take(&mut self, byte: u8) -> bool {
+        let comes = self.peek() == Some(byte);
+        if comes {
+            self.0 = self.0.get(1..).unwrap_or_default();
+        }
+        comes
+    }
+
+    fn node(&mut self, depth: u32) -> Option<Node<'a>> {
+        let depth = depth.checked_sub(1)?;
+        match self.peek()? {
+            b'{' => {
+                let members = self.several(b'{', b'}', |reader| {
+                    let name = reader.string()?;
+                    reader.take(b':').then_some(())?;
+                    Some((name, reader.node(depth)?))
+                });
+                members.map(Node::Object)
+            }
+            b'[' => {
+                let items = self.several(b'[', b']', |reader| reader.node(depth));
+                items.map(Node::Array)
+            }
+            b'"' => self.string().map(Node::String),
+            b'-' | b'0'..=b'9' => Some(Node::Number(self.scalar())),
+            _ => Some(Node::Word(self.scalar())),
+        }
+    }
+
+    fn several<T>(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut one: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let mut all = Vec::new();
+        self.take(open);
+        if self.take(close) {
+            return Some(all);
+        }
+        loop {
+            all.push(one(self)?);
+            if !self.take(b',') {
+                return self.take(close).then_some(all);
+            }
+        }
+    }
+
+    fn string(&mut self) -> Option<Cow<'a, str>> {
+        self.peek();
+        let end = string_end(self.0)?;
+        let (string, rest) = self.0.split_at_checked(end)?;
+        self.0 = rest;
+        unquote(string).ok()
+    }
+
+    fn scalar(&mut self) -> &'a str {
+        let ends = |byte: u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"') || byte <= b' ';
+        let end = self.0.bytes().position(ends).unwrap_or(self.0.len());
+        let (scalar, rest) = self.0.split_at_checked(end).unwrap_or((self.0, ""));
+        self.0 = rest;
+        scalar
+    }
+}
+
+/// How long the JSON string is that a text begins with, quotes included.
+fn string_end(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = usize::from(bytes.first() == Some(&b'"'));
+    if at == 0 {
+        return None;
+    }
+    loop {
+        at += plain_bytes(bytes.get(at..)?);
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spelled(json: &str) -> String {
+        let mut out = Vec::new();
+        canonical(json, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_the_same_if_they_are_exactly_as_large() {
+        for same in [
+            &["0", "-0", "0.0", "0e5", "-0.000e-9"][..],
+            &["1", "1.0", "1e0", "10e-1", "0.1E+1", "1.000"],
+            &["100", "1e2", "1E+2", "100.0", "0.1e3"],
+            &["10000000000000000000000", "1e22", "0.01e24"],
+            &["-12.5", "-125e-1", "-1.25e1", "-12.50"],
+            &["1e-400", "0.1e-399"],
+            &["1e9223372036854775808", "10e9223372036854775807"],
+        ] {
+            for number in same {
+                assert_eq!(spelled(number), spelled(same[0]), "{number}");
+            }
+        }
+        let different = [
+            "0",
+            "1",
+            "-1",
+            "10",
+            "0.1",
+            "1e-400",
+            "1e-401",
+            "10000000000000000000000",
+            "10000000000000000000001",
+            "10000000000000000999999",
+            "9007199254740992",
+            "9007199254740993",
+            "0.1000000000000000055511151231257827",
+            "1e9223372036854775808",
+            "1e9223372036854775809",
+            "1e999999999999999999999999999999999999999999",
+            "1e999999999999999999999999999999999999999998",
+            "\"1\"",
+            "\"1e0\"",
+            "[1]",
+            "true",
+            "null",
+        ];
+        for (index, one) in different.iter().enumerate() {
+            for other in &different[index + 1..] {
+                assert_ne!(spelled(one), spelled(other), "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_the_same_however_they_are_written() {
+        for (one, other, is_same) in [
+            (
+                r#"{"a":1,"b":[2,{"c":null}]}"#,
+                " {\"b\" : [ 2.0 ,\n{ \"\\u0063\":null}] ,\t\"a\":1e0}\r",
+                true,
+            ),
+            (r#""\u00e9\/\ud83d\ude00""#, "\"é/😀\"", true),
+            (r#"{"a":1,"b":2}"#, r#"{"a":2,"b":1}"#, false),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2,"a":1}"#, false),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2}"#, false),
+            ("[1,2]", "[12]", false),
+            ("[1,2]", "[2,1]", false),
+            ("[[],[]]", "[[[]]]", false),
+            ("{}", "[]", false),
+            ("{}", "", false),
+            // Nobody can read these, so they are what they are.
+            (r#"{"a":"\ud800"}"#, r#"{"a":"\ud801"}"#, false),
+            (r#"{"a":"\ud800","b":1}"#, r#"{"a":"\ud800","b":2}"#, false),
+            ("{", "[", false),
+            ("", " ", false),
+        ] {
+            assert_eq!(spelled(one) == spelled(other), is_same, "{one} {other}");
+        }
+        let deep = "[".repeat(1_000);
+        let same = format!("{deep}{}", "]".repeat(1_000));
+        assert_eq!(spelled(&same), spelled(&same));
+        assert_ne!(spelled(&deep), spelled(&same));
+    }
+
+    proptest! {
+        #[test]
+        fn shifting_the_point_changes_nothing(digits in any::<u128>(), by in 0_usize..60, negative: bool) {
+            let sign = if negative { "-" } else { "" };
+            let whole = format!("{sign}{digits}");
+            let padded = format!("{digits:0>width$}", width = by + 1);
+            let (left, right) = padded.split_at(padded.len() - by);
+            let right = if right.is_empty() { "0" } else { right };
+            prop_assert_eq!(spelled(&whole), spelled(&format!("{sign}{left}.{right}e{by}")));
+            prop_assert_eq!(spelled(&whole), spelled(&format!("{sign}{digits}{}E-{by}", "0".repeat(by))));
+            let next = digits.checked_add(1).unwrap_or(0);
+            prop_assert_ne!(spelled(&whole), spelled(&format!("{sign}{next}")));
+        }
+
+        #[test]
+        fn any_text_is_read_to_its_end(text in any::<String>()) {
+            spelled(&text);
+            let quoted = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(spelled(&quoted), quoted);
+        }
+    }
+}

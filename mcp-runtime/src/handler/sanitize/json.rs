@@ -1,0 +1,162 @@
+//! Cleans the strings of a JSON text, and copies all else as it stands: numbers keep every digit.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+use crate::jsonrpc::{plain_bytes, unquote, write_string};
+
+/// Why JSON cannot be cleaned.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unclean {
+    /// Two members of one object would get this name, so that readers would see one of them only.
+    SameName(String),
+    /// It is no JSON that everybody can read.
+    Unreadable,
+}
+
+impl fmt::Display for Unclean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameName(name) => {
+                write!(f, "two members of one object would both be named `{name}`")
+            }
+            Self::Unreadable => f.write_str("it is no JSON that everybody can read"),
+        }
+    }
+}
+
+/// The names of one object: what each has become, and what it was.
+type Names = HashMap<String, String>;
+
+/// The same JSON with its strings and names cleaned.
+///
+/// # Errors
+///
+/// Names that were different become the same.
+pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, Unclean> {
+    let mut out = Vec::with_capacity(json.len());
+    // For each open bracket the names so far, if it is an object.
+    let mut open: Vec<Option<Names>> = Vec::new();
+    let mut names_come = false;
+    let mut rest = json;
+    loop {
+        let is_token = |byte: u8| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']' | b',');
+        let Some(at) = rest.bytes().position(is_token) else {
+            out.extend_from_slice(rest.as_bytes());
+            return String::from_utf8(out).map_err(|_| Unclean::Unreadable);
+        };
+        let (before, from) = rest.split_at_checked(at).ok_or(Unclean::Unreadable)?;
+        out.extend_from_slice(before.as_bytes());
+        let length = match from.bytes().next() {
+            Some(b'"') => string_length(from).ok_or(Unclean::Unreadable)?,
+            _ => 1,
+        };
+        let (token, after) = from.split_at_checked(length).ok_or(Unclean::Unreadable)?;
+        rest = after;
+        match token {
+            "{" => open.push(Some(Names::new())),
+            "[" => open.push(None),
+            "}" | "]" => drop(open.pop()),
+            _ => {}
+        }
+        if !token.starts_with('"') {
+            names_come = matches!((token, open.last()), ("{" | ",", Some(Some(_))));
+            out.extend_from_slice(token.as_bytes());
+            continue;
+        }
+        let original = unquote(token).map_err(|_| Unclean::Unreadable)?;
+        let mut text = original.clone().into_owned();
+        clean(&mut text);
+        if text == *original {
+            out.extend_from_slice(token.as_bytes());
+        } else {
+            write_string(&mut out, &text);
+        }
+        if names_come && let Some(Some(names)) = open.last_mut() {
+            match names.entry(text) {
+                Entry::Occupied(other) if *other.get() != *original => {
+                    return Err(Unclean::SameName(other.key().clone()));
+                }
+                // A name that was there twice before is no fault of ours.
+                Entry::Occupied(_) => {}
+                Entry::Vacant(place) => drop(place.insert(original.into_owned())),
+            }
+        }
+        names_come = false;
+    }
+}
+
+/// How long the JSON string is that a text begins with, quotes included.
+fn string_length(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 1_usize;
+    loop {
+        at = at.checked_add(plain_bytes(bytes.get(at..)?))?;
+        match bytes.get(at)? {
+            b'"' => return at.checked_add(1),
+            b'\\' => at = at.checked_add(2)?,
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(json: &str) -> Result<String, Unclean> {
+        clean(json, |text| *text = text.replace("secret", "***"))
+    }
+
+    #[test]
+    fn strings_are_cleaned_and_all_else_stays() {
+        for same in [
+            "",
+            "null",
+            "340282366920938463463374607431768211455",
+            r#"{"n":0.1000000000000000055511151231257827021181583404541015625,"e":1E+2,"z":-0.0}"#,
+            r#" { "a" : [ 1 , "\u00e9\/\ud83d\ude00" , { } , [ ] ] , "b" : "{,[\"" } "#,
+            r#"{"a":1,"a":2,"\u0061":3}"#,
+            r#"[{"a":1},{"a":2},{"b":{"a":3},"a":4}]"#,
+            r#"{"a":"a","b":"a","c":["a","a"]}"#,
+        ] {
+            assert_eq!(redacted(same).as_deref(), Ok(same));
+        }
+        for (json, cleaned) in [
+            (r#""secret""#, r#""***""#),
+            (r#""se\u0063ret\n\u0001""#, "\"***\\n\\u0001\""),
+            (
+                r#"{"secret":"secret","b":["secret","secret"],"***b":1}"#,
+                r#"{"***":"***","b":["***","***"],"***b":1}"#,
+            ),
+            (r#"[{"secret":1},{"***":2}]"#, r#"[{"***":1},{"***":2}]"#),
+            (
+                r#"{"secret":1,"a":{"***":2}}"#,
+                r#"{"***":1,"a":{"***":2}}"#,
+            ),
+            // It was there twice before.
+            (r#"{"secret":1,"secret":2}"#, r#"{"***":1,"***":2}"#),
+        ] {
+            assert_eq!(redacted(json).as_deref(), Ok(cleaned));
+        }
+    }
+
+    #[test]
+    fn names_that_become_the_same_are_refused() {
+        for json in [
+            r#"{"secret":1,"***":2}"#,
+            r#"{"***":1,"secret":2}"#,
+            r#"[0,{"a":{"***":[],"b":{"secret":0},"secret":2}}]"#,
+        ] {
+            assert_eq!(
+                redacted(json),
+                Err(Unclean::SameName("***".into())),
+                "{json}"
+            );
+        }
+        for json in [r#""\ud800""#, "\"", r#"{"a"#, "\"\\"] {
+            assert_eq!(redacted(json), Err(Unclean::Unreadable), "{json}");
+        }
+    }
+}

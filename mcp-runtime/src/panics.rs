@@ -1,0 +1,51 @@
+//! Panics of user code end here, with all that they carry.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs user code; `Err` holds the text of a panic.
+///
+/// Nobody looks at what the code was about to change: what it was given is dropped, or was made to be shared.
+pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(text)
+}
+
+/// The text of a panic, whose payload is user code like any other: it may panic when it is dropped.
+fn text(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("a value that is no text").to_owned();
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        // This could go on for ever. It is leaked, as little as it is.
+        std::mem::forget(again);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+
+    use super::*;
+
+    struct Bomb(u8);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if let Some(left) = self.0.checked_sub(1) {
+                panic_any(Self(left));
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_a_panic_carries_it_ends_here() {
+        assert_eq!(catch(|| 5), Ok(5));
+        assert_eq!(catch(|| panic!("text")), Err::<(), _>("text".to_owned()));
+        assert_eq!(catch(|| panic!("{}", 5)), Err::<(), _>("5".to_owned()));
+        for bombs in 0..4 {
+            let caught = catch(|| panic_any(Bomb(bombs)));
+            assert_eq!(caught, Err::<(), _>("a value that is no text".to_owned()));
+        }
+    }
+}

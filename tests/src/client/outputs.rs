@@ -1,0 +1,95 @@
+//! Structured content, judged by the output schema that its tool is listed with, as every client may.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use crate::Revision;
+use crate::client::{Client, Pending};
+
+/// What tools promised, and what they gave.
+#[derive(Default)]
+pub(super) struct Outputs {
+    /// The output schemas of the tools that were listed.
+    schemas: HashMap<(Revision, String), Value>,
+    /// Revisions whose tools were listed from the first page to the last.
+    listed: HashSet<Revision>,
+    /// Results of tools whose schema is not known yet.
+    open: Vec<(Revision, String, Value)>,
+}
+
+impl Outputs {
+    /// Looks at a result that just came.
+    pub(super) fn judge(&mut self, request: &Pending, result: &Value) {
+        let revision = request.revision;
+        if request.method == "tools/list" {
+            for tool in result["tools"].as_array().into_iter().flatten() {
+                let name = tool["name"].as_str().unwrap_or_default().to_owned();
+                self.schemas
+                    .insert((revision, name), tool["outputSchema"].clone());
+            }
+        }
+        let Some(tool) = &request.tool else { return };
+        let is_question = result["resultType"] == "input_required";
+        if is_question || result["isError"] == true {
+            return;
+        }
+        match self.schemas.get(&(revision, tool.clone())) {
+            Some(schema) => check(tool, schema, result),
+            None if result.get("structuredContent").is_none() => {}
+            None => self.open.push((revision, tool.clone(), result.clone())),
+        }
+    }
+}
+
+/// # Panics
+///
+/// If a result is not what its tool promised.
+fn check(tool: &str, schema: &Value, result: &Value) {
+    if schema.is_null() {
+        return;
+    }
+    let structured = result.get("structuredContent");
+    let structured =
+        structured.unwrap_or_else(|| panic!("`{tool}` promised structured content: {result}"));
+    let validator = jsonschema::validator_for(schema);
+    let validator = validator.unwrap_or_else(|error| panic!("`{tool}`: {error}: {schema}"));
+    let faults = validator.iter_errors(structured);
+    let faults: Vec<_> = faults.map(|fault| fault.to_string()).collect();
+    assert!(
+        faults.is_empty(),
+        "`{tool}` promised {schema} and gave {structured}: {faults:?}"
+    );
+}
+
+impl Client {
+    /// Judges what tools gave so far, after asking what they promised if that is not known.
+    pub(super) async fn judge_outputs(&mut self) {
+        for (revision, tool, result) in std::mem::take(&mut self.outputs.open) {
+            // Another revision is spoken now.
+            if revision != self.revision {
+                continue;
+            }
+            if self.outputs.listed.insert(revision) {
+                self.list_tools().await;
+            }
+            if let Some(schema) = self.outputs.schemas.get(&(revision, tool.clone())) {
+                check(&tool, schema, &result);
+            }
+        }
+    }
+
+    async fn list_tools(&mut self) {
+        let mut params = json!({});
+        loop {
+            let id = self.start("tools/list", params).await;
+            let Ok(page) = self.response(&id).await else {
+                return;
+            };
+            match page.get("nextCursor") {
+                Some(next) => params = json!({ "cursor": next }),
+                None => return,
+            }
+        }
+    }
+}

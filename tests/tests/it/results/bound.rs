@@ -1,0 +1,80 @@
+//! A question is answered for the arguments it was asked about, and for no others.
+
+use mcp_runtime::prelude::*;
+use serde_json::{Value, json};
+use tests::{Client, Revision};
+
+use super::server;
+use crate::support::raw;
+
+/// Who agrees.
+#[derive(Elicit)]
+struct Payer {
+    name: String,
+}
+
+/// Asks who pays, and then pays.
+#[tool(group = "results")]
+async fn pay(ctx: Context, amount: u128, purpose: Option<String>) -> Result<String> {
+    let Payer { name } = ctx.elicit("Who pays?").key("who").await?;
+    Ok(format!(
+        "{name} paid {amount} {}",
+        purpose.unwrap_or_default()
+    ))
+}
+
+/// Sends arguments as they stand here, which numbers of a test could not hold.
+async fn call(client: &mut Client, id: i64, arguments: &str, more: &str) -> Value {
+    let message = json!({
+        "jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": client.dress(json!({"name": "pay"})),
+    });
+    client.remember(&message);
+    let params = format!("\"params\":{{\"arguments\":{arguments},{more}");
+    let line = message.to_string().replacen("\"params\":{", &params, 1);
+    client.line(&line).await;
+    match client.response(&json!(id)).await {
+        Ok(result) => result,
+        Err(failure) => json!({"code": failure.code}),
+    }
+}
+
+// Covers: MRTR-09
+#[tokio::test]
+async fn a_state_goes_on_with_the_same_numbers_and_with_no_others() {
+    let mut client = raw(server(), Revision::E);
+    client.capabilities = json!({"elicitation": {}});
+    let asked = r#"{"amount":10000000000000000000000,"purpose":"é/t"}"#;
+    let first = call(&mut client, 1, asked, "").await;
+    assert_eq!(first["resultType"], "input_required", "{first}");
+    let state = first["requestState"].as_str().unwrap();
+    let answers = format!(
+        r#""requestState":"{state}","inputResponses":{{"who":{{"action":"accept","content":{{"name":"Eve"}}}}}},"#
+    );
+    for (id, other) in [
+        r#"{"amount":10000000000000000999999,"purpose":"é/t"}"#,
+        r#"{"amount":10000000000000000000001,"purpose":"é/t"}"#,
+        r#"{"amount":1e21,"purpose":"é/t"}"#,
+        r#"{"amount":"10000000000000000000000","purpose":"é/t"}"#,
+        r#"{"amount":10000000000000000000000,"purpose":"e/t"}"#,
+        r#"{"amount":10000000000000000000000}"#,
+    ]
+    .iter()
+    .enumerate()
+    {
+        let refused = call(&mut client, 10 + id as i64, other, &answers).await;
+        assert_eq!(refused["code"], -32602, "{other}: {refused}");
+    }
+    let paid = "Eve paid 10000000000000000000000 é/t";
+    for (id, same) in [
+        asked,
+        r#"{ "purpose": "\u00e9\/t", "amount": 10000000000000000000000 }"#,
+        r#"{"\u0061mount":10000000000000000000000,"purpose":"\u00E9/t"}"#,
+    ]
+    .iter()
+    .enumerate()
+    {
+        let result = call(&mut client, 20 + id as i64, same, &answers).await;
+        assert_eq!(result["content"][0]["text"], paid, "{same}: {result}");
+    }
+}

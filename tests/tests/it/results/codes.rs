@@ -1,0 +1,152 @@
+//! Handlers cannot answer with a code that their protocol version forbids, or that says what is not so.
+
+use mcp_runtime::ErrorObject;
+use mcp_runtime::prelude::*;
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::Request;
+
+use super::{Log, server};
+use crate::http_support::{call, serve_server};
+use crate::support::connect;
+
+fn error(code: i32, data: Option<Value>) -> ToolError {
+    let error = ErrorObject::new(code, "what the author says");
+    ToolError::protocol(match data {
+        Some(data) => error.with_data(data),
+        None => error,
+    })
+}
+
+/// Fails with this code.
+#[tool(group = "results")]
+fn coded(code: i32, data: Option<Value>) -> Result<String> {
+    Err(error(code, data))
+}
+
+/// Fails with this code, a little later.
+#[tool(group = "results")]
+async fn coded_later(code: i32, data: Option<Value>) -> Result<String> {
+    tokio::task::yield_now().await;
+    Err(error(code, data))
+}
+
+#[prompt(group = "results")]
+fn coded_prompt(code: i32) -> Result<String> {
+    Err(error(code, None))
+}
+
+#[resource_template("results://coded/{code}", group = "results")]
+fn coded_resource(code: i32) -> Result<String> {
+    Err(error(code, None))
+}
+
+/// A code, the data it comes with, and what clients read before 2025-11-25, in it, and in 2026-07-28.
+fn table() -> Vec<(i32, Value, [i32; 3])> {
+    let capabilities = json!({"requiredCapabilities": {"sampling": {}}});
+    let link = json!({
+        "mode": "url", "elicitationId": "1", "url": "https://example.com", "message": "Pay",
+    });
+    let same = |code: i32| (code, Value::Null, [code; 3]);
+    let never = |code: i32| (code, Value::Null, [-32603; 3]);
+    vec![
+        same(4711),
+        same(-1),
+        same(-31999),
+        same(-32769),
+        same(i32::MIN),
+        same(-32602),
+        same(-32603),
+        (-32002, Value::Null, [-32002, -32002, -32602]),
+        (
+            -32042,
+            json!({"elicitations": [link]}),
+            [-32603, -32042, -32603],
+        ),
+        never(-32042),
+        (-32021, capabilities, [-32603, -32603, -32021]),
+        never(-32021),
+        never(-32020),
+        never(-32022),
+        never(-32023),
+        never(-32099),
+        never(-32100),
+        never(-32000),
+        never(-32001),
+        never(-32003),
+        never(-32019),
+        never(-32600),
+        never(-32601),
+        never(-32700),
+        never(-32768),
+    ]
+}
+
+fn in_version(codes: [i32; 3], revision: Revision) -> i64 {
+    let [before, then, now] = codes;
+    i64::from(match revision {
+        Revision::E => now,
+        Revision::D => then,
+        _ => before,
+    })
+}
+
+// Covers: BASE-12
+#[tokio::test]
+async fn codes_of_handlers_are_codes_of_the_protocol_version() {
+    let (log, _guard) = Log::begin();
+    for revision in Revision::ALL {
+        let mut client = connect(server(), revision).await;
+        for (code, data, codes) in table() {
+            let expected = in_version(codes, revision);
+            let mut arguments = json!({"code": code});
+            if !data.is_null() {
+                arguments["data"] = data.clone();
+            }
+            for name in ["coded", "coded_later"] {
+                let params = json!({"name": name, "arguments": arguments});
+                let failure = client.fails("tools/call", params, expected).await;
+                assert_eq!(failure.message, "what the author says");
+                assert_eq!(failure.data, data);
+                let log = log.take();
+                let is_told = log.contains(&format!("code={code}")) && log.contains(name);
+                assert_eq!(is_told, expected != i64::from(code), "{code}: {log}");
+            }
+            if data.is_null() {
+                let params =
+                    json!({"name": "coded_prompt", "arguments": {"code": code.to_string()}});
+                client.fails("prompts/get", params, expected).await;
+                let params = json!({"uri": format!("results://coded/{code}")});
+                client.fails("resources/read", params, expected).await;
+            }
+        }
+    }
+}
+
+// Covers: BASE-12
+#[tokio::test]
+async fn codes_of_handlers_are_those_of_the_protocol_version_over_http() {
+    let server = serve_server(server()).await;
+    for revision in Revision::ALL {
+        let session = match revision {
+            Revision::E => String::new(),
+            legacy => server.session(legacy).await,
+        };
+        for (number, (code, data, codes)) in (1..).zip(table()) {
+            let expected = in_version(codes, revision);
+            let mut arguments = json!({"code": code});
+            if !data.is_null() {
+                arguments["data"] = data;
+            }
+            let request = match revision {
+                Revision::E => Request::tool("coded", arguments),
+                legacy => call(&session, number, "coded", arguments, legacy),
+            };
+            let (status, message) = server.message(&request).await;
+            assert_eq!(message["error"]["code"], expected, "{message}");
+            // Other statuses say something of the request or of the server.
+            let means_request = expected == -32021;
+            assert_eq!(status, if means_request { 400 } else { 200 }, "{message}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A panic is an answer, also if what it panics with panics when it is dropped.
+
+use std::panic::panic_any;
+
+use mcp_runtime::Limits;
+use mcp_runtime::prelude::*;
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::Request;
+
+use super::server;
+use crate::http_support::{call, serve_server};
+use crate::support::connect;
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic_any(Fuse);
+    }
+}
+
+/// Panics when it is dropped, too.
+struct Fuse;
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        panic!("still burning");
+    }
+}
+
+#[tool(group = "results")]
+fn explode() {
+    panic_any(Bomb);
+}
+
+#[tool(group = "results")]
+async fn explode_later() {
+    tokio::task::yield_now().await;
+    panic_any(Bomb);
+}
+
+#[tool(group = "results", blocking)]
+fn explode_on_a_thread() {
+    panic_any(Bomb);
+}
+
+/// Leaves something behind that explodes when the call is dropped.
+#[tool(group = "results")]
+async fn explode_when_dropped() {
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            panic_any(Bomb);
+        }
+    }
+    let _guard = Guard;
+    tokio::task::yield_now().await;
+}
+
+#[tool(group = "results")]
+fn unharmed() -> &'static str {
+    "well"
+}
+
+const EXPLODING: [&str; 4] = [
+    "explode",
+    "explode_later",
+    "explode_on_a_thread",
+    "explode_when_dropped",
+];
+
+fn limits() -> Limits {
+    Limits {
+        running: 1,
+        queued: 1,
+        ..Limits::default()
+    }
+}
+
+// Covers: TOOL-11
+#[tokio::test]
+async fn what_explodes_twice_is_answered_once() {
+    for revision in Revision::ALL {
+        let mut client = connect(server().limits(limits()), revision).await;
+        for name in EXPLODING {
+            let params = json!({"name": name});
+            let failure = client.fails("tools/call", params, -32603).await;
+            assert_eq!(failure.message, "internal error");
+            assert!(failure.data["reference"].is_string(), "{name}: {failure:?}");
+            assert_eq!(client.text("unharmed", json!({})).await, "well");
+        }
+    }
+}
+
+// Covers: TOOL-11
+#[tokio::test]
+async fn what_explodes_twice_leaves_nothing_behind_over_http() {
+    fn is_internal(message: &Value, name: &str) {
+        assert_eq!(message["error"]["code"], -32603, "{name}: {message}");
+        assert!(message["error"]["data"]["reference"].is_string(), "{name}");
+    }
+    let server = serve_server(server().limits(limits())).await;
+    for name in EXPLODING {
+        let (status, message) = server.message(&Request::tool(name, json!({}))).await;
+        assert_eq!(status, 200);
+        is_internal(&message, name);
+    }
+    for revision in [Revision::B, Revision::C, Revision::D] {
+        let session = server.session(revision).await;
+        for name in EXPLODING {
+            // The id and the only place are free again.
+            for name in [name, name, "unharmed"] {
+                let request = call(&session, 1, name, json!({}), revision);
+                let mut response = server.send(&request).await;
+                let message = match response.is_events() {
+                    true => response.all().await.pop().unwrap(),
+                    false => response.message().await,
+                };
+                match name {
+                    "unharmed" => assert_eq!(crate::http_support::text(&message), "well"),
+                    name => is_internal(&message, name),
+                }
+            }
+        }
+    }
+}

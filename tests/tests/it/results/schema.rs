@@ -1,0 +1,314 @@
+//! A result that does not fit what its tool promised does not leave.
+
+use std::collections::BTreeMap;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::types::CallToolResult;
+use mcp_runtime::{Arguments, DynamicTool, IntoToolResult};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use tests::Failure;
+use tests::http::Request;
+use tests::{Client, Process, Revision};
+
+use super::{Log, server};
+use crate::http_support::serve_server;
+use crate::support::connect;
+
+/// A measurement.
+#[data(output)]
+struct Measured {
+    value: f64,
+    perhaps: Option<f64>,
+}
+
+fn number(of: &str) -> f64 {
+    of.parse().unwrap()
+}
+
+#[tool(group = "results")]
+fn bare_number(of: String) -> Json<f64> {
+    Json(number(&of))
+}
+
+#[tool(group = "results")]
+fn measured(value: String, perhaps: String) -> Json<Measured> {
+    Json(Measured {
+        value: number(&value),
+        perhaps: Some(number(&perhaps)),
+    })
+}
+
+#[tool(group = "results")]
+fn many(of: Vec<String>) -> Result<Json<Vec<f32>>> {
+    #[allow(clippy::cast_possible_truncation, reason = "small numbers")]
+    Ok(Json(of.iter().map(|of| number(of) as f32).collect()))
+}
+
+#[tool(group = "results")]
+fn perhaps_a_number(of: String) -> Option<Json<f64>> {
+    Some(Json(number(&of)))
+}
+
+/// A map whose keys are no text.
+#[tool(group = "results")]
+fn unwritable() -> Json<BTreeMap<u8, Unwritable>> {
+    Json(BTreeMap::from([(1, Unwritable)]))
+}
+
+#[derive(schemars::JsonSchema)]
+struct Unwritable;
+
+impl serde::Serialize for Unwritable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> std::result::Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("the secret cause"))
+    }
+}
+
+/// A result whose author says what it looks like.
+struct Own(Value);
+
+impl IntoToolResult for Own {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Json(self.0).into_tool_result()
+    }
+
+    fn output_schema(_: &mut SchemaGenerator) -> Option<Schema> {
+        Some(json_schema!({
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        }))
+    }
+}
+
+#[tool(group = "results")]
+fn own(city: String) -> Own {
+    Own(match city.as_str() {
+        "none" => json!({}),
+        "1" => json!({"city": 1}),
+        city => json!({"city": city}),
+    })
+}
+
+/// How urgent something is.
+#[data(output)]
+enum Urgency {
+    Low,
+    High,
+}
+
+#[data(output)]
+struct Ticket {
+    urgency: Urgency,
+    id: u128,
+}
+
+#[tool(group = "results")]
+fn ticket(urgent: bool) -> Json<Ticket> {
+    let urgency = if urgent { Urgency::High } else { Urgency::Low };
+    Json(Ticket {
+        urgency,
+        id: u128::MAX,
+    })
+}
+
+/// Gives what it is told, under a schema that wants a city.
+fn told() -> DynamicTool {
+    let schema = json!({"type": "object"});
+    let tool = async |arguments: Arguments, _: Context| -> Result<CallToolResult> {
+        let told = arguments.0;
+        let mut result = CallToolResult::text("told");
+        if let Some(structured) = told.get("structured") {
+            result.structured_content = Some(to_raw_value(structured)?);
+        }
+        result.is_error = told.contains_key("error");
+        Ok(result)
+    };
+    let output = json!({
+        "type": "object",
+        "properties": {"city": {"type": "string", "maxLength": 5}},
+        "required": ["city"],
+    });
+    DynamicTool::new("told", schema, tool).output_schema(output)
+}
+
+fn serving() -> Server {
+    let server = server();
+    server.handle().tools().insert(told()).unwrap();
+    server
+}
+
+/// The client is told no more than a reference, and the log says the rest under it.
+fn is_internal(failure: &Failure, log: &Log, said: &[&str]) {
+    assert_eq!(failure.message, "internal error");
+    let reference = failure.data["reference"].as_str().unwrap();
+    let log = log.take();
+    for said in said.iter().chain(&[reference, "ERROR"]) {
+        assert!(log.contains(said), "{said} in {log}");
+    }
+}
+
+async fn fails(client: &mut Client, name: &str, arguments: Value) -> Failure {
+    let params = json!({"name": name, "arguments": arguments});
+    client.fails("tools/call", params, -32603).await
+}
+
+// Covers: TOOL-11, TOOL-13
+#[tokio::test]
+async fn numbers_that_json_lacks_do_not_leave_where_a_number_is_promised() {
+    let (log, _guard) = Log::begin();
+    for revision in Revision::ALL {
+        let mut client = connect(serving(), revision).await;
+        for of in ["NaN", "inf", "-inf"] {
+            let failure = fails(&mut client, "bare_number", json!({"of": of})).await;
+            is_internal(&failure, &log, &["bare_number", "expected number", "NaN"]);
+            let failure = fails(&mut client, "many", json!({"of": ["1", of]})).await;
+            is_internal(&failure, &log, &["many", "/1"]);
+            let values = json!({"value": of, "perhaps": "1"});
+            let failure = fails(&mut client, "measured", values).await;
+            is_internal(&failure, &log, &["measured", "/value"]);
+            // Null is promised here.
+            let values = json!({"value": "1.5", "perhaps": of});
+            let text = client.text("measured", values).await;
+            assert_eq!(text, r#"{"value":1.5,"perhaps":null}"#);
+            let text = client.text("perhaps_a_number", json!({"of": of})).await;
+            assert_eq!(text, "null");
+        }
+        let text = client.text("bare_number", json!({"of": "1.5"})).await;
+        assert_eq!(text, "1.5");
+    }
+}
+
+// Covers: TOOL-11
+#[tokio::test]
+async fn a_result_that_cannot_be_written_is_an_internal_error() {
+    let (log, _guard) = Log::begin();
+    for revision in Revision::ALL {
+        let mut client = connect(serving(), revision).await;
+        let failure = fails(&mut client, "unwritable", json!({})).await;
+        is_internal(&failure, &log, &["unwritable", "the secret cause"]);
+    }
+}
+
+// Covers: TOOL-11, TOOL-13
+#[tokio::test]
+async fn a_result_outside_the_schema_its_author_wrote_is_an_internal_error() {
+    let (log, _guard) = Log::begin();
+    for revision in Revision::ALL {
+        let mut client = connect(serving(), revision).await;
+        client
+            .tool("told", json!({"structured": {"city": "Oslo"}}))
+            .await;
+        for (structured, said) in [
+            (json!({}), "city"),
+            (json!({"city": 5}), "/city"),
+            (json!({"city": "Bergen"}), "/city"),
+            (json!("Oslo"), "object"),
+            (json!(null), "object"),
+        ] {
+            let told = json!({"structured": structured});
+            let failure = fails(&mut client, "told", told).await;
+            is_internal(&failure, &log, &["told", "output schema", said]);
+        }
+        let failure = fails(&mut client, "told", json!({})).await;
+        is_internal(&failure, &log, &["told", "no structured content"]);
+        // A failure may say what it likes.
+        client.refused("told", json!({"error": true})).await;
+        let told = json!({"error": true, "structured": {"city": 5}});
+        client.refused("told", told).await;
+        client.text("own", json!({"city": "Oslo"})).await;
+        for city in ["none", "1"] {
+            let failure = fails(&mut client, "own", json!({"city": city})).await;
+            is_internal(&failure, &log, &["own", "city"]);
+        }
+    }
+}
+
+// Covers: TOOL-13
+#[tokio::test]
+async fn what_middleware_and_sanitizers_make_of_a_result_has_to_fit_too() {
+    let spoil = |server: Server| {
+        server.around(async |call, next| {
+            let spoilt = call.arguments().0.get("urgent") == Some(&json!(true));
+            let mut answer = next.run(call).await?;
+            if let mcp_runtime::Answer::Tool(result) = &mut answer
+                && spoilt
+            {
+                result.structured_content = None;
+            }
+            Ok(answer)
+        })
+    };
+    let reword = |server: Server| {
+        server.sanitize(|text| match text.contains("High") {
+            true => text.replace("High", "***").into(),
+            false => text.into(),
+        })
+    };
+    let (log, _guard) = Log::begin();
+    for revision in Revision::ERAS {
+        for server in [spoil(serving()), reword(serving())] {
+            let mut client = connect(server, revision).await;
+            let text = client.text("ticket", json!({"urgent": false})).await;
+            assert!(text.contains(&u128::MAX.to_string()), "{text}");
+            let failure = fails(&mut client, "ticket", json!({"urgent": true})).await;
+            is_internal(&failure, &log, &["ticket"]);
+        }
+    }
+}
+
+// Covers: TOOL-13
+#[tokio::test]
+async fn results_that_do_not_fit_do_not_leave_over_http_either() {
+    let server = serve_server(serving()).await;
+    for name in ["told", "unwritable"] {
+        let (status, message) = server.message(&Request::tool(name, json!({}))).await;
+        assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
+        let session = server.session(Revision::D).await;
+        let call = crate::http_support::call(&session, 1, name, json!({}), Revision::D);
+        let (status, message) = server.message(&call).await;
+        assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
+    }
+}
+
+// Covers: TOOL-13
+#[tokio::test]
+async fn outputs_need_not_be_compared_with_their_schemas() {
+    for revision in Revision::ERAS {
+        let server = serving().check_outputs(false);
+        let mut client = connect(server, revision).await;
+        // Read as they are: the client of these tests does not believe what it reads.
+        for (name, arguments, expected) in [
+            ("bare_number", json!({"of": "NaN"}), "null"),
+            ("told", json!({"structured": {"city": 5}}), "told"),
+        ] {
+            let params = json!({"name": name, "arguments": arguments});
+            let id = client.start("tools/call", params).await;
+            let result = client.response(&id).await.unwrap();
+            assert_eq!(result["content"][0]["text"], expected);
+        }
+    }
+}
+
+#[tokio::test]
+#[should_panic(expected = "`told` promised")]
+async fn the_client_of_these_tests_believes_no_output() {
+    let mut client = connect(serving().check_outputs(false), Revision::E).await;
+    let told = json!({"structured": {"city": 5}});
+    client.tool("told", told).await;
+}
+
+// Covers: TOOL-13
+#[tokio::test]
+async fn an_example_keeps_what_it_promises() {
+    for revision in Revision::ALL {
+        let mut process = Process::start("everything", &[], revision).await;
+        process.client.list("tools/list", "tools").await;
+        // The client judges it.
+        let city = json!({"city": "Rome"});
+        let text = process.client.text("weather", city).await;
+        assert!(text.contains("sky"), "{text}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What a handler may answer at most is about its results, not about its questions.
+
+use mcp_runtime::Limits;
+use mcp_runtime::prelude::*;
+use serde_json::json;
+use tests::{Answer, Revision};
+
+use super::server;
+use crate::support::raw;
+
+/// Somebody's name, in a form that is larger than the answer may be.
+#[derive(Elicit)]
+struct Name {
+    /// The name by which you are known to everybody who knows you, in the spelling that you like best of all
+    name: String,
+}
+
+/// Asks for a name; says it as often as it is told.
+#[tool(group = "results", max_output = "300B")]
+async fn briefly(ctx: Context, times: usize) -> Result<String> {
+    let Name { name } = ctx.elicit("Who are you?").await?;
+    Ok(name.repeat(times))
+}
+
+#[prompt(group = "results", max_output = "20B")]
+fn fails_at_length() -> Result<String> {
+    bail!("{}", "x".repeat(100))
+}
+
+// Covers: TOOL-19
+#[tokio::test]
+async fn questions_are_not_counted_as_output() {
+    for revision in [Revision::C, Revision::D, Revision::E] {
+        let mut client = raw(server(), revision);
+        client.capabilities = json!({"elicitation": {}});
+        let mut client = client.connect().await;
+        client.answer(|_| Answer::accept(json!({"name": "Ada"})));
+        let call = |times: usize| json!({"name": "briefly", "arguments": {"times": times}});
+        let result = client.ask("tools/call", call(1)).await.unwrap();
+        assert_eq!(result["content"][0]["text"], "Ada", "{result}");
+        assert_eq!(client.asked.len(), 1);
+        let result = client.ask("tools/call", call(200)).await.unwrap();
+        assert_eq!(
+            result["content"][0]["text"],
+            "the result is larger than 300 bytes, so ask for less"
+        );
+    }
+}
+
+// Covers: META-05
+#[tokio::test]
+async fn errors_of_the_protocol_are_not_counted_as_output() {
+    for revision in Revision::ALL {
+        let mut client = raw(server(), revision).connect().await;
+        let params = json!({"name": "briefly", "arguments": {"times": 1}});
+        let answer = client.request("tools/call", params).await;
+        if revision.is_modern() {
+            let failure = answer.unwrap_err();
+            assert_eq!(failure.code, -32021);
+            assert_eq!(
+                failure.data["requiredCapabilities"],
+                json!({"elicitation": {}})
+            );
+        } else {
+            let text = answer.unwrap()["content"][0]["text"].to_string();
+            assert!(text.contains("does not declare"), "{text}");
+        }
+        let failure = client
+            .fails("prompts/get", json!({"name": "fails_at_length"}), -32603)
+            .await;
+        assert_eq!(failure.message, "x".repeat(100));
+    }
+}
+
+#[tokio::test]
+async fn an_error_is_never_larger_than_any_answer_may_be() {
+    let limits = Limits {
+        result: 1_000,
+        ..Limits::default()
+    };
+    for revision in Revision::ALL {
+        let server = new_server!()
+            .only([prompt(long_code)])
+            .limits(limits.clone());
+        let mut client = raw(server, revision).connect().await;
+        let failure = client
+            .fails("prompts/get", json!({"name": "long_code"}), 4711)
+            .await;
+        assert_eq!(
+            failure.message,
+            "the error is larger than 1000 bytes, so its text was left out"
+        );
+    }
+}
+
+#[prompt]
+fn long_code() -> Result<String> {
+    let error = mcp_runtime::ErrorObject::new(4711, "x".repeat(2_000));
+    Err(ToolError::protocol(error))
+}

@@ -1,0 +1,74 @@
+//! What sanitizing does to structured content besides its texts: nothing.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::types::CallToolResult;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tests::Revision;
+
+use super::{Log, server};
+use crate::support::connect;
+
+const EXACT: &str = r#"{"n":340282366920938463463374607431768211455,"d":0.1000000000000000055511151231257827021181583404541015625,"e":1e2,"f":-0.0,"list":[[],{},true,null],"\u0061\/":"a\/b"}"#;
+
+#[tool(group = "results")]
+fn exact() -> CallToolResult {
+    let mut result = CallToolResult::text("exact");
+    result.structured_content = Some(RawValue::from_string(EXACT.to_owned()).unwrap());
+    result
+}
+
+#[tool(group = "results")]
+fn by_name(one: String, other: String) -> Json<BTreeMap<String, u8>> {
+    Json(BTreeMap::from([(one, 1), (other, 2)]))
+}
+
+fn redact(text: &str) -> Cow<'_, str> {
+    match text.contains("secret") {
+        true => Cow::Owned(text.replace("secret", "***")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+// Covers: TOOL-18
+#[tokio::test]
+async fn sanitizing_leaves_numbers_as_they_are() {
+    for revision in [Revision::C, Revision::D, Revision::E] {
+        let mut client = connect(server().sanitize(redact), revision).await;
+        let id = client.start("tools/call", json!({"name": "exact"})).await;
+        let line = loop {
+            let line = client.read_line().await.unwrap();
+            if line.contains(&format!("\"id\":{id}")) {
+                break line;
+            }
+        };
+        assert!(
+            line.contains(&format!("\"structuredContent\":{EXACT}")),
+            "{line}"
+        );
+    }
+}
+
+// Covers: TOOL-18
+#[tokio::test]
+async fn names_that_become_the_same_do_not_swallow_one_another() {
+    let (log, _guard) = Log::begin();
+    for revision in Revision::ERAS {
+        let mut client = connect(server().sanitize(redact), revision).await;
+        let arguments = json!({"one": "a secret", "other": "secret"});
+        let result = client.tool("by_name", arguments).await;
+        assert_eq!(result["structuredContent"], json!({"a ***": 1, "***": 2}));
+        for one in ["***", "secret"] {
+            let other = if one == "***" { "secret" } else { "***" };
+            let arguments = json!({"one": one, "other": other});
+            let params = json!({"name": "by_name", "arguments": arguments});
+            let failure = client.fails("tools/call", params, -32603).await;
+            assert_eq!(failure.message, "internal error");
+            let log = log.take();
+            assert!(log.contains("by_name") && log.contains("`***`"), "{log}");
+        }
+    }
+}
