@@ -26,6 +26,7 @@ mod down_conversion;
 mod examples;
 mod fixture;
 mod guards;
+mod handshakes;
 mod http_abuse;
 mod http_asking;
 mod http_events;
