@@ -29,6 +29,7 @@ mod guards;
 mod handshakes;
 mod http_abuse;
 mod http_asking;
+mod http_eras;
 mod http_events;
 mod http_guards;
 mod http_legacy;

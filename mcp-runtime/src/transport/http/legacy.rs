@@ -94,6 +94,14 @@ pub(super) fn is_modern(version: Option<ProtocolVersion>) -> bool {
     version.is_some_and(|version| version.era() == Era::Modern)
 }
 
+fn is_of_the_modern_era(method: &str) -> bool {
+    Method::named(method).is_some_and(|method| !method.is_in(Era::Legacy))
+}
+
+fn has_sessions(inner: &Inner) -> bool {
+    !matches!(inner.sessions.keeping, Keeping::None)
+}
+
 pub(super) fn session_required() -> Refusal {
     Refusal::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
 }
@@ -123,11 +131,10 @@ pub(super) fn post(
         }
         return notify(inner, head.caller, found, message).unwrap_or_else(Posted::from);
     };
-    if is_modern(version) || Method::named(&method).is_some_and(|method| !method.is_in(Era::Legacy))
-    {
-        // A header alone makes no request modern, nor does a method; and what claims to be modern is not served as legacy.
-        let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
-        return with_id(refusal);
+    let missing_claim = || Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
+    if is_modern(version) {
+        // A header alone makes no request modern, and what claims to be modern is not served as legacy.
+        return with_id(missing_claim());
     }
     let accepts = head.headers.accepts;
     if !accepts.json && !accepts.events {
@@ -142,6 +149,8 @@ pub(super) fn post(
     };
     match found {
         None if method == "initialize" => initialize(inner, head.caller, id, message, accepts),
+        // With a session, or where there are none, it is a legacy request for a method that does not exist.
+        None if is_of_the_modern_era(&method) && has_sessions(inner) => with_id(missing_claim()),
         Some(_) if method == "initialize" => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
             with_id(refusal)

@@ -38,6 +38,7 @@ fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m
     if let Claim::Malformed(error) = claim {
         return Err(error);
     }
+    headers.check_modern()?;
     let claimed = params
         .meta_string(MetaMember::ProtocolVersion)
         .ok()
