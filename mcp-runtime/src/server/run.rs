@@ -148,7 +148,8 @@ impl Server {
         let (dispatcher, shared) = self.start()?;
         let (transport, clients) = transport::memories(clients, caller);
         let shutdown = shared.shutdown().clone();
-        tokio::spawn(transport::serve(transport, dispatcher, shutdown));
+        let serving = transport::serve(transport, dispatcher, shutdown);
+        tokio::spawn(tracing::Instrument::in_current_span(serving));
         Ok(clients)
     }
 }
