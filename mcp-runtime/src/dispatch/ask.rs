@@ -302,7 +302,7 @@ impl Asking for Asks {
         question.rejected = question.rejected.saturating_add(1);
         question.progress = Asked::Not;
         let again = match &self.way {
-            // A person may correct a form. What a program answers is not better the second time.
+            // A person may correct a form. A program answers the same again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             Way::Rounds(round) => round.reject(&question.place.key, TRIES),
             Way::None | Way::Requests { .. } => question.rejected < TRIES,

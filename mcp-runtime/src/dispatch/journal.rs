@@ -64,7 +64,7 @@ impl Journal {
         }
     }
 
-    /// Enters one answer, of whatever form: whoever asked says whether it fits.
+    /// Enters one answer, of any form: the question's reader finds out if it fits.
     pub(super) fn take(&mut self, key: String, digest: Option<String>, response: Box<RawValue>) {
         self.answers.insert(key, Answer(digest, response));
     }

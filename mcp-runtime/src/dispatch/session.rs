@@ -27,7 +27,7 @@ pub(crate) struct Session {
     pub(super) known: Known,
     /// Whether what the legacy part holds is there again for the next message.
     pub(super) is_lasting: bool,
-    /// Whether all that is said in it is legacy, unless a message claims otherwise.
+    /// All that is said in it is legacy, unless a message claims otherwise.
     pub(super) is_legacy: bool,
     pub(super) listens: Vec<Listen>,
     /// Who sends what comes next.

@@ -1,7 +1,7 @@
-//! What a client says of itself, in both eras: as much of it as can be read.
+//! The client's description of itself, in both eras: as much of it as can be read.
 //!
-//! Only the name and the version are required. Whatever else is not as the schema says counts as absent, because none of it
-//! is a reason to serve nothing.
+//! Only the name and the version are required. Any other member that does not fit the schema counts as absent, because none
+//! of them is a reason to serve nothing.
 //!
 //! Specification: 2026-07-28, schema `Implementation`, `ClientCapabilities`.
 
@@ -14,7 +14,7 @@ use crate::types::{
     SamplingCapability,
 };
 
-/// Whether an object has a name and a version, each once and a string.
+/// Says whether an object has a name and a version, each once and a string.
 pub(super) fn is_named(json: &str) -> bool {
     let (mut name, mut version) = (0, 0);
     each_member(json, |key, value| match key {
@@ -25,7 +25,7 @@ pub(super) fn is_named(json: &str) -> bool {
     is_object(json) && (name, version) == (1, 1)
 }
 
-/// Who the client is; `None` without a name and a version.
+/// The client's name and the like; `None` without a name and a version.
 pub(super) fn implementation(json: &str) -> Option<Implementation> {
     if !is_named(json) {
         return None;
@@ -58,7 +58,7 @@ fn icon(json: &str) -> Option<Icon> {
     })
 }
 
-/// What the client can be asked for, from an object; `None` from anything else.
+/// The client's capabilities, from an object; `None` from anything else.
 pub(super) fn capabilities(json: &str) -> Option<ClientCapabilities> {
     if !is_object(json) {
         return None;

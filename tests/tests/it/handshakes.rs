@@ -159,7 +159,7 @@ async fn a_handshake_takes_what_can_be_read_of_what_is_optional() {
     }
 }
 
-// Covers: META-03
+// Covers: BASE-08, META-02
 #[tokio::test]
 async fn a_modern_request_takes_what_can_be_read_of_what_is_optional() {
     let meta = "io.modelcontextprotocol";

@@ -13,7 +13,7 @@ use crate::protocol::errors;
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// What is wrong with a field that may be there once.
+/// The fault of a header that occurs more often than it may.
 const TWICE: &str = "is there twice";
 
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -30,12 +30,12 @@ fn is_single(name: &HeaderName) -> bool {
     single.contains(name) || is_ours(name) || *name == LAST_EVENT
 }
 
-/// Whether the protocol gives the field its meaning.
+/// Says whether the protocol gives the header its meaning.
 fn is_ours(name: &HeaderName) -> bool {
     name.as_str().starts_with("mcp-")
 }
 
-/// Refuses fields that are there twice and may not be. Those of the protocol are left to whoever knows the era of the
+/// Refuses headers that are there twice and may not be. Those of the protocol are left to code that knows the era of the
 /// message, because each has its own error for them: `Fields::check_legacy`, `check_modern`.
 pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), Refusal> {
     match repeated(headers, |name| !is_ours(name)) {
@@ -44,7 +44,7 @@ pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// A field that is there twice and may not be, among these.
+/// A header that is there twice and may not be, among these.
 fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
         return None;
@@ -73,7 +73,7 @@ pub(super) struct Fields<'h> {
     method: Option<&'h HeaderValue>,
     is_encoded: bool,
     is_coded: bool,
-    /// A field of the protocol that is there twice.
+    /// A header of the protocol that is there twice.
     repeated: Option<&'h HeaderName>,
 }
 
@@ -143,7 +143,7 @@ impl<'h> Fields<'h> {
         self.all.get(&LAST_EVENT).map(plain)
     }
 
-    /// Refuses fields of the protocol that are there twice, as a legacy client understands it.
+    /// Refuses headers of the protocol that are there twice, as a legacy client understands it.
     pub(super) fn check_legacy(&self) -> Result<(), Refusal> {
         self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
     }
