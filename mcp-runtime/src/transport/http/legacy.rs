@@ -1,7 +1,7 @@
 //! Sessions of 2025: what is posted, requests that rely on a handshake first of all.
 //!
 //! A call goes on when its connection breaks: its session owns it. What is sent before the answer makes the response a
-//! stream of events, which a client can come back to.
+//! stream of events, which a client can come back to; so does a silence that lasts too long.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are those of `docs/requirements.md`,
 //! section 3.3.
@@ -9,6 +9,7 @@
 use std::cell::OnceCell;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::{Response, StatusCode};
@@ -26,6 +27,7 @@ use super::reading::following;
 use super::record::Change;
 use super::service::Inner;
 use super::session::HttpSession;
+use super::silence::Silence;
 use super::stream::{Opening as Begins, Stream};
 use super::{access, events};
 use crate::context::Principal;
@@ -368,7 +370,15 @@ async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
         is_batch,
         accepts,
     } = exchange;
-    match poll_fn(|cx| stream.poll_opening(cx)).await {
+    let mut silence = accepts
+        .events
+        .then(|| Silence::new(inner.limits(), &inner.shutdown));
+    let mut is_due = |cx: &mut Context<'_>| silence.as_mut().is_some_and(|it| it.is_over(cx));
+    let opening = poll_fn(|cx| match stream.poll_opening(cx) {
+        Poll::Pending if is_due(cx) => Poll::Ready(Begins::Events),
+        polled => polled,
+    });
+    match opening.await {
         Begins::Answers(answers) => {
             session.forget(stream.number);
             all(&answers, is_batch, accepts)
