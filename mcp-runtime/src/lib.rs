@@ -126,7 +126,7 @@ pub use server::{Cacheable, Server};
 pub use server::{ClientLogs, client_logs};
 #[cfg(feature = "telemetry")]
 pub use telemetry::TraceContext;
-pub use transport::Transport;
+pub use transport::{Transport, shutdown_signal};
 pub use types::Sample;
 
 pub use schemars;

@@ -142,6 +142,9 @@ pub struct Limits {
     pub token: usize,
     /// How long it may take to find out who sends a request. Default 10 s. Then: 503.
     pub authentication_time: Duration,
+    /// How long a call over HTTP may be silent before its response begins as an event stream, if the client takes one. Default
+    /// 5 s. Later: comments and the answer are sent on that stream. `Duration::MAX` waits for the answer in every case.
+    pub stream_after: Duration,
     /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s. Clients
     /// skip it.
     pub keep_alive: Duration,
@@ -209,6 +212,7 @@ impl Default for Limits {
             principal_streams: 64,
             token: 16 << 10,
             authentication_time: Duration::from_secs(10),
+            stream_after: Duration::from_secs(5),
             keep_alive: Duration::from_secs(15),
             stalled: Duration::from_mins(1),
             _private: (),

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::{StatusCode, header::AUTHORIZATION};
@@ -20,6 +21,21 @@ type Visits = Arc<AtomicU64>;
 #[tool]
 fn visits(visits: &State<Visits>) -> u64 {
     visits.load(Ordering::Relaxed)
+}
+
+/// Counts the visits of the home page during the next seconds.
+#[tool]
+async fn watch_visits(
+    ctx: &Context,
+    visits: &State<Visits>,
+    #[arg(range(1..=60))] seconds: u32,
+) -> u64 {
+    let before = visits.load(Ordering::Relaxed);
+    for second in 0..seconds {
+        ctx.progress(second);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    visits.load(Ordering::Relaxed) - before
 }
 
 async fn home(visits: extract::State<Visits>) -> &'static str {
@@ -56,7 +72,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:8000")).await?;
     let stop = async move {
-        let _ = tokio::signal::ctrl_c().await;
+        mcp_runtime::shutdown_signal().await;
         handle.shut_down(); // ends the event streams, which axum waits for
     };
     Ok(axum::serve(listener, app)

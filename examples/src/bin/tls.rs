@@ -30,7 +30,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let address = arguments.next();
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:8443")).await?;
-    new_server!()
+    let server = new_server!();
+    let handle = server.handle();
+    tokio::spawn(async move {
+        mcp_runtime::shutdown_signal().await;
+        handle.shut_down(); // calls under way may finish
+    });
+    server
         .serve_http_with(listener, move |stream| tls.accept(stream))
         .await?;
     Ok(())

@@ -16,7 +16,7 @@ use crate::dispatch::stream::Sink;
 use crate::protocol::{self, ProtocolVersion, encode, errors, input};
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
-/// How often an answer that does not fit is asked for, in the whole of a call.
+/// How often a form is asked for whose answer does not fit, in the whole of a call.
 const TRIES: u32 = 3;
 
 /// What one call may ask the client.
@@ -302,6 +302,8 @@ impl Asking for Asks {
         question.rejected = question.rejected.saturating_add(1);
         question.progress = Asked::Not;
         let again = match &self.way {
+            // A person may correct a form. A program answers the same again.
+            _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             Way::Rounds(round) => round.reject(&question.place.key, TRIES),
             Way::None | Way::Requests { .. } => question.rejected < TRIES,
         };

@@ -28,8 +28,7 @@ impl CallContext {
         asking: Option<(&str, Option<Box<Memory>>)>,
     ) -> Self {
         let sink = sink();
-        // A handler that needs a capability asks for it with `requires`, which reports what cannot be read.
-        let capabilities = request.sender.capabilities().unwrap_or_default();
+        let capabilities = request.sender.capabilities();
         let way = match (asking, &request.sender) {
             (None, _) => Way::None,
             (Some(_), Sender::Legacy(client)) => Way::Requests {

@@ -210,7 +210,7 @@ impl Dispatcher {
                 legacy::pong(self, id, session, out);
                 return Ok(Answer::Written);
             }
-            Some(Method::Discover) => return Err(errors::missing_claim()),
+            Some(Method::Discover) if !session.is_legacy => return Err(errors::missing_claim()),
             method => method.filter(|method| method.is_in(Era::Legacy)),
         };
         let Some(legacy) = &session.legacy else {

@@ -44,7 +44,7 @@ impl Dispatcher {
                 let name = request.string(Member::Name, self.limits().name)?;
                 let entry = view.tool(&name)?;
                 let arguments = request.arguments()?;
-                if let Some(refusal) = lacking(&request, &entry.requires)? {
+                if let Some(refusal) = lacking(&request, &entry.requires) {
                     return refusal.answer(self, &request, out);
                 }
                 Work::Tool {
@@ -164,15 +164,12 @@ impl Dispatcher {
 }
 
 /// What the client lacks of what a tool requires.
-fn lacking(
-    request: &Request<'_>,
-    requires: &[ClientFeature],
-) -> Result<Option<Lacking>, ErrorObject> {
+fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking> {
     if requires.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let capabilities = request.sender.capabilities()?;
-    Ok(protocol::missing(&capabilities, requires, request.version).map(Lacking))
+    let capabilities = request.sender.capabilities();
+    protocol::missing(&capabilities, requires, request.version).map(Lacking)
 }
 
 /// What a client lacks, in the shape of its capabilities.

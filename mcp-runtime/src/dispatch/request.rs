@@ -29,14 +29,14 @@ pub(super) enum Sender<'m> {
 }
 
 impl Sender<'_> {
-    pub(super) fn capabilities(&self) -> Result<Arc<ClientCapabilities>, ErrorObject> {
+    pub(super) fn capabilities(&self) -> Arc<ClientCapabilities> {
         match self {
-            Self::Legacy(client) => Ok(Arc::clone(&client.capabilities)),
+            Self::Legacy(client) => Arc::clone(&client.capabilities),
             Self::Modern(modern) if modern.raw_capabilities == "{}" => {
                 static NONE: LazyLock<Arc<ClientCapabilities>> = LazyLock::new(Arc::default);
-                Ok(Arc::clone(&NONE))
+                Arc::clone(&NONE)
             }
-            Self::Modern(modern) => modern.capabilities().map(Arc::new),
+            Self::Modern(modern) => Arc::new(modern.capabilities()),
         }
     }
 

@@ -56,6 +56,7 @@ impl Session {
         let notices = dispatcher.notices();
         let mailbox = notices.listen_again(agreed.offered, wake(), agreed.seen);
         session.is_lasting = memory.is_some();
+        session.is_legacy = true;
         session.legacy = Some(Legacy {
             client: Arc::new(client),
             ready: false,

@@ -27,6 +27,8 @@ pub(crate) struct Session {
     pub(super) known: Known,
     /// Whether what the legacy part holds is there again for the next message.
     pub(super) is_lasting: bool,
+    /// All that is said in it is legacy, unless a message claims otherwise.
+    pub(super) is_legacy: bool,
     pub(super) listens: Vec<Listen>,
     /// Who sends what comes next.
     pub(super) caller: Caller,
@@ -107,6 +109,7 @@ impl Session {
             legacy: None,
             known: Known::default(),
             is_lasting: true,
+            is_legacy: false,
             listens: Vec::new(),
             caller: dispatcher.settings.admission.admit(Caller::anonymous()),
             logs: None,

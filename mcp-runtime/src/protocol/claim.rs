@@ -5,11 +5,8 @@
 //!
 //! Specification: 2026-07-28, basic, "Per-request metadata".
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
-
 use crate::jsonrpc::{ErrorObject, MetaMember, Params, each_member};
+use crate::protocol::introduction::{self, is_named};
 use crate::protocol::{Era, ProtocolVersion, errors};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
@@ -38,17 +35,12 @@ pub(crate) struct Modern<'a> {
 
 impl Modern<'_> {
     /// What the client can be asked for.
-    ///
-    /// # Errors
-    ///
-    /// -32602 if a capability is not what the schema says.
-    pub(crate) fn capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
-        serde_json::from_str(self.raw_capabilities)
-            .map_err(|error| malformed(MetaMember::ClientCapabilities, &error.to_string()))
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        introduction::capabilities(self.raw_capabilities).unwrap_or_default()
     }
 }
 
-/// Who is asking, by a `_meta` that was claimed with. Only name and version, if the rest cannot be read.
+/// Who is asking, by a `_meta` that was claimed with.
 pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
     let mut json = None;
     each_member(meta, |key, value| {
@@ -56,20 +48,7 @@ pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
             json = Some(value);
         }
     });
-    let json = json?;
-    serde_json::from_str(json).ok().or_else(|| {
-        let named: Named<'_> = serde_json::from_str(json).ok()?;
-        Some(Implementation::new(named.name, named.version))
-    })
-}
-
-/// The least a program says about itself.
-#[derive(Deserialize)]
-struct Named<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    version: Cow<'a, str>,
+    introduction::implementation(json?)
 }
 
 /// Client information that was in order, as text: most clients say the same in every request, and it need not be read again.
@@ -136,17 +115,6 @@ pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut Known>) -> Claim
         }),
         None => Claim::Unsupported(errors::unsupported_version(&requested)),
     }
-}
-
-/// Whether an object has a name and a version, each once and a string.
-fn is_named(json: &str) -> bool {
-    let (mut name, mut version) = (0, 0);
-    each_member(json, |key, value| match key {
-        b"name" => name += 1 + usize::from(!value.starts_with('"')),
-        b"version" => version += 1 + usize::from(!value.starts_with('"')),
-        _ => {}
-    });
-    json.starts_with('{') && (name, version) == (1, 1)
 }
 
 fn malformed(member: MetaMember, problem: &str) -> ErrorObject {

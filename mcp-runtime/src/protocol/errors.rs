@@ -88,12 +88,13 @@ pub(crate) fn names(capabilities: &Value) -> String {
     names.join(", ")
 }
 
+/// `data.requested` is what was asked for, whole: it is no longer than the message that asked.
 pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
     ErrorObject::new(
         UNSUPPORTED_VERSION,
         format!("revision `{}` is not served", clip(requested)),
     )
-    .with_data(json!({ "supported": ProtocolVersion::supported(), "requested": clip(requested) }))
+    .with_data(json!({ "supported": ProtocolVersion::supported(), "requested": requested }))
 }
 
 /// A request that only the modern era has came without a claim.

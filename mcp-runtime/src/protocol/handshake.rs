@@ -2,10 +2,8 @@
 //!
 //! Specification: 2025-11-25, basic/lifecycle.
 
-use serde::de::DeserializeOwned;
-
 use crate::jsonrpc::{ErrorObject, Member, Params};
-use crate::protocol::{Era, ProtocolVersion, errors};
+use crate::protocol::{Era, ProtocolVersion, errors, introduction};
 use crate::types::{ClientCapabilities, Implementation};
 
 /// The revision to answer `initialize` with: the one asked for if it has a handshake, or else the newest that has.
@@ -27,7 +25,8 @@ pub(crate) struct InitializeParams {
 impl InitializeParams {
     /// # Errors
     ///
-    /// -32602, naming the member that is missing or of the wrong type.
+    /// -32602, naming the member that is missing or of the wrong type. Of the client's own description only a name and a
+    /// version are required.
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, ErrorObject> {
         let requested = params
             .string(Member::ProtocolVersion)
@@ -36,20 +35,20 @@ impl InitializeParams {
             .ok_or_else(|| errors::invalid_member("protocolVersion", "a string"))?;
         Ok(Self {
             version: negotiate(&requested),
-            capabilities: member(params, Member::Capabilities).ok_or_else(|| {
-                errors::invalid_member("capabilities", "an object of capabilities")
-            })?,
-            client_info: member(params, Member::ClientInfo).ok_or_else(|| {
-                errors::invalid_member("clientInfo", "an object with `name` and `version`")
-            })?,
+            capabilities: params
+                .get(Member::Capabilities)
+                .and_then(introduction::capabilities)
+                .ok_or_else(|| {
+                    errors::invalid_member("capabilities", "an object of capabilities")
+                })?,
+            client_info: params
+                .get(Member::ClientInfo)
+                .and_then(introduction::implementation)
+                .ok_or_else(|| {
+                    errors::invalid_member("clientInfo", "an object with `name` and `version`")
+                })?,
         })
     }
-}
-
-fn member<T: DeserializeOwned>(params: &Params<'_>, member: Member) -> Option<T> {
-    // An array would decode too: serde reads structs from both.
-    let json = params.get(member).filter(|json| json.starts_with('{'))?;
-    serde_json::from_str(json).ok()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub(crate) mod encode;
 pub(crate) mod errors;
 mod handshake;
 pub(crate) mod input;
+mod introduction;
 mod meta;
 mod method;
 mod requirements;

@@ -159,7 +159,8 @@ impl Server {
             caller: caller.clone(),
         };
         let clients = streams.into_iter().map(of).collect();
-        tokio::spawn(transport::serve(transport, dispatcher, shutdown));
+        let serving = transport::serve(transport, dispatcher, shutdown);
+        tokio::spawn(tracing::Instrument::in_current_span(serving));
         Ok(clients)
     }
 }

@@ -1,34 +1,32 @@
-//! [`Sight`] without the feature: nothing.
+//! [`Sight`] without the feature: the span the request came in, and nothing of our own.
 
-use crate::telemetry::{Asked, Ended};
+use tracing::Span;
+
+use crate::telemetry::{Asked, Ended, current_span};
 
 /// Who wants to know of spans.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(());
 
-/// A request that nobody looks at.
-pub(crate) struct Sight;
+/// A request that nobody looks at, in the span it came in.
+pub(crate) struct Sight(Option<Box<Span>>);
 
 impl Sight {
     #[inline]
     pub(crate) fn begin<'a>(_: &Hooks, _: impl FnOnce() -> Asked<'a>) -> Self {
-        Self
+        let span = current_span();
+        Self((!span.is_disabled()).then(|| Box::new(span)))
     }
 
     #[inline]
-    #[allow(clippy::unused_self, reason = "as with the feature")]
     pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _entered = self.0.as_deref().map(Span::enter);
         work()
     }
 
     #[inline]
     #[allow(clippy::unused_self, reason = "as with the feature")]
     pub(crate) fn end(&mut self, _: Ended) {}
-}
-
-#[inline]
-pub(crate) fn carried<T>(work: T) -> T {
-    work
 }
 
 /// A clock that does not run.

@@ -11,7 +11,7 @@ use crate::panics;
 use crate::protocol::{Method, ProtocolVersion, errors};
 use crate::telemetry::metrics::Counted;
 use crate::telemetry::origin::{Origin, with_current};
-use crate::telemetry::{Asked, Called, Ended, TraceContext};
+use crate::telemetry::{Asked, Called, Ended, TraceContext, current_span};
 
 /// Called with each new span, and with what the caller says is its parent.
 type OnSpan = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
@@ -34,6 +34,8 @@ impl Hooks {
 /// A request under way. One that is dropped without an end was cancelled.
 pub(crate) struct Sight {
     span: Span,
+    /// The span it came in, where our own is filtered out.
+    around: Option<Span>,
     began: Instant,
     counted: Counted,
     is_over: bool,
@@ -51,8 +53,10 @@ impl Sight {
                 called, version, ..
             } = *asked;
             let transport = origin.seen.transport;
+            let span = span(hooks, asked, origin);
             Self {
-                span: span(hooks, asked, origin),
+                around: span.is_disabled().then(current_span),
+                span,
                 began,
                 counted: Counted::begin(name(asked), called, version, transport, is_active),
                 is_over: false,
@@ -62,7 +66,7 @@ impl Sight {
 
     /// Runs what belongs to the request.
     pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.span.in_scope(work)
+        self.around.as_ref().unwrap_or(&self.span).in_scope(work)
     }
 
     /// The request is over.
@@ -100,12 +104,6 @@ impl Drop for Sight {
     fn drop(&mut self) {
         self.end(Ended::Cancelled);
     }
-}
-
-/// The same work, in the span that this thread is in, on whichever thread it runs.
-pub(crate) fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
-    let span = Span::current();
-    move || span.in_scope(work)
 }
 
 /// Since when a request is looked at that may be answered without a handler.

@@ -33,6 +33,7 @@ pub use http::{
 pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
 pub(crate) use serve::{serve, serve_process};
+pub use signals::shutdown_signal;
 pub use stdio::Stdio;
 
 use crate::context::{Caller, Principal};

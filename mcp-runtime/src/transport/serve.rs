@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use crate::cancellation::CancellationToken;
 use crate::error::Error;
@@ -58,7 +59,8 @@ async fn serve_watched<P: Peer, T: Transport>(
                 Some(Ok(connection)) => {
                     accepted = accepted.saturating_add(1);
                     let (peer, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waking()));
-                    connections.spawn(duplex::serve(peer, connection, waking, shutdown.clone()));
+                    let serving = duplex::serve(peer, connection, waking, shutdown.clone());
+                    connections.spawn(serving.in_current_span());
                 }
                 Some(Err(error)) if is_passing(&error) => {
                     tracing::warn!(%error, "a client could not be accepted");

@@ -9,6 +9,31 @@ use tokio::runtime::Builder;
 use crate::cancellation::{CancellationToken, DropGuard};
 use crate::transport::watchdog::Waking;
 
+/// Completes when the process is asked to stop: on Unix by SIGTERM or SIGINT (Ctrl-C), on Windows by Ctrl-C.
+///
+/// For programs that serve by themselves, such as one that mounts the server into axum. `--http` needs none of this.
+///
+/// ```no_run
+/// # async fn serve(server: mcp_runtime::Server) -> Result<(), mcp_runtime::Error> {
+/// let handle = server.handle();
+/// tokio::spawn(async move {
+///     mcp_runtime::shutdown_signal().await;
+///     handle.shut_down();
+/// });
+/// server.serve_http("127.0.0.1:8000").await
+/// # }
+/// ```
+///
+/// From the first poll on, these signals no longer end the process by themselves; a second signal has no effect unless it is
+/// awaited, too. If the signals cannot be listened to, the log says so, they keep ending the process, and this never completes.
+pub async fn shutdown_signal() {
+    let signal = async { Signals::new()?.next().await };
+    if let Err(error) = signal.await {
+        tracing::error!(%error, "signals cannot be listened to");
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Cancels `shutdown` at the first signal to stop, and ends the process at the second.
 ///
 /// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a runtime of its own listens, because handlers may block

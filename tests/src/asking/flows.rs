@@ -93,6 +93,16 @@ async fn no_person(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("{} {roots}", said.text()))
 }
 
+/// Asks a person what the model could not say.
+#[tool(group = "asking")]
+async fn person_instead(ctx: Context) -> Result<String> {
+    match ctx.sample(Sample::user("Who?").max_tokens(100)).await {
+        Ok(said) => Ok(said.text()),
+        Err(AskError::Unusable(_)) => Ok(ctx.elicit::<Name>("Who are you?").await?.name),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Asks the same thing until the answer is yes.
 #[tool(group = "asking")]
 async fn until_sure(ctx: Context, ledger: State<Ledger>) -> Result<String> {

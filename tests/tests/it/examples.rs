@@ -3,6 +3,8 @@
 mod dynamic;
 mod files;
 mod guide;
+#[cfg(unix)]
+mod mounted;
 mod notes;
 mod observed;
 mod weather;

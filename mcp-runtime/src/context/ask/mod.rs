@@ -79,7 +79,7 @@ pub enum AskError {
     },
     /// The client did not answer in time. See [`Limits::question_time`](crate::Limits::question_time).
     TimedOut(Duration),
-    /// The answer, asked for three times, does not fit.
+    /// The answer does not fit: that to a form after it was asked for three times, any other at once.
     Unusable(String),
     /// The question itself is wrong; the author's fault.
     Misused(String),
@@ -126,7 +126,7 @@ pub(crate) trait Asking: Send + Sync {
     fn place(&self, request: &InputRequest) -> Place;
     /// The key on the wire for a name the author gave.
     fn key(&self, name: &str) -> String;
-    /// Asks, or looks whether there is an answer: the text of a JSON object.
+    /// Asks, or looks whether there is an answer: the text of any JSON.
     fn poll(
         &self,
         question: &mut Question,
@@ -239,7 +239,12 @@ impl<T> Ask<T> {
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             };
-            match (self.read)(&self.question.request, &answer) {
+            let read = match answer.starts_with('{') {
+                true => (self.read)(&self.question.request, &answer),
+                // Structs would be read from arrays, too.
+                false => Err("it is not an object".to_owned()),
+            };
+            match read {
                 Ok(outcome) => return Poll::Ready(Ok(outcome)),
                 Err(problem) => {
                     if let Err(error) = self.context.asking().reject(&mut self.question, problem) {

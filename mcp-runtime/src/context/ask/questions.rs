@@ -84,6 +84,8 @@ impl Context {
     /// # }
     /// ```
     ///
+    /// A malformed answer is [`AskError::Unusable`](crate::AskError::Unusable) at once: asking again would not mend the client.
+    ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
     pub fn sample(&self, question: Sample) -> Ask<CreateMessageResult> {
         Ask::new(
@@ -96,7 +98,8 @@ impl Context {
         )
     }
 
-    /// Asks which directories the client works in. May be none.
+    /// Asks which directories the client works in. May be none. A malformed answer is
+    /// [`AskError::Unusable`](crate::AskError::Unusable) at once, as for [`sample`](Self::sample).
     ///
     /// Source: every revision, client/roots. Deprecated in 2026-07-28.
     pub fn roots(&self) -> Ask<Vec<Root>> {

@@ -29,13 +29,14 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
+use tracing::Span;
 
 use crate::bell::Bell;
 use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::jsonrpc::ErrorObject;
 use crate::panics;
-use crate::telemetry::Origin;
+use crate::telemetry::{Origin, current_span};
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
@@ -55,6 +56,8 @@ struct Channel<P: Peer> {
     /// Lines that are not JSON do not end the channel.
     forgiving: bool,
     origin: Origin,
+    /// The span it is served in.
+    span: Span,
     state: Mutex<State<P>>,
     runtime: Handle,
     watchdog: Arc<Waking>,
@@ -200,6 +203,7 @@ impl<P: Peer> Channel<P> {
             peer,
             forgiving,
             origin,
+            span: current_span(),
             state: Mutex::new(state),
             runtime: Handle::current(),
             watchdog,
@@ -224,7 +228,8 @@ impl<P: Peer> Channel<P> {
         let task = self.runtime.spawn(async move {
             let mut leading = pin!(lead::lead(&channel, me));
             poll_fn(|cx| {
-                panics::catch(|| leading.as_mut().poll(cx)).unwrap_or_else(|_| {
+                let poll = || channel.span.in_scope(|| leading.as_mut().poll(cx));
+                panics::catch(poll).unwrap_or_else(|_| {
                     let error = io::Error::other("the channel's leader panicked");
                     channel.lock().fail(error);
                     channel.attention.notify_one();

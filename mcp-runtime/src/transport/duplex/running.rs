@@ -176,7 +176,8 @@ impl<P: Peer> Channel<P> {
         let permit = self.permit(&mut self.lock());
         let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
         let task = self.runtime.spawn(async move {
-            match channel.origin.cover(|| channel.begin(&job)) {
+            let begin = || channel.origin.cover(|| channel.begin(&job));
+            match channel.span.in_scope(begin) {
                 None => {}
                 Some(Ok(answer)) => channel.finish(&job.id, serial, answer),
                 Some(Err(mut running)) => {

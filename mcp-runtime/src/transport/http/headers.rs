@@ -13,6 +13,9 @@ use crate::protocol::errors;
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The fault of a header that occurs more often than it may.
+const TWICE: &str = "is there twice";
+
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Fields that say one thing, so that two of them could be read differently by whoever stands in between.
@@ -24,26 +27,34 @@ fn is_single(name: &HeaderName) -> bool {
         header::CONTENT_TYPE,
         header::AUTHORIZATION,
     ];
-    single.contains(name) || name.as_str().starts_with("mcp-") || *name == LAST_EVENT
+    single.contains(name) || is_ours(name) || *name == LAST_EVENT
 }
 
-/// Refuses fields that are there twice and may not be.
+/// Says whether the protocol gives the header its meaning.
+fn is_ours(name: &HeaderName) -> bool {
+    name.as_str().starts_with("mcp-")
+}
+
+/// Refuses headers that are there twice and may not be. Those of the protocol are left to code that knows the era of the
+/// message, because each has its own error for them: `Fields::check_legacy`, `check_modern`.
 pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), Refusal> {
+    match repeated(headers, |name| !is_ours(name)) {
+        Some(name) => Err(repetition(name)),
+        None => Ok(()),
+    }
+}
+
+/// A header that is there twice and may not be, among these.
+fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
-        return Ok(());
+        return None;
     }
-    for name in headers.keys().filter(|name| is_single(name)) {
-        if headers.get_all(name).iter().nth(1).is_some() {
-            let problem = "is there twice";
-            let error = if name.as_str().starts_with("mcp-") {
-                errors::header_mismatch(name.as_str(), problem)
-            } else {
-                ErrorObject::invalid_request(format!("header `{name}` {problem}"))
-            };
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, error));
-        }
-    }
-    Ok(())
+    let mut names = headers.keys().filter(|name| is_single(name) && of(name));
+    names.find(|name| headers.get_all(*name).iter().nth(1).is_some())
+}
+
+fn repetition(name: &HeaderName) -> Refusal {
+    Refusal::bad_request(&format!("header `{name}` {TWICE}"))
 }
 
 /// The fields of a request, with those that matter found in one walk: to look for one costs as much as to walk past three.
@@ -62,6 +73,8 @@ pub(super) struct Fields<'h> {
     method: Option<&'h HeaderValue>,
     is_encoded: bool,
     is_coded: bool,
+    /// A header of the protocol that is there twice.
+    repeated: Option<&'h HeaderName>,
 }
 
 impl<'h> Fields<'h> {
@@ -79,6 +92,7 @@ impl<'h> Fields<'h> {
             method: None,
             is_encoded: false,
             is_coded: false,
+            repeated: repeated(all, is_ours),
         };
         let mut accepts = None;
         for (name, value) in all {
@@ -127,6 +141,17 @@ impl<'h> Fields<'h> {
     /// The id of the last event.
     pub(super) fn last_event(&self) -> Option<Result<&'h str, Malformed>> {
         self.all.get(&LAST_EVENT).map(plain)
+    }
+
+    /// Refuses headers of the protocol that are there twice, as a legacy client understands it.
+    pub(super) fn check_legacy(&self) -> Result<(), Refusal> {
+        self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
+    }
+
+    /// The same, as a modern client understands it.
+    pub(super) fn check_modern(&self) -> Result<(), ErrorObject> {
+        let error = |name: &HeaderName| errors::header_mismatch(name.as_str(), TWICE);
+        self.repeated.map_or(Ok(()), |name| Err(error(name)))
     }
 
     /// Refuses bodies that are not plain JSON: what a web page can send without asking first, and what is compressed, for
@@ -307,17 +332,22 @@ mod tests {
 
     #[test]
     fn what_may_be_there_once_is_refused_twice() {
-        for (name, allowed) in [
-            ("mcp-method", false),
-            ("mcp-param-a", false),
-            ("host", false),
-            ("accept", true),
+        // Before the era is known, or when it is.
+        for (name, at_first, later) in [
+            ("mcp-method", true, false),
+            ("mcp-param-a", true, false),
+            ("host", false, true),
+            ("last-event-id", false, true),
+            ("accept", true, true),
         ] {
             let mut headers = HeaderMap::new();
             let name = HeaderName::from_static(name);
             headers.append(name.clone(), value("a"));
             headers.append(name.clone(), value("a"));
-            assert_eq!(check_repeated(&headers).is_ok(), allowed, "{name}");
+            assert_eq!(check_repeated(&headers).is_ok(), at_first, "{name}");
+            let fields = Fields::read(&headers);
+            assert_eq!(fields.check_legacy().is_ok(), later, "{name}");
+            assert_eq!(fields.check_modern().is_ok(), later, "{name}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Sessions of 2025: what is posted, requests that rely on a handshake first of all.
 //!
 //! A call goes on when its connection breaks: its session owns it. What is sent before the answer makes the response a
-//! stream of events, which a client can come back to.
+//! stream of events, which a client can come back to; so does a silence that lasts too long.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are those of `docs/requirements.md`,
 //! section 3.3.
@@ -9,6 +9,7 @@
 use std::cell::OnceCell;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::{Response, StatusCode};
@@ -26,6 +27,7 @@ use super::reading::following;
 use super::record::Change;
 use super::service::Inner;
 use super::session::HttpSession;
+use super::silence::Silence;
 use super::stream::{Opening as Begins, Stream};
 use super::{access, events};
 use crate::context::Principal;
@@ -94,6 +96,14 @@ pub(super) fn is_modern(version: Option<ProtocolVersion>) -> bool {
     version.is_some_and(|version| version.era() == Era::Modern)
 }
 
+fn is_of_the_modern_era(method: &str) -> bool {
+    Method::named(method).is_some_and(|method| !method.is_in(Era::Legacy))
+}
+
+fn has_sessions(inner: &Inner) -> bool {
+    !matches!(inner.sessions.keeping, Keeping::None)
+}
+
 pub(super) fn session_required() -> Refusal {
     Refusal::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
 }
@@ -123,11 +133,10 @@ pub(super) fn post(
         }
         return notify(inner, head.caller, found, message).unwrap_or_else(Posted::from);
     };
-    if is_modern(version) || Method::named(&method).is_some_and(|method| !method.is_in(Era::Legacy))
-    {
-        // A header alone makes no request modern, nor does a method; and what claims to be modern is not served as legacy.
-        let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
-        return with_id(refusal);
+    let missing_claim = || Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
+    if is_modern(version) {
+        // A header alone makes no request modern, and what claims to be modern is not served as legacy.
+        return with_id(missing_claim());
     }
     let accepts = head.headers.accepts;
     if !accepts.json && !accepts.events {
@@ -142,6 +151,8 @@ pub(super) fn post(
     };
     match found {
         None if method == "initialize" => initialize(inner, head.caller, id, message, accepts),
+        // With a session, or where there are none, it is a legacy request for a method that does not exist.
+        None if is_of_the_modern_era(&method) && has_sessions(inner) => with_id(missing_claim()),
         Some(_) if method == "initialize" => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
             with_id(refusal)
@@ -359,7 +370,15 @@ async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
         is_batch,
         accepts,
     } = exchange;
-    match poll_fn(|cx| stream.poll_opening(cx)).await {
+    let mut silence = accepts
+        .events
+        .then(|| Silence::new(inner.limits(), &inner.shutdown));
+    let mut is_due = |cx: &mut Context<'_>| silence.as_mut().is_some_and(|it| it.is_over(cx));
+    let opening = poll_fn(|cx| match stream.poll_opening(cx) {
+        Poll::Pending if is_due(cx) => Poll::Ready(Begins::Events),
+        polled => polled,
+    });
+    match opening.await {
         Begins::Answers(answers) => {
             session.forget(stream.number);
             all(&answers, is_batch, accepts)

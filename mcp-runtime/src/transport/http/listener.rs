@@ -15,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
 
 use super::accept::HttpListener;
 use super::answer::Refusal;
@@ -74,7 +75,7 @@ where
                     let activity = Arc::new(Activity::default());
                     let opening = handshake(stream);
                     let serving = connection(opening, peer, service.clone(), Arc::clone(&activity));
-                    let task = tasks.spawn(serving);
+                    let task = tasks.spawn(serving.in_current_span());
                     open.insert(task.id(), Open { task, since: Instant::now(), activity });
                 }
                 Err(error) if is_passing(&error) => {

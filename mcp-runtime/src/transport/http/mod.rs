@@ -47,6 +47,7 @@ mod service;
 mod session;
 mod session_store;
 mod sessions;
+mod silence;
 mod sse_2024;
 mod stopping;
 mod stream;

@@ -1,8 +1,8 @@
 //! Requests that carry all they need: no session, and nothing is kept once they are answered.
 //!
 //! A call is polled by whoever serves the connection. Nothing is sent before its answer or its first notification, so that
-//! the status can be right; a notification makes the answer a stream of events. The response owns the call: a client that
-//! goes away drops it.
+//! the status can be right; a notification makes the answer a stream of events, and so does a silence that lasts too long. The
+//! response owns the call: a client that goes away drops it.
 //!
 //! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
 
@@ -22,6 +22,7 @@ use super::head::Head;
 use super::headers::Fields;
 use super::pulse::Pulse;
 use super::service::{Begun, Inner};
+use super::silence::Silence;
 use super::{access, events, params};
 use crate::bell::Bell;
 use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
@@ -39,6 +40,7 @@ fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m
     if let Claim::Malformed(error) = claim {
         return Err(error);
     }
+    headers.check_modern()?;
     let claimed = params
         .meta_string(MetaMember::ProtocolVersion)
         .ok()
@@ -146,7 +148,12 @@ pub(super) fn begin<'i>(
     let queue = queue.into_inner();
     match started {
         Started::Done(finished) => Begun::Over(finish(finished, queue.as_deref())),
-        Started::Running(running) => Begun::waiting(run(inner, running, queue)),
+        Started::Running(running) => {
+            let silence = accepts
+                .events
+                .then(|| Silence::new(inner.limits(), &inner.shutdown));
+            Begun::waiting(run(inner, running, queue, silence))
+        }
     }
 }
 
@@ -186,31 +193,32 @@ fn check_arguments(
 }
 
 /// Runs a call until it is known how the response begins. There is no queue if nothing can be sent before the answer,
-/// because the call asked for no stream when it started.
+/// because the call asked for no stream when it started; and no silence is too long for a client that takes no events.
 async fn run(
     inner: &Inner,
     mut running: RunningCall,
     queue: Option<Arc<Queue>>,
+    mut silence: Option<Silence>,
 ) -> Response<HttpBody> {
-    let Some(queue) = queue else {
-        let finished = poll_fn(|cx| inner.pulse.run(|| Pin::new(&mut running).poll(cx))).await;
-        return finish(finished, None);
-    };
     let finished = poll_fn(|cx| {
-        queue.watch(cx.waker());
+        if let Some(queue) = &queue {
+            queue.watch(cx.waker());
+        }
         let polled = inner.pulse.run(|| Pin::new(&mut running).poll(cx));
         if let Poll::Ready(finished) = polled {
             return Poll::Ready(Some(finished));
         }
-        if queue.is_empty() {
-            Poll::Pending
-        } else {
+        let has_messages = queue.as_ref().is_some_and(|queue| !queue.is_empty());
+        let mut is_due = || silence.as_mut().is_some_and(|silence| silence.is_over(cx));
+        if has_messages || is_due() {
             Poll::Ready(None)
+        } else {
+            Poll::Pending
         }
     })
     .await;
     if let Some(finished) = finished {
-        return finish(finished, Some(&queue));
+        return finish(finished, queue.as_deref());
     }
     inner.stream(Calling {
         running: Some(running),
@@ -301,10 +309,10 @@ impl Sink for Queue {
     }
 }
 
-/// The events of a call: what it sends, then its answer.
+/// The events of a call: what it sends, then its answer, which may be an error: the status was sent before it was known.
 struct Calling {
     running: Option<RunningCall>,
-    queue: Arc<Queue>,
+    queue: Option<Arc<Queue>>,
     pulse: Arc<Pulse>,
 }
 
@@ -313,9 +321,13 @@ impl Events for Calling {
         let Some(running) = &mut self.running else {
             return Poll::Ready(false);
         };
-        self.queue.watch(cx.waker());
+        if let Some(queue) = &self.queue {
+            queue.watch(cx.waker());
+        }
         let polled = self.pulse.run(|| Pin::new(running).poll(cx));
-        self.queue.take(out);
+        if let Some(queue) = &self.queue {
+            queue.take(out);
+        }
         if let Poll::Ready(finished) = polled {
             self.running = None;
             let mut message = Vec::with_capacity(256);

@@ -264,6 +264,11 @@ async fn serve<B: Body>(
         caller: caller.as_ref(),
         origin,
     };
+    if parts.method != Method::POST
+        && let Err(refusal) = headers.check_legacy()
+    {
+        return refusal.into_response();
+    }
     match parts.method {
         Method::GET => Box::pin(get(inner, head, parts)).await,
         Method::DELETE => Box::pin(handshake::delete(inner, head)).await,
@@ -365,9 +370,10 @@ fn begin<'i>(inner: &'i Inner, head: Head<'_>, found: Finding<'_>, body: &[u8]) 
     }
     match jsonrpc::parse(body, inner.limits()) {
         Ok(Incoming::Message(message)) => one(inner, head, found, &message),
-        Ok(Incoming::Batch(elements)) => {
-            Begun::legacy(inner, batch::post(inner, head, found, &elements))
-        }
+        Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
+            Ok(()) => Begun::legacy(inner, batch::post(inner, head, found, &elements)),
+            Err(refusal) => refusal.into(),
+        },
         Err((id, error)) => Refusal::new(StatusCode::BAD_REQUEST, error)
             .with_id(id)
             .into(),
@@ -382,6 +388,9 @@ fn one<'i>(
 ) -> Begun<'i> {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
     let Some(method) = message.method.as_deref().filter(|_| is_modern) else {
+        if let Err(refusal) = head.headers.check_legacy() {
+            return refusal.with_id(message.id.to_request_id()).into();
+        }
         return Begun::legacy(inner, legacy::post(inner, head, found, message));
     };
     match message.id.to_request_id() {

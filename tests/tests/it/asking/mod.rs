@@ -13,6 +13,7 @@ mod matrix;
 mod misuse;
 mod once;
 mod rounds;
+mod unusable;
 
 use mcp_runtime::Server;
 use serde_json::{Value, json};

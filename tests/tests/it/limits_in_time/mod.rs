@@ -1,5 +1,6 @@
 //! The limits of HTTP that are times: on a clock of our own, so that each is tried just below and just above its value.
 
+mod calls;
 mod connections;
 mod sessions;
 

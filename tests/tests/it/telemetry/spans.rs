@@ -6,6 +6,7 @@ use mcp_runtime::TraceContext;
 use serde_json::json;
 use tests::Revision;
 use tests::http::Request;
+use tracing::Instrument as _;
 
 use crate::http_support::{self, call, text};
 use crate::support::connect;
@@ -179,6 +180,23 @@ async fn what_handlers_say_is_inside_of_the_span() {
         // And so is what we say of them.
         client.tool("fail_opaque", json!({})).await;
         assert_eq!(seen.around("a handler failed"), ["tools/call fail_opaque"]);
+        seen.clear();
+    }
+}
+
+#[tokio::test]
+async fn the_span_of_a_request_is_inside_of_the_one_it_is_served_in() {
+    let (seen, _guard) = Seen::begin();
+    for revision in Revision::ERAS {
+        let (transport, stream) = mcp_runtime::transport::memory();
+        let serving = server().serve(transport);
+        tokio::spawn(serving.instrument(tracing::info_span!("caller")));
+        let (reader, writer) = tokio::io::split(stream);
+        let mut client = tests::Client::new(reader, writer, revision).connect().await;
+        client.tool("talk", json!({})).await;
+        for message in ["before", "after"] {
+            assert_eq!(seen.around(message), ["tools/call talk", "caller"]);
+        }
         seen.clear();
     }
 }

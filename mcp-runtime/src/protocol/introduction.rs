@@ -1,0 +1,116 @@
+//! The client's description of itself, in both eras: as much of it as can be read.
+//!
+//! Only the name and the version are required. Any other member that does not fit the schema counts as absent, because none
+//! of them is a reason to serve nothing.
+//!
+//! Specification: 2026-07-28, schema `Implementation`, `ClientCapabilities`.
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::jsonrpc::each_member;
+use crate::types::{
+    ClientCapabilities, ElicitationCapability, Icon, Implementation, RootsCapability,
+    SamplingCapability,
+};
+
+/// Says whether an object has a name and a version, each once and a string.
+pub(super) fn is_named(json: &str) -> bool {
+    let (mut name, mut version) = (0, 0);
+    each_member(json, |key, value| match key {
+        b"name" => name += 1 + usize::from(!value.starts_with('"')),
+        b"version" => version += 1 + usize::from(!value.starts_with('"')),
+        _ => {}
+    });
+    is_object(json) && (name, version) == (1, 1)
+}
+
+/// The client's name and the like; `None` without a name and a version.
+pub(super) fn implementation(json: &str) -> Option<Implementation> {
+    if !is_named(json) {
+        return None;
+    }
+    if let Some(read) = read(json) {
+        return Some(read);
+    }
+    let (name, version): (String, String) = (member(json, "name")?, member(json, "version")?);
+    let mut client = Implementation::new(name, version);
+    client.title = member(json, "title");
+    client.description = member(json, "description");
+    client.website_url = member(json, "websiteUrl");
+    let icons: Option<Vec<Box<RawValue>>> = member(json, "icons");
+    let icons = icons.into_iter().flatten();
+    client.icons = icons.filter_map(|json| icon(json.get())).collect();
+    Some(client)
+}
+
+fn icon(json: &str) -> Option<Icon> {
+    if !is_object(json) {
+        return None;
+    }
+    read(json).or_else(|| {
+        let src: String = member(json, "src")?;
+        let mut icon = Icon::new(src);
+        icon.mime_type = member(json, "mimeType");
+        icon.sizes = member(json, "sizes").unwrap_or_default();
+        icon.theme = member(json, "theme");
+        Some(icon)
+    })
+}
+
+/// The client's capabilities, from an object; `None` from anything else.
+pub(super) fn capabilities(json: &str) -> Option<ClientCapabilities> {
+    if !is_object(json) {
+        return None;
+    }
+    read(json).or_else(|| {
+        let capability = |name| raw(json, name).filter(|json| is_object(json));
+        Some(ClientCapabilities {
+            roots: capability("roots").map(|json| RootsCapability {
+                list_changed: member(json, "listChanged").unwrap_or_default(),
+            }),
+            sampling: capability("sampling").map(|json| SamplingCapability {
+                tools: member(json, "tools"),
+                context: member(json, "context"),
+            }),
+            elicitation: capability("elicitation").and_then(elicitation),
+            experimental: member(json, "experimental").unwrap_or_default(),
+            extensions: member(json, "extensions").unwrap_or_default(),
+        })
+    })
+}
+
+fn elicitation(json: &str) -> Option<ElicitationCapability> {
+    let (form, url) = (raw(json, "form"), raw(json, "url"));
+    let read = ElicitationCapability {
+        form: form.and_then(read),
+        url: url.and_then(read),
+    };
+    // An empty one means forms. One whose modes cannot be read does not.
+    let is_empty = form.is_none() && url.is_none();
+    (is_empty || read.form.is_some() || read.url.is_some()).then_some(read)
+}
+
+fn is_object(json: &str) -> bool {
+    json.starts_with('{')
+}
+
+fn read<T: DeserializeOwned>(json: &str) -> Option<T> {
+    serde_json::from_str(json).ok()
+}
+
+/// A member as text; `null` counts as absent.
+fn raw<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let mut found = None;
+    each_member(object, |key, value| {
+        if key == name.as_bytes() {
+            found = Some(value);
+        }
+    });
+    found.filter(|value| *value != "null")
+}
+
+/// A member, if it is there and can be read.
+fn member<T: DeserializeOwned>(object: &str, name: &str) -> Option<T> {
+    read(raw(object, name)?)
+}

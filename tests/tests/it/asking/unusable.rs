@@ -1,0 +1,101 @@
+//! Answers that cannot be used: a person may correct a form, but nobody corrects what a program sends.
+
+use serde_json::{Value, json};
+use tests::{Answer, Client, Revision};
+
+use super::{client, refusal, text, usual};
+
+/// What no question is answered with.
+fn nonsense() -> [Value; 5] {
+    [
+        json!([]),
+        json!("x"),
+        json!(12345),
+        json!({"role": 5, "roots": 5, "action": 5}),
+        json!({}),
+    ]
+}
+
+/// Answers one kind of question with this.
+fn answer(client: &mut Client, method: &'static str, with: &Value) {
+    let with = with.clone();
+    client.answer(move |question| {
+        if question.method == method {
+            Answer::Result(with.clone())
+        } else {
+            usual(question)
+        }
+    });
+}
+
+fn times(client: &Client, method: &str) -> usize {
+    let asked = client.asked.iter();
+    asked.filter(|question| question.method == method).count()
+}
+
+// Covers: REQ-05, MRTR-10
+#[tokio::test]
+async fn a_malformed_answer_of_a_program_is_an_error_at_once() {
+    for revision in [
+        Revision::A,
+        Revision::B,
+        Revision::C,
+        Revision::D,
+        Revision::E,
+    ] {
+        for method in ["sampling/createMessage", "roots/list"] {
+            for with in nonsense() {
+                let (mut client, ledger) = client(revision).await;
+                answer(&mut client, method, &with);
+                let text = refusal(&mut client, "no_person").await;
+                assert!(text.starts_with("the answer does not fit"), "{text}");
+                assert_eq!(times(&client, method), 1, "{revision:?} {method} {with}");
+                assert_eq!(ledger.count("after"), 0);
+            }
+        }
+    }
+}
+
+// Covers: REQ-05, MRTR-10
+#[tokio::test]
+async fn a_malformed_answer_about_an_address_is_an_error_at_once() {
+    for revision in Revision::ERAS {
+        for with in nonsense() {
+            let (mut client, _) = client(revision).await;
+            answer(&mut client, "elicitation/create", &with);
+            let params = json!({"name": "somewhere", "arguments": {"url": "https://pay.example"}});
+            let result = client.ask("tools/call", params).await.unwrap();
+            assert_eq!(result["isError"], true, "{result}");
+            assert_eq!(times(&client, "elicitation/create"), 1, "{revision:?}");
+        }
+    }
+}
+
+// Covers: ELIC-04
+#[tokio::test]
+async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
+    for revision in [Revision::C, Revision::D, Revision::E] {
+        for with in nonsense() {
+            let (mut client, _) = client(revision).await;
+            answer(&mut client, "elicitation/create", &with);
+            let text = refusal(&mut client, "one").await;
+            assert!(text.starts_with("the answer does not fit"), "{text}");
+            assert_eq!(
+                times(&client, "elicitation/create"),
+                3,
+                "{revision:?} {with}"
+            );
+        }
+    }
+}
+
+// Covers: MRTR-16
+#[tokio::test]
+async fn a_handler_that_goes_on_after_a_malformed_answer_sees_it_in_each_round() {
+    for revision in Revision::ERAS {
+        let (mut client, _) = client(revision).await;
+        answer(&mut client, "sampling/createMessage", &json!(12345));
+        assert_eq!(text(&mut client, "person_instead").await, "Ada");
+        assert_eq!(times(&client, "sampling/createMessage"), 1, "{revision:?}");
+    }
+}

@@ -1,0 +1,45 @@
+//! The axum program, when it is asked to stop.
+
+use serde_json::json;
+use tests::http::{Request, send};
+use tests::{Process, Revision};
+
+use super::{free_address, retry};
+use crate::http_support::{call, initialize, text};
+
+fn signed(request: Request) -> Request {
+    request.header("Authorization", "Bearer open sesame")
+}
+
+#[tokio::test]
+async fn a_signal_to_stop_lets_calls_of_an_axum_program_finish() {
+    for (signal, revision) in [
+        ("-TERM", Revision::E),
+        ("-TERM", Revision::D),
+        ("-INT", Revision::E),
+    ] {
+        let address = free_address();
+        let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::E);
+        retry(async || tokio::net::TcpStream::connect(address).await).await;
+        let request = if revision.is_modern() {
+            let params = json!({"name": "watch_visits", "arguments": {"seconds": 1}, "_meta": {"progressToken": 1}});
+            Request::modern(1, "tools/call", params)
+        } else {
+            let hello = send(address, &signed(initialize(revision))).await;
+            let session = hello.header("mcp-session-id").unwrap();
+            call(session, 1, "watch_visits", json!({"seconds": 1}), revision)
+        };
+        let mut response = send(address, &signed(request)).await;
+        // It runs.
+        let report = response.next().await.unwrap();
+        assert_eq!(report["method"], "notifications/progress");
+        let id = process.child.id().unwrap().to_string();
+        let sent = std::process::Command::new("kill")
+            .args([signal, &id])
+            .status();
+        assert!(sent.unwrap().success());
+        let answer = response.next().await.expect("the call is answered");
+        assert_eq!(text(&answer), "0");
+        assert_eq!(process.ended().await.code(), Some(0), "{signal}");
+    }
+}

@@ -1,0 +1,201 @@
+//! What a client says of itself in a handshake: as much of it as can be read counts, and only what is required is required.
+
+use mcp_runtime::prelude::*;
+use serde_json::{Value, json};
+use tests::{Client, Revision};
+
+use crate::http_support::{call, initialize, serve_server, text};
+use crate::support::raw;
+
+/// Says who the client is, and what it can be asked.
+#[tool(group = "handshakes")]
+fn introduced(ctx: &Context) -> String {
+    let client = ctx.client().map(|client| {
+        let icons: Vec<_> = client.icons.iter().map(|icon| &*icon.src).collect();
+        let title = client.title.as_deref().unwrap_or("-");
+        format!(
+            "{} {} {title} {}",
+            client.name,
+            client.version,
+            icons.join(",")
+        )
+    });
+    let can = [
+        ("form", ctx.can_elicit()),
+        ("url", ctx.can_elicit_url()),
+        ("sampling", ctx.can_sample()),
+        ("roots", ctx.can_list_roots()),
+    ];
+    let can: Vec<_> = can
+        .iter()
+        .filter(|(_, can)| *can)
+        .map(|can| can.0)
+        .collect();
+    let experimental = &ctx.client_capabilities().experimental;
+    let experimental: Vec<_> = experimental.keys().map(String::as_str).collect();
+    format!(
+        "{} | {} | {}",
+        client.unwrap_or_default().trim_end(),
+        can.join(","),
+        experimental.join(",")
+    )
+}
+
+fn server() -> Server {
+    crate::fixture::server().group("handshakes")
+}
+
+fn hello(revision: Revision, capabilities: &Value, info: &Value) -> Value {
+    let params = json!({
+        "protocolVersion": revision.date(),
+        "capabilities": capabilities,
+        "clientInfo": info,
+    });
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+}
+
+async fn shaken(revision: Revision, capabilities: &Value, info: &Value) -> Client {
+    let mut client = raw(server(), revision);
+    client.send(&hello(revision, capabilities, info)).await;
+    client.response(&json!(0)).await.unwrap();
+    client.notify("notifications/initialized", json!({})).await;
+    client
+}
+
+/// Of all that is odd here, nothing is required.
+fn cases() -> Vec<(Value, Value, &'static str)> {
+    let name = json!({"name": "c", "version": "1"});
+    let with = |member: &str, value: Value| {
+        let mut info = name.clone();
+        info[member] = value;
+        info
+    };
+    let none = json!({});
+    vec![
+        (none.clone(), name.clone(), "c 1 - |  | "),
+        (none.clone(), with("title", json!("C")), "c 1 C |  | "),
+        (none.clone(), with("title", json!(5)), "c 1 - |  | "),
+        (none.clone(), with("websiteUrl", json!([])), "c 1 - |  | "),
+        (none.clone(), with("icons", json!("x")), "c 1 - |  | "),
+        (none.clone(), with("other", json!({"a": 1})), "c 1 - |  | "),
+        // The shape of the drafts of 2025-11-25, beside icons that nobody can show.
+        (
+            none.clone(),
+            json!({"name": "c", "version": "1", "title": "C", "description": 1, "icons": [
+                {"src": "https://a", "sizes": "48x48", "theme": "auto", "mimeType": 1},
+                {"sizes": ["1x1"]}, 5, {"src": "https://b"}]}),
+            "c 1 C https://a,https://b |  | ",
+        ),
+        (json!({"elicitation": true}), name.clone(), "c 1 - |  | "),
+        (
+            json!({"elicitation": true, "sampling": {}, "roots": {"listChanged": "yes"}}),
+            name.clone(),
+            "c 1 - | sampling,roots | ",
+        ),
+        (
+            json!({"sampling": {"tools": true}, "roots": []}),
+            name.clone(),
+            "c 1 - | sampling | ",
+        ),
+        // Nothing in it means forms; something that cannot be read does not.
+        (json!({"elicitation": {}}), name.clone(), "c 1 - | form | "),
+        (
+            json!({"elicitation": {"form": {}, "url": 1}}),
+            name.clone(),
+            "c 1 - | form | ",
+        ),
+        (
+            json!({"elicitation": {"url": true}}),
+            name.clone(),
+            "c 1 - |  | ",
+        ),
+        (
+            json!({"experimental": {"x": {}}, "extensions": 7, "sampling": null}),
+            name.clone(),
+            "c 1 - |  | x",
+        ),
+        (
+            json!({"experimental": "x", "tasks": 1}),
+            name,
+            "c 1 - |  | ",
+        ),
+    ]
+}
+
+/// What a revision makes of it: those before 2025-06-18 have no forms.
+fn in_revision(expected: &str, revision: Revision) -> String {
+    match revision {
+        Revision::A | Revision::B => expected.replace("form", ""),
+        _ => expected.to_owned(),
+    }
+}
+
+// Covers: BASE-08, LIFE-01
+#[tokio::test]
+async fn a_handshake_takes_what_can_be_read_of_what_is_optional() {
+    for revision in Revision::LEGACY {
+        for (capabilities, info, expected) in cases() {
+            let mut client = shaken(revision, &capabilities, &info).await;
+            let said = client.text("introduced", json!({})).await;
+            let expected = in_revision(expected, revision);
+            assert_eq!(said, expected, "{revision:?} {capabilities} {info}");
+        }
+    }
+    let served = serve_server(server()).await;
+    for revision in Revision::LEGACY {
+        for (capabilities, info, expected) in cases() {
+            let mut request = initialize(revision);
+            request.body = hello(revision, &capabilities, &info).to_string().into();
+            let mut response = served.send(&request).await;
+            let message = response.message().await;
+            assert_eq!(response.status, 200, "{message}");
+            let session = response.header("mcp-session-id").unwrap_or_else(|| {
+                panic!("{revision:?} {capabilities} {info}: {message}");
+            });
+            let request = call(session, 1, "introduced", json!({}), revision);
+            let (_, said) = served.message(&request).await;
+            assert_eq!(text(&said), in_revision(expected, revision));
+        }
+    }
+}
+
+// Covers: BASE-08, META-02
+#[tokio::test]
+async fn a_modern_request_takes_what_can_be_read_of_what_is_optional() {
+    let meta = "io.modelcontextprotocol";
+    for (capabilities, info, expected) in cases() {
+        let mut client = raw(server(), Revision::E);
+        let mut params = json!({"name": "introduced", "arguments": {}, "_meta": {}});
+        params["_meta"][format!("{meta}/protocolVersion")] = json!("2026-07-28");
+        params["_meta"][format!("{meta}/clientCapabilities")] = capabilities;
+        params["_meta"][format!("{meta}/clientInfo")] = info;
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        client.send(&message).await;
+        let result = client.response(&json!(1)).await.unwrap();
+        assert_eq!(result["content"][0]["text"], expected, "{message}");
+    }
+}
+
+// Covers: LIFE-01
+#[tokio::test]
+async fn a_handshake_is_refused_without_what_is_required() {
+    let info = json!({"name": "c", "version": "1"});
+    for revision in Revision::LEGACY {
+        for (capabilities, info, member) in [
+            (json!([]), info.clone(), "capabilities"),
+            (json!(null), info.clone(), "capabilities"),
+            (json!({}), json!({"name": "c"}), "clientInfo"),
+            (json!({}), json!({"version": "1"}), "clientInfo"),
+            (json!({}), json!({"name": 1, "version": "1"}), "clientInfo"),
+            (json!({}), json!({"name": "c", "version": 1}), "clientInfo"),
+            (json!({}), json!(["c", "1"]), "clientInfo"),
+            (json!({}), json!("c"), "clientInfo"),
+        ] {
+            let mut client = raw(server(), revision);
+            client.send(&hello(revision, &capabilities, &info)).await;
+            let failure = client.response(&json!(0)).await.unwrap_err();
+            assert_eq!(failure.code, -32602);
+            assert!(failure.message.contains(member), "{failure:?}");
+        }
+    }
+}
