@@ -60,7 +60,10 @@ impl Listable {
                 Repr::Shown(format!("{listing}: there is no such resource"))
             }
             Repr::Opaque(source) => Repr::Opaque(Box::new(Failed { listing, source })),
-            other @ (Repr::Protocol(_) | Repr::Busy(_) | Repr::Arguments(_)) => other,
+            other @ (Repr::Protocol(_)
+            | Repr::Busy(_)
+            | Repr::Arguments(_)
+            | Repr::Unwritable(_)) => other,
         })
     }
 }
