@@ -10,6 +10,7 @@
     reason = "a test that goes wrong may panic, and handlers under test come in every shape"
 )]
 
+mod arguments;
 mod asking;
 mod auth;
 mod bad_input;
@@ -62,5 +63,6 @@ mod stdio;
 mod subject;
 mod support;
 mod telemetry;
+mod template_values;
 mod test_client;
 mod tools;

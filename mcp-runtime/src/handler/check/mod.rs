@@ -27,7 +27,6 @@ use serde_json::Value;
 use evaluate::Check;
 use explain::{Found, Place};
 pub(crate) use explain::{missing, push_token, quote, unknown};
-pub(crate) use number::whole;
 pub(crate) use pattern::compile;
 use survey::Survey;
 
@@ -155,16 +154,39 @@ impl Validator {
         }
     }
 
+    /// Everything that is wrong with a value of one property of the root, or with the arguments as a whole, where `null` is the same
+    /// as leaving a property out.
+    pub(crate) fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
+        let Some(name) = name else {
+            return self.run_as(&self.schema, value, &Place::Arguments, true);
+        };
+        match self.schema.get("properties").and_then(|all| all.get(name)) {
+            Some(schema) => self.run_as(schema, value, &Place::Key(&Place::Root, name), true),
+            None => Vec::new(),
+        }
+    }
+
     pub(crate) fn schema(&self) -> &Value {
         &self.schema
     }
 
     fn run(&self, schema: &Value, value: &Value, place: &Place<'_>) -> Vec<Fault> {
+        self.run_as(schema, value, place, false)
+    }
+
+    fn run_as(
+        &self,
+        schema: &Value,
+        value: &Value,
+        place: &Place<'_>,
+        null_is_absent: bool,
+    ) -> Vec<Fault> {
         let mut check = Check {
             validator: self,
             steps: STEPS,
             depth: DEPTH,
             exhausted: false,
+            null_is_absent,
         };
         let mut found = Vec::new();
         check.schema(schema, value, place, &mut found);
