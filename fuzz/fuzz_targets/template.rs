@@ -1,6 +1,8 @@
-//! Templates: no address takes long, what matches is safe, and matching undoes expanding. Input: a template, an address,
+//! Templates: no URI takes long, no value that matches is absolute or has `..`, and matching undoes expanding. Input: a template, an address,
 //! and values for the variables, each on a line.
 #![no_main]
+
+use std::path::{Component, Path};
 
 use libfuzzer_sys::fuzz_target;
 use mcp_runtime::fuzzing::Template;
@@ -19,8 +21,9 @@ fuzz_target!(|text: &str| {
     let values: Vec<&str> = lines.filter(|value| is_safe(value)).collect();
     let repeated = uri.repeat(LONGEST / uri.len().max(1));
     for uri in [uri, &repeated] {
-        for (name, _) in template.matches(uri).unwrap_or_default() {
+        for (name, value) in template.matches(uri).unwrap_or_default() {
             assert!(template.variables().iter().any(|known| known == name));
+            assert!(stays_below(&value), "{source} {uri}: {value:?}");
         }
     }
     let given = |name: &str| {
@@ -44,9 +47,15 @@ fuzz_target!(|text: &str| {
 
 /// Values that may be matched at all.
 fn is_safe(value: &str) -> bool {
-    !value.is_empty()
-        && !value.contains('\0')
-        && value.split(['/', '\\']).all(|segment| segment != "..")
+    !value.is_empty() && stays_below(value)
+}
+
+/// Whether a value that is joined to a directory stays below it, as the standard library and Windows read paths.
+fn stays_below(value: &str) -> bool {
+    let path = value.replace('\\', "/");
+    let has_drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    !has_drive && !path.contains('\0') && Path::new(&path).components().all(is_below)
 }
 
 /// Whether each expression ends where something stands that none of its values is written with, so that there is one way

@@ -61,7 +61,7 @@
 /// # Parameters
 ///
 /// The doc comment of a parameter is the description of the argument. More is said in `#[arg(…)]`; what it demands is in
-/// the schema and is enforced, but for `format`.
+/// the schema and is enforced, but for `format`. So are the types of the schema, where the Rust type takes more than its schema says.
 ///
 /// | Option | Value | Meaning | In the schema |
 /// |---|---|---|---|
@@ -76,6 +76,7 @@
 /// | `example` | a literal | a sample | `examples` |
 /// | `header` | a token such as `Region` | mirrored in the HTTP header `Mcp-Param-Region` | `x-mcp-header` |
 /// | `flatten` | word | the fields of the type are arguments of their own | the properties |
+/// | `any_path` | word | for variables of a [`resource_template`](macro@resource_template): also values that lead out of a directory | |
 ///
 /// # Who may call it
 ///
@@ -223,6 +224,11 @@ pub use mcp_macros::resource;
 ///
 /// A list takes a variable with `*`: `{ids*}` reads `1,2`, `{/path*}` reads `/a/b`, `{?tags*}` reads `?tags=a&tags=b`. To
 /// text such a variable gives the whole.
+///
+/// A URI whose variables hold NUL, have `..` as a whole segment, or begin with `/`, `\` or a drive letter such as `C:` does not match,
+/// whatever the expression and however it is encoded: such values lead out of the directory they are joined to. Dots in text, as in
+/// `v1..2`, are fine. `#[arg(any_path)]` on a parameter takes these values too; the function then has to check them before it uses
+/// them as a path. Source: revision 2026-07-28, server/resources, "Security Considerations".
 ///
 /// The options are those of [`resource`](macro@resource) without `size`, and `list`: the path of a function that lists the resources of the
 /// family, for clients that ask what there is. It takes injected parameters only.

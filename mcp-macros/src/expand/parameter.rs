@@ -90,10 +90,11 @@ impl<'a> Expanded<'a> {
             .as_ref()
             .map(|header| quote!(.header(#header)));
         let flatten = parameter.flatten.then(|| quote!(.flatten()));
+        let any_path = parameter.any_path.map(|_| quote!(.any_path()));
         let implements = quote!(<__mcp::Implements<#owned>>);
         quote!(__mcp::source(
             #implements::from_context, #implements::deserialize, #implements::json_schema,
-        ).parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten)
+        ).parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path)
     }
 
     fn default(&self) -> Option<TokenStream> {
@@ -185,6 +186,13 @@ impl<'a> Expanded<'a> {
                 header.span(),
                 &quote!(__mcp::rules::header(#header)),
             ));
+        }
+        if let Some(span) = self.parameter.any_path {
+            checks.suits(
+                span,
+                "TEXT",
+                "`any_path` applies to text; a number leads nowhere",
+            );
         }
         if self.handler.kind == Kind::Completer && self.index == 0 {
             let span = self.parameter.ty.span();

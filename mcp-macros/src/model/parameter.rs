@@ -33,6 +33,8 @@ pub(crate) struct Parameter {
     pub(crate) complete: Option<Complete>,
     pub(crate) header: Option<syn::LitStr>,
     pub(crate) flatten: bool,
+    /// Where it says that it takes values which lead anywhere.
+    pub(crate) any_path: Option<Span>,
     /// Where `#[arg(…)]` stands, which is for arguments only.
     pub(crate) marker: Option<Span>,
 }
@@ -206,6 +208,10 @@ impl Parameter {
             complete: complete.map(|complete| complete.value),
             header: options.header,
             flatten: options.flatten.is_present(),
+            any_path: options
+                .any_path
+                .is_present()
+                .then(|| options.any_path.span()),
             marker: markers
                 .iter()
                 .find(|marker| marker.path().is_ident("arg"))
@@ -214,7 +220,7 @@ impl Parameter {
     }
 }
 
-/// Some options exclude each other, and headers mirror arguments of tools only.
+/// Some options exclude each other, and some are for one kind of handler only.
 fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
     if let Some(header) = &options.header
         && kind != Kind::Tool
@@ -223,6 +229,15 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
             header.span(),
             format!(
                 "headers mirror arguments of tools only, not of a {}",
+                kind.noun()
+            ),
+        ));
+    }
+    if options.any_path.is_present() && kind != Kind::ResourceTemplate {
+        errors.push(syn::Error::new(
+            options.any_path.span(),
+            format!(
+                "`any_path` is for variables of resource templates; an argument of a {} takes any text",
                 kind.noun()
             ),
         ));

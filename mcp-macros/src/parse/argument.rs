@@ -39,6 +39,8 @@ pub(crate) struct ArgumentOptions {
     pub(crate) header: Option<syn::LitStr>,
     /// It takes the whole argument object.
     pub(crate) flatten: Flag,
+    /// It takes values that lead anywhere, as a variable of a template.
+    pub(crate) any_path: Flag,
 }
 
 /// What stands in `items(…)`.

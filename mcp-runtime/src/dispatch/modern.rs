@@ -41,15 +41,15 @@ pub(super) fn answer<'m>(
     }
 }
 
-/// `params.notifications`, as the client sends it.
+/// `params.notifications`, as the client sends it. `null` is the same as none.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
 struct Wanted {
-    tools_list_changed: bool,
-    prompts_list_changed: bool,
-    resources_list_changed: bool,
-    resource_subscriptions: Vec<String>,
+    tools_list_changed: Option<bool>,
+    prompts_list_changed: Option<bool>,
+    resources_list_changed: Option<bool>,
+    resource_subscriptions: Option<Vec<String>>,
 }
 
 /// Opens a subscription. The acknowledgement is its first message: the mailbox is only emptied after it.
@@ -76,6 +76,7 @@ fn listen<'m>(
     let mut uris: BTreeSet<&str> = wanted
         .resource_subscriptions
         .iter()
+        .flatten()
         .map(String::as_str)
         .collect();
     let followed: usize = session
@@ -107,9 +108,9 @@ fn listen<'m>(
         uris.retain(|uri| view.read(uri, request.version).is_ok());
     }
     let filter = Filter {
-        tools: wanted.tools_list_changed && offered.tools.is_some(),
-        prompts: wanted.prompts_list_changed && offered.prompts.is_some(),
-        resources: wanted.resources_list_changed && offered.resources.is_some(),
+        tools: wanted.tools_list_changed == Some(true) && offered.tools.is_some(),
+        prompts: wanted.prompts_list_changed == Some(true) && offered.prompts.is_some(),
+        resources: wanted.resources_list_changed == Some(true) && offered.resources.is_some(),
         uris: match offered.resources {
             Some(_) => uris.iter().map(|uri| (*uri).into()).collect(),
             None => Vec::new(),

@@ -17,6 +17,7 @@ use crate::dispatch::seal::{self, Refused};
 use crate::dispatch::session::Channel;
 use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::work::Work;
+use crate::handler::decode::entries;
 use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
@@ -162,9 +163,13 @@ fn resume(
     let mut memory = Box::<Memory>::default();
     if let Some(json) = request.params.get(Member::InputResponses) {
         let given = Some(json).filter(|json| json.starts_with('{'));
-        let given = given.and_then(|json| serde_json::from_str(json).ok());
         let name = Member::InputResponses.as_str();
-        memory.loose = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
+        let given = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
+        // Of two answers to one question nobody could tell which one counts.
+        entries(given)
+            .map_err(|_| errors::invalid_member(name, "an object with one answer of each name"))?;
+        let loose = serde_json::from_str(given).ok();
+        memory.loose = loose.ok_or_else(|| errors::invalid_member(name, "an object"))?;
     }
     if request.params.get(Member::RequestState).is_some() {
         let limits = finish.dispatcher.limits();

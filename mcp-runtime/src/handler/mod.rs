@@ -11,6 +11,7 @@ pub(crate) mod constraint;
 pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
+pub(crate) mod exact;
 pub mod form;
 pub(crate) mod kind;
 pub(crate) mod listing;

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::context::{Context, FromContext, States};
 use crate::handler::constraint::Constraints;
+use crate::handler::exact::is_exact;
 use crate::handler::tool_error::ToolError;
 
 /// Marks a parameter that comes from the client.
@@ -222,6 +223,8 @@ pub struct ParameterMeta {
     pub candidates: Option<&'static [&'static str]>,
     /// The header that mirrors it, without the `Mcp-Param-` prefix.
     pub header: Option<&'static str>,
+    /// Whether, as a variable of a template, it takes values that lead anywhere.
+    pub any_path: bool,
 }
 
 /// What the type of a parameter can do: one for all parameters of the type.
@@ -233,6 +236,8 @@ pub struct ParameterType {
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
     /// At start-up: whether an injected value will be there.
     pub check: fn(&States) -> Result<(), String>,
+    /// Whether it takes exactly what its schema says, which is known of plain types only.
+    pub is_exact: fn() -> bool,
     /// Whether this JSON text decodes.
     pub accepts: fn(&str) -> bool,
     /// Why this JSON text does not decode.
@@ -299,6 +304,7 @@ impl ParameterMeta {
             completer: None,
             candidates: None,
             header: None,
+            any_path: false,
         }
     }
 
@@ -344,6 +350,13 @@ impl ParameterMeta {
         self
     }
 
+    /// Takes values that lead anywhere, as a variable of a template.
+    #[must_use]
+    pub const fn any_path(mut self) -> Self {
+        self.any_path = true;
+        self
+    }
+
     /// Takes the whole argument object.
     #[must_use]
     pub const fn flatten(mut self) -> Self {
@@ -358,6 +371,7 @@ impl ParameterType {
             injected: T::INJECTED,
             schema: |generator| T::parameter_schema(generator),
             check: |states| T::check_parameter(states),
+            is_exact: || is_exact(TypeId::of::<T>()),
             accepts: |text| T::read_argument(text).is_ok(),
             refuses: |text| T::read_argument(text).err(),
             read: |slot, text| {

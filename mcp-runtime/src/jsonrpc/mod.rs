@@ -6,6 +6,7 @@ pub(crate) mod agreement;
 mod error;
 mod id;
 mod message;
+mod number;
 mod params;
 mod rescue;
 mod scan;
@@ -16,6 +17,7 @@ pub(crate) use id::RequestId;
 #[cfg(any(feature = "http", test, fuzzing))]
 pub(crate) use message::parse;
 pub(crate) use message::{Id, Incoming, Message, each_member, leading_string, parse_next};
+pub(crate) use number::Decimal;
 pub(crate) use params::{KnownMeta, Member, MetaMember, NotAString, Params};
 pub(crate) use text::{plain as plain_bytes, unquote, write_string};
 

@@ -190,9 +190,10 @@ impl<'a> Params<'a> {
         self.raw().is_none_or(|raw| raw.starts_with('{'))
     }
 
-    /// The raw JSON of a member.
+    /// The raw JSON of a member. `null` is the same as none: clients whose language has no other word for it send that.
     pub(crate) fn get(&self, member: Member) -> Option<&'a str> {
-        Some((*self.members.get(member as usize)?)?.of(self.text))
+        let json = (*self.members.get(member as usize)?)?.of(self.text);
+        (json != "null").then_some(json)
     }
 
     /// The raw JSON of a member of `_meta`.

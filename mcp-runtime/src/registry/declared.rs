@@ -199,6 +199,9 @@ pub(super) fn template(
     let pattern = pattern.map(|mut pattern| {
         for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
             problems.extend(fit(&mut pattern, argument).err());
+            if argument.any_path {
+                pattern.take_any_path(argument.name);
+            }
         }
         pattern
     });

@@ -138,8 +138,15 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     problems.extend(rules::icon_problems(&definition.icons));
     let guards = Guards::new(&definition.guards, &mut problems);
     problems.extend(definition.access.problems());
-    let pattern =
+    let mut pattern =
         UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
+    if let Ok(pattern) = &mut pattern {
+        for variable in &definition.any_path {
+            if !pattern.take_any_path(variable) {
+                problems.push(format!("any path for `{variable}`, which is no variable"));
+            }
+        }
+    }
     let mut completions = Completions::default();
     if let Ok(pattern) = &pattern {
         for variable in pattern.variables() {

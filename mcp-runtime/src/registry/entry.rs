@@ -1,16 +1,17 @@
 //! What the registry holds of each kind: the definition as lists show it, its handler, and how to run it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::handler::access::Access;
 use crate::handler::call::Refusal;
-use crate::handler::check::Fault;
+use crate::handler::check::{Fault, missing};
+use crate::handler::decode::strings;
 use crate::handler::definition::ClientFeature;
 use crate::handler::listing::Lister;
 use crate::handler::template::UriTemplate;
@@ -87,32 +88,24 @@ impl PromptEntry {
                 .map_err(Refusal::Arguments)?;
             return self.handler.start(&arguments, context);
         }
-        let given: HashMap<String, serde_json::Value> =
-            serde_json::from_str(arguments).unwrap_or_default();
-        let mut faults = Vec::new();
-        for argument in &self.prompt.arguments {
-            match given.get(&argument.name) {
-                Some(serde_json::Value::String(_)) => {}
-                Some(_) => faults.push(fault(&argument.name, "is not a string")),
-                None if argument.required == Some(true) => {
-                    faults.push(fault(&argument.name, "is missing"));
-                }
-                None => {}
-            }
+        let given = strings(arguments).map_err(Refusal::Arguments)?;
+        let is_given = |name: &str| given.iter().any(|(given, _)| given == name);
+        let required = self.prompt.arguments.iter();
+        let text = json!({"type": "string"});
+        let faults: Vec<Fault> = required
+            .filter(|argument| argument.required == Some(true) && !is_given(&argument.name))
+            .map(|argument| Fault::new("", missing("argument", &argument.name, Some(&text))))
+            .collect();
+        if !faults.is_empty() {
+            return Err(Refusal::Arguments(faults));
         }
-        if faults.is_empty() {
-            self.handler.start(arguments, context)
-        } else {
-            Err(Refusal::Arguments(faults))
-        }
+        let given: Map<String, Value> = given
+            .into_iter()
+            .map(|(name, text)| (name.into_owned(), text.into_owned().into()))
+            .collect();
+        let arguments = Value::Object(given).to_string();
+        self.handler.start(&arguments, context)
     }
-}
-
-fn fault(name: &str, what: &str) -> Fault {
-    Fault::new(
-        format!("/{}", name.replace('~', "~0").replace('/', "~1")),
-        format!("argument `{name}` {what}"),
-    )
 }
 
 /// How long and by whom what was read may be reused, as far as the definition says.

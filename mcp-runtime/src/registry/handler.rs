@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::handler::call::{Blocking, Call, Output, Refusal, Run, Running};
-use crate::handler::check::{Fault, Validator};
-use crate::handler::decode::{Decoder, HeaderArgument};
+use crate::handler::check::Validator;
+use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 
 /// A call that was let in.
@@ -72,7 +72,7 @@ impl Handler {
                 }
             }
             Self::Closure { run, input } => {
-                let arguments = object(arguments)?;
+                let arguments = to_map(arguments).map_err(Refusal::Arguments)?;
                 let arguments = match input {
                     None => arguments,
                     Some(input) => {
@@ -108,12 +108,6 @@ impl Handler {
             Self::Closure { .. } => None,
         }
     }
-}
-
-/// The arguments of a closure.
-fn object(arguments: &str) -> Result<Map<String, Value>, Refusal> {
-    serde_json::from_str(arguments)
-        .map_err(|_| Refusal::Arguments(vec![Fault::new("", "the arguments are not an object")]))
 }
 
 impl std::fmt::Debug for Handler {

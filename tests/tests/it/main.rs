@@ -10,6 +10,7 @@
     reason = "a test that goes wrong may panic, and handlers under test come in every shape"
 )]
 
+mod arguments;
 mod asking;
 mod auth;
 mod bad_input;
@@ -71,6 +72,7 @@ mod subject;
 mod support;
 mod surface;
 mod telemetry;
+mod template_values;
 mod test_client;
 mod tool_schemas;
 mod tools;

@@ -35,6 +35,8 @@ pub(super) struct Check<'s> {
     pub(super) steps: u32,
     pub(super) depth: u32,
     pub(super) exhausted: bool,
+    /// Whether `null` stands for a property that was left out, where it may be.
+    pub(super) null_is_absent: bool,
 }
 
 impl<'s> Check<'s> {

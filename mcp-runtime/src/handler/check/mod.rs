@@ -27,7 +27,6 @@ use serde_json::Value;
 use evaluate::Check;
 use explain::{Found, Place};
 pub(crate) use explain::{missing, push_token, quote, unknown};
-pub(crate) use number::whole;
 pub(crate) use pattern::compile;
 use survey::Survey;
 
@@ -144,7 +143,7 @@ impl Validator {
         const STEPS_A_BYTE: u32 = 64;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let steps = STEPS.saturating_add(length.saturating_mul(STEPS_A_BYTE));
-        self.run_for(steps, &self.schema, value, &Place::Root)
+        self.run_with(steps, false, &self.schema, value, &Place::Root)
     }
 
     /// Everything that is wrong with the arguments of a call.
@@ -165,20 +164,42 @@ impl Validator {
         }
     }
 
+    /// Everything that is wrong with a value of one property of the root, or with the arguments as a whole, where `null` is the same
+    /// as leaving a property out.
+    pub(crate) fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
+        let Some(name) = name else {
+            return self.run_with(STEPS, true, &self.schema, value, &Place::Arguments);
+        };
+        match self.schema.get("properties").and_then(|all| all.get(name)) {
+            Some(schema) => {
+                self.run_with(STEPS, true, schema, value, &Place::Key(&Place::Root, name))
+            }
+            None => Vec::new(),
+        }
+    }
+
     pub(crate) fn schema(&self) -> &Value {
         &self.schema
     }
 
     fn run(&self, schema: &Value, value: &Value, place: &Place<'_>) -> Vec<Fault> {
-        self.run_for(STEPS, schema, value, place)
+        self.run_with(STEPS, false, schema, value, place)
     }
 
-    fn run_for(&self, steps: u32, schema: &Value, value: &Value, place: &Place<'_>) -> Vec<Fault> {
+    fn run_with(
+        &self,
+        steps: u32,
+        null_is_absent: bool,
+        schema: &Value,
+        value: &Value,
+        place: &Place<'_>,
+    ) -> Vec<Fault> {
         let mut check = Check {
             validator: self,
             steps,
             depth: DEPTH,
             exhausted: false,
+            null_is_absent,
         };
         let mut found = Vec::new();
         check.schema(schema, value, place, &mut found);

@@ -17,7 +17,7 @@ pub(super) fn count(value: &Value) -> Option<usize> {
 }
 
 /// The number as an integer, if it is one.
-pub(crate) fn whole(number: &Number) -> Option<i128> {
+pub(super) fn whole(number: &Number) -> Option<i128> {
     if let Some(whole) = number.as_i128() {
         return Some(whole);
     }

@@ -161,6 +161,10 @@ impl<'s> Check<'s> {
             if found.len() >= FAULTS || self.exhausted {
                 break;
             }
+            if self.null_is_absent && member.is_null() && may_lack(keywords, name) {
+                seen.properties.insert(name);
+                continue;
+            }
             let inner = Place::Key(place, name);
             if let Some(schema) = keywords.get("propertyNames") {
                 let key = Value::String(name.clone());
@@ -272,6 +276,15 @@ pub(super) fn numbers(
             format!("{number} is not a multiple of {divisor}"),
         );
     }
+}
+
+/// Whether a property is known and may be left out.
+fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
+    let is_known = keywords
+        .get("properties")
+        .is_some_and(|all| all.get(name).is_some());
+    let required = keywords.get("required").and_then(Value::as_array);
+    is_known && !required.is_some_and(|names| names.iter().any(|other| other == name))
 }
 
 /// Names what has to be there and is not.

@@ -1,14 +1,15 @@
-//! Enforces what `#[arg(…)]` demands on the JSON text of a value, so that it need not know the type.
+//! Enforces what `#[arg(…)]` or a schema demands on the JSON text of a value, so that it need not know the type.
 
 use std::borrow::Cow;
 
 use regex_lite::Regex;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::handler::check::compile;
 use crate::handler::constraint::{Bound, Constraints};
 
-/// What `#[arg(…)]` demands, checked on the JSON text of a value, so that it need not know the type.
+/// What is demanded of a value, checked on the JSON text of a value, so that it need not know the type.
 #[derive(Debug)]
 pub(super) struct Demand {
     minimum: Option<Bound>,
@@ -33,13 +34,52 @@ impl Demand {
                 .and_then(|pattern| compile(pattern).ok()),
             items: constraints.items.and_then(Self::new).map(Box::new),
         };
-        let nothing = demand.minimum.is_none()
-            && demand.maximum.is_none()
-            && demand.min_length.is_none()
-            && demand.max_length.is_none()
-            && demand.pattern.is_none()
-            && demand.items.is_none();
-        (!nothing).then_some(demand)
+        demand.says_something().then_some(demand)
+    }
+
+    /// What a schema demands of numbers and sizes; nothing is said of items. `None` if this cannot be it.
+    #[allow(
+        clippy::option_option,
+        reason = "nothing demanded is not the same as no demand"
+    )]
+    pub(super) fn of_schema(schema: &Map<String, Value>) -> Option<Option<Self>> {
+        let bound = |keyword: &str| match schema.get(keyword) {
+            None => Some(None),
+            Some(Value::Number(number)) => {
+                let whole = number.as_i128().map(Bound::Integer);
+                Some(Some(whole.or(number.as_f64().map(Bound::Float))?))
+            }
+            Some(_) => None,
+        };
+        let size = |of_text: &str, of_items: &str| match (schema.get(of_text), schema.get(of_items))
+        {
+            (None, None) => Some(None),
+            (Some(size), None) | (None, Some(size)) => size.as_u64().map(Some),
+            (Some(size), Some(other)) if size == other => size.as_u64().map(Some),
+            _ => None,
+        };
+        let pattern = match schema.get("pattern") {
+            None => None,
+            Some(pattern) => Some(compile(pattern.as_str()?).ok()?),
+        };
+        let demand = Self {
+            minimum: bound("minimum")?,
+            maximum: bound("maximum")?,
+            min_length: size("minLength", "minItems")?,
+            max_length: size("maxLength", "maxItems")?,
+            pattern,
+            items: None,
+        };
+        Some(demand.says_something().then_some(demand))
+    }
+
+    fn says_something(&self) -> bool {
+        self.minimum.is_some()
+            || self.maximum.is_some()
+            || self.min_length.is_some()
+            || self.max_length.is_some()
+            || self.pattern.is_some()
+            || self.items.is_some()
     }
 
     pub(super) fn holds(&self, raw: &str) -> bool {

@@ -1,112 +1,155 @@
 //! What a value may have been meant to be.
 //!
-//! Models write JSON into strings and fractions of zero onto integers; both are understood unless a tool is strict.
+//! Models write JSON into strings and fractions of zero onto integers; both are understood unless a tool is strict. It is done on
+//! the text of a value, so that a number stays the number that was sent, whatever its size.
+
+use std::fmt::Write as _;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::handler::check::whole;
-use crate::handler::schema::allows;
+use super::scan::{Borrowable, scan, string_length, take};
+use crate::handler::schema::{HEADER, allows};
+use crate::jsonrpc::Decimal;
 
 /// Deepest nesting that is looked into.
 const DEPTH: u32 = 32;
 
-/// What a value may have been meant to be, the likeliest last.
-pub(super) fn forgive(value: &Value) -> Vec<Value> {
+/// What a value of this schema may have been meant to be, the likeliest last.
+pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
     let mut meant = Vec::new();
-    if let Some(inner) = unquoted(value) {
-        if let Some(whole) = without_fractions(&inner) {
-            meant.push(inner);
-            meant.push(whole);
-        } else {
-            meant.push(inner);
-        }
-    } else if let Some(whole) = without_fractions(value) {
-        meant.push(whole);
+    if let Some(inner) = unquoted_as(json, schema) {
+        let whole = without_fractions(&inner);
+        meant.push(inner);
+        meant.extend(whole);
+    } else {
+        meant.extend(without_fractions(json));
     }
+    meant.extend(unquoted_inside(json, schema));
     meant
 }
 
-/// The object, array, number or boolean that a string holds.
-pub(super) fn unquoted(value: &Value) -> Option<Value> {
-    let inner: Value = serde_json::from_str(value.as_str()?.trim_ascii()).ok()?;
-    (!inner.is_string() && !inner.is_null()).then_some(inner)
+/// The JSON that a string holds, if it is an object, array, number or boolean that this schema may have meant.
+pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
+    // Those between the client and the server would not see the header's argument inside of a string.
+    if holds_header(schema, DEPTH) {
+        return None;
+    }
+    let Borrowable(text) = serde_json::from_str(json).ok()?;
+    let inner = text.trim_ascii();
+    let is_meant = !inner.starts_with('"') && inner != "null";
+    (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
 }
 
 /// The value with what stands in quotes inside of it unquoted, where its schema allows no text; `None` if nothing does.
-pub(super) fn unquoted_inside(value: &Value, schema: &Value) -> Option<Value> {
-    let mut meant = value.clone();
-    unquote(&mut meant, schema, DEPTH).then_some(meant)
+pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
+    let mut meant = String::with_capacity(json.len());
+    let changed = unquote(json, schema, DEPTH, &mut meant);
+    changed.then(|| without_fractions(&meant).unwrap_or(meant))
 }
 
-fn unquote(value: &mut Value, schema: &Value, depth: u32) -> bool {
+/// Writes a value with what is inside of it unquoted; says whether anything was.
+fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
+    let kind = json.as_bytes().first();
     let Some(depth) = depth.checked_sub(1) else {
+        out.push_str(json);
         return false;
     };
-    match value {
-        Value::String(_) if !allows(schema, "string") => match unquoted(value) {
-            Some(inner) => {
-                *value = without_fractions(&inner).unwrap_or(inner);
-                unquote(value, schema, depth);
-                true
+    match kind {
+        Some(b'"') if !allows(schema, "string") => {
+            if let Some(inner) = unquoted_as(json, schema) {
+                unquote(&inner, schema, depth, out);
+                return true;
             }
-            None => false,
-        },
-        Value::Array(items) => {
-            let Some(schema) = schema.get("items") else {
-                return false;
-            };
-            // Every item is looked at, whatever was found before.
-            items.iter_mut().fold(false, |changed, item| {
-                unquote(item, schema, depth) | changed
-            })
         }
-        Value::Object(members) => {
-            let properties = schema.get("properties");
-            let others = schema.get("additionalProperties");
-            members.iter_mut().fold(false, |changed, (name, member)| {
-                properties
-                    .and_then(|all| all.get(name))
-                    .or(others)
-                    .is_some_and(|schema| unquote(member, schema, depth))
-                    | changed
-            })
+        Some(b'[') => {
+            if let Some(schema) = schema.get("items")
+                && let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json)
+            {
+                return unquote_items(&items, schema, depth, out);
+            }
         }
-        _ => false,
+        Some(b'{') => return unquote_members(json, schema, depth, out),
+        _ => {}
     }
+    out.push_str(json);
+    false
 }
 
-/// The value with `1.0` written as `1` throughout; `None` if there is nothing to write so.
-pub(super) fn without_fractions(value: &Value) -> Option<Value> {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            serde_json::Number::from_i128(whole(number)?).map(Value::Number)
+fn unquote_items(items: &[&RawValue], schema: &Value, depth: u32, out: &mut String) -> bool {
+    let mut changed = false;
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
         }
-        Value::Array(items) => {
-            let mut changed = false;
-            let items = items.iter().map(|item| match without_fractions(item) {
-                Some(item) => {
-                    changed = true;
-                    item
-                }
-                None => item.clone(),
-            });
-            let items = items.collect();
-            changed.then_some(Value::Array(items))
-        }
-        Value::Object(members) => {
-            let mut changed = false;
-            let members = members
-                .iter()
-                .map(|(name, member)| match without_fractions(member) {
-                    Some(member) => {
-                        changed = true;
-                        (name.clone(), member)
-                    }
-                    None => (name.clone(), member.clone()),
-                });
-            let members = members.collect();
-            changed.then_some(Value::Object(members))
-        }
-        _ => None,
+        changed |= unquote(item.get(), schema, depth, out);
     }
+    out.push(']');
+    changed
+}
+
+fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
+    let properties = schema.get("properties");
+    let others = schema.get("additionalProperties");
+    let mut changed = false;
+    let mut separator = '{';
+    // It has been read as JSON before.
+    let _ = scan(json, |name, rest, _| {
+        let (member, length) = take(rest)?;
+        let _ = write!(out, "{separator}{}:", Value::from(&*name));
+        separator = ',';
+        match properties.and_then(|all| all.get(&*name)).or(others) {
+            Some(schema) => changed |= unquote(member, schema, depth, out),
+            None => out.push_str(member),
+        }
+        Ok(Some(length))
+    });
+    out.push_str(if separator == '{' { "{}" } else { "}" });
+    changed
+}
+
+/// Whether a header mirrors something inside of what the schema describes.
+fn holds_header(schema: &Value, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return true;
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties
+        .into_iter()
+        .flat_map(serde_json::Map::values)
+        .any(|property| property.get(HEADER).is_some() || holds_header(property, depth))
+}
+
+/// The value with `1.0` and `1e3` written as `1` and `1000` throughout; `None` if there is nothing to write so.
+pub(super) fn without_fractions(json: &str) -> Option<String> {
+    let bytes = json.as_bytes();
+    let mut out = String::new();
+    let (mut at, mut written) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        let rest = json.get(at..)?;
+        let length = match byte {
+            b'"' => string_length(rest),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+                let length = rest.bytes().position(|byte| !is_part(byte));
+                let length = length.unwrap_or(rest.len());
+                let number = rest.get(..length)?;
+                if number.contains(['.', 'e', 'E'])
+                    && let Some(whole) = Decimal::read(number).and_then(|number| number.integer())
+                {
+                    out.push_str(json.get(written..at)?);
+                    out.push_str(&whole);
+                    written = at.saturating_add(length);
+                }
+                length
+            }
+            _ => 1,
+        };
+        at = at.saturating_add(length);
+    }
+    (written > 0).then(|| {
+        out.push_str(json.get(written..).unwrap_or(""));
+        out
+    })
 }

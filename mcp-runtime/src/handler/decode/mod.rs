@@ -9,6 +9,7 @@
 mod demand;
 mod forgive;
 mod header;
+mod map;
 mod root;
 mod scan;
 mod slow;
@@ -16,6 +17,7 @@ mod start_up;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use std::any::{Any, TypeId};
 
@@ -28,7 +30,13 @@ use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::leading_string;
 use demand::Demand;
 pub(crate) use header::{HeaderArgument, find_headers};
+pub(crate) use map::to_map;
+pub(crate) use scan::entries;
+#[cfg(feature = "http")]
+pub(crate) use scan::member;
 use scan::{scan, skip};
+pub(crate) use strings::strings;
+use types::Types;
 
 /// Most parameters of one function that come from the client: which of them were given is kept in 64 bits.
 const MOST: usize = 64;
@@ -58,6 +66,8 @@ pub(crate) struct ArgumentInfo {
     /// The values of an `enum` or a `bool`, which complete by themselves.
     pub(crate) candidates: Vec<String>,
     pub(crate) completer: Option<(TypeId, &'static str)>,
+    /// Whether, as a variable of a template, it takes values that lead anywhere.
+    pub(crate) any_path: bool,
 }
 
 /// What is needed to decode the arguments of one function; made once, at start-up.
@@ -69,6 +79,8 @@ pub(crate) struct Decoder {
     flatten: Option<usize>,
     /// The names the flattened type knows.
     flattened: Vec<String>,
+    /// What is enforced of the schema of the flattened type.
+    flattened_types: Option<Types>,
     style: Style,
     validator: Validator,
     arguments: Vec<ArgumentInfo>,
@@ -93,6 +105,8 @@ struct Wire {
     nullable: bool,
     accepts_text: bool,
     demand: Option<Box<Demand>>,
+    /// What is enforced of its schema; `None` if its type does so by itself.
+    types: Option<Types>,
 }
 
 impl Decoder {
@@ -178,15 +192,15 @@ impl Decoder {
                     Err(_) => return Ok(None),
                 },
             };
-            if let Some(demand) = &wire.demand {
+            if wire.demand.is_some() || wire.types.is_some() {
                 let raw = rest.get(..length).unwrap_or("");
-                if !demand.holds(raw) {
+                if !self.fits(wire, raw) {
                     return Ok(None);
                 }
             }
             Ok(Some(length))
         });
-        if !matches!(scanned, Ok(true)) {
+        if !matches!(scanned, Ok(Some(_))) {
             return false;
         }
         for (position, wire) in self.wire.iter().enumerate() {
@@ -200,6 +214,7 @@ impl Decoder {
             Some(index) => match (self.parameters.get(index), slots.get_mut(index)) {
                 (Some(parameter), Some(slot)) => {
                     (parameter.ty.read)(&mut **slot, arguments).is_ok()
+                        && self.flattened_fits(arguments)
                 }
                 _ => false,
             },
@@ -238,6 +253,24 @@ impl Decoder {
             }
             None => wire.nullable && (parameter.ty.read)(&mut **slot, "null").is_ok(),
         }
+    }
+
+    /// Whether a value that was read keeps to what is demanded of it.
+    fn fits(&self, wire: &Wire, raw: &str) -> bool {
+        wire.demand.as_ref().is_none_or(|demand| demand.holds(raw))
+            && (self.is_typed(wire, raw) || (wire.nullable && raw.trim_ascii() == "null"))
+    }
+
+    /// Whether a value that was read is what its schema says.
+    fn is_typed(&self, wire: &Wire, raw: &str) -> bool {
+        let holds = |types: &Types| types.hold(raw, &self.validator, wire.name);
+        wire.types.as_ref().is_none_or(holds)
+    }
+
+    /// Whether what was read into the flattened parameter is what the schema says.
+    fn flattened_fits(&self, raw: &str) -> bool {
+        let holds = |types: &Types| types.hold(raw, &self.validator, "");
+        self.flattened_types.as_ref().is_none_or(holds)
     }
 
     fn is_lenient(&self) -> bool {

@@ -1,10 +1,11 @@
 //! Takes a JSON object apart without reading its values, and without recursion.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::de::IgnoredAny;
 
-use super::plain;
+use super::{FAULTS, plain};
 use crate::handler::check::{Fault, push_token};
 use crate::jsonrpc::plain_bytes;
 
@@ -27,11 +28,11 @@ impl ScanError {
 }
 
 /// Takes an object apart. `entry` receives a name, the text from its value on, and where that starts; it says how many
-/// bytes the value took, or `None` to stop. Says whether the end was reached.
+/// bytes the value took, or `None` to stop. Says how many bytes the object took, if its end was reached.
 pub(super) fn scan<'t>(
     text: &'t str,
     mut entry: impl FnMut(Cow<'t, str>, &'t str, usize) -> Result<Option<usize>, ScanError>,
-) -> Result<bool, ScanError> {
+) -> Result<Option<usize>, ScanError> {
     let bytes = text.as_bytes();
     let space = |mut at: usize| {
         while bytes
@@ -49,7 +50,7 @@ pub(super) fn scan<'t>(
     }
     at = space(at + 1);
     if bytes.get(at) == Some(&b'}') {
-        return Ok(true);
+        return Ok(Some(at + 1));
     }
     loop {
         if bytes.get(at) != Some(&b'"') {
@@ -63,12 +64,12 @@ pub(super) fn scan<'t>(
         at = space(at + 1);
         match entry(name, text.get(at..).unwrap_or(""), at)? {
             Some(length) => at = space(at + length),
-            None => return Ok(false),
+            None => return Ok(None),
         }
         match bytes.get(at) {
             Some(b',') => at = space(at + 1),
             // What follows the object is the envelope's business.
-            Some(b'}') => return Ok(true),
+            Some(b'}') => return Ok(Some(at + 1)),
             _ => return Err(expected("`,` or `}`")),
         }
     }
@@ -104,6 +105,64 @@ pub(super) fn skip(text: &str) -> Result<usize, ScanError> {
 pub(super) fn take(text: &str) -> Result<(&str, usize), ScanError> {
     let length = skip(text)?;
     Ok((text.get(..length).unwrap_or(""), length))
+}
+
+/// How many bytes the string at the start of the text takes, which has been read before.
+pub(super) fn string_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 1_usize;
+    loop {
+        at = match bytes.get(at) {
+            Some(b'"') => return at.saturating_add(1),
+            Some(b'\\') => at.saturating_add(2),
+            Some(_) => {
+                let plain = plain_bytes(bytes.get(at..).unwrap_or_default());
+                at.saturating_add(plain.max(1))
+            }
+            None => return bytes.len(),
+        };
+    }
+}
+
+/// The names and values of an object of arguments, each name once: who looks at a call sees the same arguments as everybody else.
+///
+/// # Errors
+///
+/// If it is no object, or arguments are given twice.
+pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
+    let mut entries = Vec::new();
+    let scanned = scan(arguments, |name, rest, _| {
+        let (value, length) = take(rest)?;
+        entries.push((name, value));
+        Ok(Some(length))
+    });
+    // Nothing is said about arguments that are not JSON but that: the rest would be guesses.
+    scanned.map_err(|error| vec![error.fault()])?;
+    let mut names = HashSet::with_capacity(entries.len());
+    let twice = entries.iter().filter(|(name, _)| !names.insert(&**name));
+    let faults: Vec<Fault> = twice
+        .take(FAULTS)
+        .map(|(name, _)| Fault::new("", format!("argument `{name}` is given twice")))
+        .collect();
+    if faults.is_empty() {
+        Ok(entries)
+    } else {
+        Err(faults)
+    }
+}
+
+/// The value of a member of an object; the last one, as every reader takes it that does not refuse two.
+#[cfg(feature = "http")]
+pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
+    let mut found = None;
+    let scanned = scan(json, |key, rest, _| {
+        let (value, length) = take(rest)?;
+        if key == name {
+            found = Some(value);
+        }
+        Ok(Some(length))
+    });
+    scanned.ok().flatten().and(found)
 }
 
 /// A string that is borrowed unless it holds escapes.

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::forgive::{forgive, unquoted, unquoted_inside, without_fractions};
-use super::scan::{pointer_at, scan, take};
+use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
+use super::scan::{entries, pointer_at};
 use super::{Decoder, FAULTS, Wire, plain, pointer_to};
 use crate::handler::check::{About, Fault, Validator, missing, quote, unknown};
 use crate::handler::schema::allows;
@@ -21,27 +21,18 @@ impl Decoder {
         arguments: &str,
         slots: &mut [&mut dyn Any],
     ) -> Result<(), Vec<Fault>> {
-        let mut entries: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
-        let scanned = scan(arguments, |name, rest, _| {
-            let (value, length) = take(rest)?;
-            entries.push((name, Cow::Borrowed(value)));
-            Ok(Some(length))
-        });
-        // Nothing is said about arguments that are not JSON but that: the rest would be guesses.
-        scanned.map_err(|error| vec![error.fault()])?;
+        let mut entries: Vec<(Cow<'_, str>, Cow<'_, str>)> = entries(arguments)?
+            .into_iter()
+            .map(|(name, value)| (name, Cow::Borrowed(value)))
+            .collect();
         let mut faults = Vec::new();
-        let mut given: HashSet<String> = HashSet::with_capacity(entries.len());
-        for (name, _) in &entries {
-            if !given.insert(name.clone().into_owned()) && faults.len() < FAULTS {
-                faults.push(Fault::new("", format!("argument `{name}` is given twice")));
-            }
-        }
-        if !faults.is_empty() {
-            return Err(faults);
-        }
         if self.raw {
             self.check_raw(&mut entries)?;
         }
+        let given: HashSet<String> = entries
+            .iter()
+            .map(|(name, _)| name.clone().into_owned())
+            .collect();
         let names = self.wire.iter().map(|wire| wire.name);
         let absent: Vec<&str> = names
             .chain(self.flattened.iter().map(String::as_str))
@@ -92,9 +83,8 @@ impl Decoder {
         else {
             return;
         };
-        let holds = |raw: &str| wire.demand.as_ref().is_none_or(|demand| demand.holds(raw));
         let failure = match (parameter.ty.read)(&mut **slot, raw) {
-            Ok(_) if holds(raw) => return,
+            Ok(_) if self.fits(wire, raw) => return,
             Ok(_) => None,
             Err(error) => Some(error),
         };
@@ -109,30 +99,27 @@ impl Decoder {
             }
         };
         let mut shown = value.clone();
-        if failure.is_some() && self.is_lenient() {
+        if (failure.is_some() || !self.is_typed(wire, raw)) && self.is_lenient() {
             if value.is_null() && parameter.default.is_some() && self.fill(wire, slots) {
                 return;
             }
-            let inside = self
-                .property(wire.name)
-                .and_then(|schema| unquoted_inside(&value, schema));
-            for forgiven in forgive(&value).into_iter().chain(inside) {
-                let text = forgiven.to_string();
+            let anything = Value::Bool(true);
+            let schema = self.property(wire.name).unwrap_or(&anything);
+            for text in forgive(raw, schema) {
                 let Some(slot) = slots.get_mut(wire.index) else {
                     return;
                 };
-                match (parameter.ty.read)(&mut **slot, &text) {
-                    Ok(_) if holds(&text) => return,
-                    // It is what was meant, but breaks a rule: that is what to say.
-                    Ok(_) => shown = forgiven,
-                    Err(_)
-                        if !forgiven.is_string()
-                            && value.is_string()
-                            && same_kind(&forgiven, self.property(wire.name)) =>
-                    {
-                        shown = forgiven;
-                    }
-                    Err(_) => {}
+                let read = (parameter.ty.read)(&mut **slot, &text).is_ok();
+                if read && self.fits(wire, &text) {
+                    return;
+                }
+                let Ok(forgiven) = serde_json::from_str::<Value>(&text) else {
+                    continue;
+                };
+                // It is what was meant, but breaks a rule: that is what to say.
+                let is_unquoted = !forgiven.is_string() && value.is_string();
+                if (read || is_unquoted) && same_kind(&forgiven, schema) {
+                    shown = forgiven;
                 }
             }
         }
@@ -146,6 +133,8 @@ impl Decoder {
                     .map(|validator| validator.check_argument(wire.name, &shown))
                     .unwrap_or_default()
             }
+            // The type takes `null` for what may be left out.
+            _ if failure.is_none() => self.validator.explain_sent(Some(wire.name), &shown),
             _ => self.validator.check_property(wire.name, &shown),
         };
         if !explained.is_empty() {
@@ -198,27 +187,32 @@ impl Decoder {
             let _ = write!(text, "{}:{value}", Value::from(*name));
         }
         text.push('}');
-        let Err(error) = (parameter.ty.read)(&mut **slot, &text) else {
-            return;
+        let error = match (parameter.ty.read)(&mut **slot, &text) {
+            Ok(_) if self.flattened_fits(&text) => return,
+            Ok(_) => None,
+            Err(error) => Some(error),
         };
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
             return;
         };
         if self.is_lenient() {
-            let mut forgiven = without_fractions(&value).unwrap_or_else(|| value.clone());
-            for (name, member) in forgiven.as_object_mut().into_iter().flatten() {
-                if let Some(schema) = self.property(name)
-                    && let Some(inner) = unquoted(member)
-                    && !allows(schema, "string")
+            let whole = without_fractions(&text);
+            for forgiven in whole
+                .into_iter()
+                .chain(unquoted_inside(&text, self.schema()))
+            {
+                if (parameter.ty.read)(&mut **slot, &forgiven).is_ok()
+                    && self.flattened_fits(&forgiven)
                 {
-                    *member = without_fractions(&inner).unwrap_or(inner);
+                    return;
                 }
             }
-            if (parameter.ty.read)(&mut **slot, &forgiven.to_string()).is_ok() {
-                return;
-            }
         }
-        let mut explained = self.validator.check_arguments(&value);
+        let mut explained = match &error {
+            // The type takes `null` for what may be left out.
+            None => self.validator.explain_sent(None, &value),
+            Some(_) => self.validator.check_arguments(&value),
+        };
         // The other parameters are not in this object, and unknown names have been named already.
         explained.retain(|fault| match &fault.about {
             _ if !fault.pointer.is_empty() => true,
@@ -227,57 +221,70 @@ impl Decoder {
             About::Value => true,
         });
         if explained.is_empty() && faults.is_empty() {
-            explained.push(Fault::new("", plain(&error)));
+            let message = error.map_or("is not allowed".to_owned(), |error| plain(&error));
+            explained.push(Fault::new("", message));
         }
         faults.extend(explained);
     }
 
     /// Checks against the schema the author wrote, with what can be forgiven forgiven in `entries`.
     fn check_raw(&self, entries: &mut [(Cow<'_, str>, Cow<'_, str>)]) -> Result<(), Vec<Fault>> {
-        let mut object = Map::new();
-        for (name, value) in entries.iter() {
-            let value = serde_json::from_str(value).map_err(|error| {
-                vec![Fault::new(
-                    pointer_to(name),
-                    format!("is not valid JSON: {}", plain(&error)),
-                )]
-            })?;
-            object.insert(name.clone().into_owned(), value);
+        if self.is_lenient() {
+            for (_, text) in entries.iter_mut() {
+                if let Some(whole) = without_fractions(text) {
+                    *text = Cow::Owned(whole);
+                }
+            }
         }
-        let value = Value::Object(object);
-        let mut faults = self.validator.check_arguments(&value);
+        let faults = self.validator.check_arguments(&object(entries)?);
         if faults.is_empty() {
             return Ok(());
         }
-        if self.is_lenient() {
-            let mut forgiven = value;
-            let mut changed = false;
-            for (name, member) in forgiven.as_object_mut().into_iter().flatten() {
-                let pointer = pointer_to(name);
-                if faults.iter().any(|fault| fault.pointer == pointer)
-                    && let Some(inner) = unquoted(member)
-                {
-                    *member = inner;
-                    changed = true;
-                }
-            }
-            if changed {
-                let again = self.validator.check_arguments(&forgiven);
-                if again.is_empty() {
-                    for (name, text) in entries {
-                        if let Some(member) = forgiven.get(&**name) {
-                            *text = Cow::Owned(member.to_string());
-                        }
-                    }
-                    return Ok(());
-                }
-                if again.len() <= faults.len() {
-                    faults = again;
-                }
+        if !self.is_lenient() {
+            return Err(faults);
+        }
+        let mut forgiven = entries.to_vec();
+        let mut changed = false;
+        let anything = Value::Bool(true);
+        for (name, text) in &mut forgiven {
+            let pointer = pointer_to(name);
+            let schema = self.property(name).unwrap_or(&anything);
+            if faults.iter().any(|fault| fault.pointer == pointer)
+                && let Some(inner) = unquoted_as(text, schema)
+            {
+                *text = Cow::Owned(without_fractions(&inner).unwrap_or(inner));
+                changed = true;
             }
         }
-        Err(faults)
+        let again = match object(&forgiven) {
+            Ok(object) if changed => self.validator.check_arguments(&object),
+            _ => return Err(faults),
+        };
+        if again.is_empty() {
+            entries.clone_from_slice(&forgiven);
+            return Ok(());
+        }
+        Err(if again.len() <= faults.len() {
+            again
+        } else {
+            faults
+        })
     }
+}
+
+/// Arguments as one value.
+fn object(entries: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Value, Vec<Fault>> {
+    let mut object = Map::new();
+    for (name, text) in entries {
+        let value = serde_json::from_str(text).map_err(|error| {
+            vec![Fault::new(
+                pointer_to(name),
+                format!("is not valid JSON: {}", plain(&error)),
+            )]
+        })?;
+        object.insert(name.clone().into_owned(), value);
+    }
+    Ok(Value::Object(object))
 }
 
 fn with_definitions(schema: &Value, root: &Value) -> Value {
@@ -288,7 +295,7 @@ fn with_definitions(schema: &Value, root: &Value) -> Value {
     schema
 }
 
-fn same_kind(value: &Value, schema: Option<&Value>) -> bool {
+fn same_kind(value: &Value, schema: &Value) -> bool {
     let kind = match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -297,7 +304,5 @@ fn same_kind(value: &Value, schema: Option<&Value>) -> bool {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    schema.is_some_and(|schema| {
-        allows(schema, kind) || (kind == "number" && allows(schema, "integer"))
-    })
+    allows(schema, kind) || (kind == "number" && allows(schema, "integer"))
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::demand::Demand;
 use super::header::find_headers;
 use super::root::Root;
+use super::types::Types;
 use super::{ArgumentInfo, Decoder, MOST, Style, Wire, plain};
 use crate::handler::check::Validator;
 use crate::handler::constraint::Constraints;
@@ -55,6 +56,12 @@ impl Decoder {
             let required = !nullable && parameter.default.is_none();
             let demand = Demand::new(parameter.constraints);
             check_default(parameter, &mut problems);
+            // What the author wrote is enforced as a whole.
+            let types = if raw_schema.is_some() || (parameter.ty.is_exact)() {
+                None
+            } else {
+                Types::of_property(&schema)
+            };
             root.property(name, schema.clone(), required);
             wire.push(Wire {
                 name,
@@ -62,21 +69,9 @@ impl Decoder {
                 nullable,
                 accepts_text: false,
                 demand: demand.map(Box::new),
+                types,
             });
-            arguments.push(ArgumentInfo {
-                name,
-                required,
-                description: schema
-                    .get("description")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
-                candidates: match parameter.candidates {
-                    None => candidates(&schema),
-                    Some(listed) => listed.iter().map(ToString::to_string).collect(),
-                },
-                completer: parameter.completer.map(|completer| completer()),
-                schema,
-            });
+            arguments.push(info(parameter, schema, required));
         }
         if wire.len() > MOST {
             problems.push(format!(
@@ -112,11 +107,16 @@ impl Decoder {
             Some(_) => other_properties(validator.schema(), &wire),
             None => Vec::new(),
         };
+        let flattened_types = match flatten {
+            Some(_) if !raw => Types::of_object(flattened_schema(validator.schema(), &wire)),
+            _ => None,
+        };
         Ok(Self {
             parameters,
             wire,
             flatten,
             flattened,
+            flattened_types,
             style,
             validator,
             arguments,
@@ -125,6 +125,38 @@ impl Decoder {
             closed: closed && !raw && style != Style::Text,
         })
     }
+}
+
+/// What others need to know about an argument of this schema.
+fn info(parameter: &ParameterMeta, schema: Value, required: bool) -> ArgumentInfo {
+    ArgumentInfo {
+        name: parameter.name,
+        required,
+        description: schema
+            .get("description")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        candidates: match parameter.candidates {
+            None => candidates(&schema),
+            Some(listed) => listed.iter().map(ToString::to_string).collect(),
+        },
+        completer: parameter.completer.map(|completer| completer()),
+        any_path: parameter.any_path,
+        schema,
+    }
+}
+
+/// What a schema says besides the parameters that have a name of their own.
+fn flattened_schema(schema: &Value, wire: &[Wire]) -> Value {
+    let mut schema = schema.clone();
+    let is_own = |name: &str| wire.iter().any(|wire| wire.name == name);
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| !is_own(name));
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| !name.as_str().is_some_and(is_own));
+    }
+    schema
 }
 
 /// The properties of a schema that are no parameters of their own.

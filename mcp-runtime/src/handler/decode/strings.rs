@@ -1,13 +1,12 @@
 //! From strings, as prompts, templates and completers receive them, to the JSON that is decoded.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::scan::{Borrowable, scan, take};
+use super::scan::{Borrowable, entries};
 use super::{Decoder, FAULTS, Wire, pointer_to};
 use crate::handler::check::{Fault, quote};
 
@@ -23,36 +22,7 @@ impl Decoder {
         reason = "named for what is converted; the decoder only says how"
     )]
     pub(crate) fn from_strings(&self, arguments: &str) -> Result<String, Vec<Fault>> {
-        let mut faults = Vec::new();
-        let mut pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
-        let mut names = HashSet::new();
-        let scanned = scan(arguments, |name, rest, _| {
-            let (value, length) = take(rest)?;
-            // Also one that is left out: whoever else reads the arguments may take the other one.
-            if !names.insert(name.clone()) && faults.len() < FAULTS {
-                faults.push(Fault::new("", format!("argument `{name}` is given twice")));
-            }
-            match serde_json::from_str::<Borrowable<'_>>(value) {
-                Ok(Borrowable(text)) => pairs.push((name, text)),
-                Err(_) if value == "null" => {}
-                Err(_) => {
-                    if faults.len() >= FAULTS {
-                        return Ok(Some(length));
-                    }
-                    faults.push(Fault::new(
-                        pointer_to(&name),
-                        format!("expected string, received {}", quote_raw(value)),
-                    ));
-                }
-            }
-            Ok(Some(length))
-        });
-        if let Err(error) = scanned {
-            return Err(vec![error.fault()]);
-        }
-        if !faults.is_empty() {
-            return Err(faults);
-        }
+        let pairs = strings(arguments)?;
         Ok(self.from_pairs(pairs.iter().map(|(name, text)| (&**name, &**text))))
     }
 
@@ -119,7 +89,7 @@ impl Decoder {
             };
             (parameter.ty.accepts)(json)
                 && serde_json::from_str::<&RawValue>(json).is_ok()
-                && wire.demand.as_ref().is_none_or(|demand| demand.holds(json))
+                && self.fits(wire, json)
         };
         let kept: Vec<(&str, &str)> = pairs.into_iter().filter(decodable).collect();
         let given = |wire: &Wire| kept.iter().any(|(name, _)| *name == wire.name);
@@ -135,6 +105,35 @@ impl Decoder {
                 .parameters
                 .get(wire.index)
                 .is_some_and(|parameter| parameter.default.is_some())
+    }
+}
+
+/// Names and their texts.
+type Strings<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
+
+/// The names and texts of an object of strings. `null` is the same as leaving it out.
+///
+/// # Errors
+///
+/// If it is not an object of strings, or one is given twice, be it as `null`.
+pub(crate) fn strings(arguments: &str) -> Result<Strings<'_>, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let mut pairs = Vec::new();
+    for (name, value) in entries(arguments)? {
+        match serde_json::from_str::<Borrowable<'_>>(value) {
+            Ok(Borrowable(text)) => pairs.push((name, text)),
+            Err(_) if value == "null" => {}
+            Err(_) if faults.len() >= FAULTS => {}
+            Err(_) => faults.push(Fault::new(
+                pointer_to(&name),
+                format!("expected string, received {}", quote_raw(value)),
+            )),
+        }
+    }
+    if faults.is_empty() {
+        Ok(pairs)
+    } else {
+        Err(faults)
     }
 }
 

@@ -109,6 +109,7 @@ pub struct DynamicTemplate {
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     pub(crate) candidates: Vec<(String, Vec<String>)>,
+    pub(crate) any_path: Vec<String>,
     pub(crate) lister: Option<Arc<dyn Lister>>,
     pub(crate) run: DynamicRun,
 }
@@ -117,6 +118,9 @@ builder!(DynamicTemplate);
 
 impl DynamicTemplate {
     /// The resources of an RFC 6570 template, under this name. The handler receives the template's variables.
+    ///
+    /// A URI matches only if no variable holds NUL, has a segment `..`, or begins with `/`, `\` or a drive letter, unless the variable
+    /// takes [any path](Self::any_path).
     pub fn new<F, R>(
         uri_template: impl Into<String>,
         name: impl Into<String>,
@@ -140,6 +144,7 @@ impl DynamicTemplate {
             ttl: None,
             cache: None,
             candidates: Vec::new(),
+            any_path: Vec::new(),
             lister: None,
             run: Arc::new(move |arguments, context| {
                 let future = handler(arguments, context);
@@ -159,6 +164,14 @@ impl DynamicTemplate {
             variable.into(),
             candidates.into_iter().map(Into::into).collect(),
         ));
+        self
+    }
+
+    /// With a variable that takes values which lead anywhere: `..`, absolute paths, drive letters and NUL. The handler has to check them
+    /// before it uses them as a path.
+    #[must_use]
+    pub fn any_path(mut self, variable: impl Into<String>) -> Self {
+        self.any_path.push(variable.into());
         self
     }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::percent::{decode, encode};
-use super::{Expression, List, Operator, Part};
+use super::{Expression, List, Operator, Part, Variable};
 
 impl Expression {
     pub(super) fn is_greedy(&self) -> bool {
@@ -127,8 +127,12 @@ impl Expression {
                 return None;
             }
             let read = match variable.list {
-                Some(kind) => self.array(value.split(separator), kind)?,
-                None => self.value(value)?,
+                // Put together again, its values would begin with the slash.
+                Some(_) if separator == '/' && value.starts_with('/') && !variable.any_path => {
+                    return None;
+                }
+                Some(kind) => variable.array(value.split(separator), kind)?,
+                None => variable.value(value)?,
             };
             found.push((&variable.name, read));
         }
@@ -155,7 +159,7 @@ impl Expression {
             match variable.list {
                 Some(_) => several.push((variable, value)),
                 None if found.iter().any(|(name, _)| *name == variable.name) => {}
-                None => found.push((&variable.name, self.value(value)?)),
+                None => found.push((&variable.name, variable.value(value)?)),
             }
         }
         for variable in &self.variables {
@@ -167,40 +171,10 @@ impl Expression {
             if let Some(list) = variable.list
                 && values.peek().is_some()
             {
-                found.push((&variable.name, self.array(values, list)?));
+                found.push((&variable.name, variable.array(values, list)?));
             }
         }
         Some(())
-    }
-
-    /// Several values as the text of a JSON array.
-    fn array<'v>(&self, values: impl Iterator<Item = &'v str>, list: List) -> Option<String> {
-        let mut out = String::from("[");
-        for value in values {
-            let value = self.value(value)?;
-            if out.len() > 1 {
-                out.push(',');
-            }
-            if !list.of_text && serde_json::from_str::<&RawValue>(&value).is_ok() {
-                out.push_str(&value);
-            } else {
-                out.push_str(&Value::from(value).to_string());
-            }
-        }
-        out.push(']');
-        Some(out)
-    }
-
-    fn value(&self, text: &str) -> Option<String> {
-        let value = decode(text)?;
-        if value.contains('\0') {
-            return None;
-        }
-        let in_path = !self.operator.is_named() && self.operator != Operator::Fragment;
-        if in_path && value.split(['/', '\\']).any(|segment| segment == "..") {
-            return None;
-        }
-        Some(value)
     }
 
     pub(super) fn write<'v>(&self, value: &impl Fn(&str) -> Option<&'v str>, out: &mut String) {
@@ -234,6 +208,42 @@ impl Expression {
             }
         }
     }
+}
+
+impl Variable {
+    /// Several values as the text of a JSON array.
+    fn array<'v>(&self, values: impl Iterator<Item = &'v str>, list: List) -> Option<String> {
+        let mut out = String::from("[");
+        for value in values {
+            let value = self.value(value)?;
+            if out.len() > 1 {
+                out.push(',');
+            }
+            if !list.of_text && serde_json::from_str::<&RawValue>(&value).is_ok() {
+                out.push_str(&value);
+            } else {
+                out.push_str(&Value::from(value).to_string());
+            }
+        }
+        out.push(']');
+        Some(out)
+    }
+
+    fn value(&self, text: &str) -> Option<String> {
+        let value = decode(text)?;
+        (self.any_path || stays_below(&value)).then_some(value)
+    }
+}
+
+/// Whether a value that is joined to a directory as a path stays below it, on any system.
+pub(super) fn stays_below(value: &str) -> bool {
+    let mut bytes = value.bytes();
+    let has_drive =
+        bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic()) && bytes.next() == Some(b':');
+    !has_drive
+        && !value.starts_with(['/', '\\'])
+        && !value.contains('\0')
+        && value.split(['/', '\\']).all(|segment| segment != "..")
 }
 
 /// The first `end` bytes, or a little less if a character would be cut.

@@ -5,8 +5,9 @@
 //! Nothing is backtracked over, so the work is bounded by the length of the address times that of the template.
 //!
 //! Levels 1 to 3 and explode (`*`) are understood; what a template may look like is decided by
-//! [`rules`](super::rules), which the macros apply too. Values are percent-decoded exactly once. A value that holds NUL, is not UTF-8 or, outside a query,
-//! has a segment `..` does not match: nothing that reads files should have to think of it.
+//! [`rules`](super::rules), which the macros apply too. Values are percent-decoded exactly once, and then have to be UTF-8. A value that
+//! holds NUL, has a segment `..`, or begins with `/`, `\` or a drive letter does not match, in no kind of expression: code that reads
+//! files should not have to think of it. Variables that take any path are the exception.
 //!
 //! Specification: RFC 6570.
 
@@ -46,6 +47,8 @@ struct Variable {
     explode: bool,
     /// Whether its values stay apart, because what they are for is a list.
     list: Option<List>,
+    /// Whether its values may lead anywhere, rather than stay below a directory.
+    any_path: bool,
 }
 
 /// How the values of an exploded variable become a JSON array.
@@ -154,6 +157,22 @@ impl UriTemplate {
                 }
             }
         }
+    }
+
+    /// From now on a variable takes values that lead anywhere. Returns false if there is no such variable.
+    pub(crate) fn take_any_path(&mut self, name: &str) -> bool {
+        let mut found = false;
+        for part in &mut self.parts {
+            if let Part::Expression(expression) = part {
+                for variable in &mut expression.variables {
+                    if variable.name == name {
+                        variable.any_path = true;
+                        found = true;
+                    }
+                }
+            }
+        }
+        found
     }
 
     fn all_variables(&self) -> impl Iterator<Item = &Variable> {

@@ -39,11 +39,13 @@ fn expression(inner: &str) -> Expression {
             name: name.to_owned(),
             explode: true,
             list: None,
+            any_path: false,
         },
         None => Variable {
             name: text.to_owned(),
             explode: false,
             list: None,
+            any_path: false,
         },
     });
     Expression {

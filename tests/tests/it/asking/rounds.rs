@@ -20,12 +20,13 @@ async fn answers_that_come_first_are_taken_by_key_and_others_ignored() {
         json!({"wrong_key": hello}),
         json!({"user_name": 12345}),
         json!({}),
+        json!(null),
     ] {
         let params = json!({"name": "one", "inputResponses": responses});
         let result = client.request("tools/call", params).await.unwrap();
         assert_eq!(result["resultType"], "input_required");
     }
-    for responses in [json!(null), json!([]), json!("x"), json!(5)] {
+    for responses in [json!([]), json!("x"), json!(5)] {
         let params = json!({"name": "one", "inputResponses": responses});
         client.fails("tools/call", params, -32602).await;
     }
@@ -65,7 +66,6 @@ async fn a_state_that_is_not_ours_or_of_another_call_is_refused() {
         json!(""),
         json!("x".repeat(20_000)),
         json!(5),
-        json!(null),
     ] {
         let mut next = next.clone();
         next["requestState"] = tampered;

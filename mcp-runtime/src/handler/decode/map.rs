@@ -1,0 +1,76 @@
+//! Arguments as a map of values, for handlers made at run time.
+
+use serde_json::{Map, Value};
+
+use super::forgive::without_fractions;
+use super::scan::{entries, string_length};
+use super::{plain, pointer_to};
+use crate::handler::check::Fault;
+use crate::jsonrpc::Decimal;
+
+/// Reads arguments into a map, whole numbers exactly.
+///
+/// # Errors
+///
+/// If they are not an object, an argument is given twice, or a whole number is larger than a value can hold exactly.
+pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> {
+    let mut map = Map::new();
+    let mut faults = Vec::new();
+    for (name, text) in entries(arguments)? {
+        let whole = without_fractions(text);
+        let text = whole.as_deref().unwrap_or(text);
+        if let Some(number) = inexact(text) {
+            let message = format!("holds {number}, which is too large to be kept exactly");
+            faults.push(Fault::new(pointer_to(&name), message));
+        }
+        match serde_json::from_str(text) {
+            Ok(value) => {
+                map.insert(name.into_owned(), value);
+            }
+            Err(error) => faults.push(Fault::new(
+                pointer_to(&name),
+                format!("is not valid JSON: {}", plain(&error)),
+            )),
+        }
+    }
+    if faults.is_empty() {
+        Ok(map)
+    } else {
+        Err(faults)
+    }
+}
+
+/// The first whole number of a text that no [`Value`] holds exactly.
+fn inexact(json: &str) -> Option<&str> {
+    let mut at = 0_usize;
+    while let Some(byte) = json.as_bytes().get(at) {
+        let rest = json.get(at..)?;
+        let length = match byte {
+            b'"' => string_length(rest),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+                let length = rest.bytes().position(|byte| !is_part(byte));
+                let length = length.unwrap_or(rest.len());
+                let number = rest.get(..length)?;
+                if !is_exact(number) {
+                    return Some(number);
+                }
+                length
+            }
+            _ => 1,
+        };
+        at = at.saturating_add(length);
+    }
+    None
+}
+
+fn is_exact(number: &str) -> bool {
+    if number.contains(['.', 'e', 'E'])
+        || number.parse::<u64>().is_ok()
+        || number.parse::<i64>().is_ok()
+    {
+        return true;
+    }
+    let float: f64 = number.parse().unwrap_or(f64::INFINITY);
+    float.is_finite() && Decimal::read(&format!("{float:.0}")) == Decimal::read(number)
+}

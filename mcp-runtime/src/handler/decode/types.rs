@@ -1,0 +1,420 @@
+//! Enforces what a schema says inside of a value whose Rust type may take more: of an amount that is text in the schema, serde may
+//! take a number as well, and of every struct a list of its fields.
+//!
+//! Most parameters need none of this: their types are known to take exactly what their schema says (`exact`). For the others the
+//! schema becomes a [`Shape`] at start-up, which is held against the text of a value in one pass. Schemas that offer choices or
+//! contain themselves are left to the [`Validator`].
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::demand::Demand;
+use super::scan::{scan, skip, string_length};
+use crate::handler::check::Validator;
+use crate::jsonrpc::Decimal;
+
+/// What is to be enforced of the schema of a parameter, beyond what its type does.
+#[derive(Debug)]
+pub(super) enum Types {
+    /// This, on the text of a value.
+    Shape(Box<Shape>),
+    /// All of it, on the value; the schema is that of the property.
+    Property,
+    /// All of it, on the object of a flattened type.
+    Object(Box<Validator>),
+}
+
+impl Types {
+    /// What the schema of a property says; `None` if that is nothing.
+    pub(super) fn of_property(schema: &Value) -> Option<Self> {
+        match Shape::read(schema) {
+            Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
+            None => Some(Self::Property),
+        }
+    }
+
+    /// What the schema of a flattened type says, which has been found to be valid.
+    pub(super) fn of_object(schema: Value) -> Option<Self> {
+        match Shape::read(&schema) {
+            Some(shape) => Some(Self::Shape(Box::new(shape))),
+            None => Some(Self::Object(Box::new(Validator::new(schema).ok()?))),
+        }
+    }
+
+    /// Whether a value, which has been read as JSON before, fits what the schema says. `validator` is that of all arguments, `name`
+    /// that of the property. `null` is the same as absent where something may be left out.
+    pub(super) fn hold(&self, json: &str, validator: &Validator, name: &str) -> bool {
+        let value = || serde_json::from_str::<Value>(json);
+        match self {
+            Self::Shape(shape) => shape.length(json).is_some(),
+            Self::Property => {
+                value().is_ok_and(|value| validator.explain_sent(Some(name), &value).is_empty())
+            }
+            Self::Object(own) => {
+                value().is_ok_and(|value| own.explain_sent(None, &value).is_empty())
+            }
+        }
+    }
+}
+
+/// The types a value may be of, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kinds(u8);
+
+impl Kinds {
+    const NULL: u8 = 1;
+    const BOOLEAN: u8 = 2;
+    const INTEGER: u8 = 4;
+    /// Any number.
+    const NUMBER: u8 = 8;
+    const STRING: u8 = 16;
+    const ARRAY: u8 = 32;
+    const OBJECT: u8 = 64;
+    const ANY: Self = Self(127);
+
+    fn read(kind: Option<&Value>) -> Option<Self> {
+        let bit = |name: &Value| {
+            Some(match name.as_str()? {
+                "null" => Self::NULL,
+                "boolean" => Self::BOOLEAN,
+                "integer" => Self::INTEGER,
+                "number" => Self::NUMBER,
+                "string" => Self::STRING,
+                "array" => Self::ARRAY,
+                "object" => Self::OBJECT,
+                _ => return None,
+            })
+        };
+        match kind {
+            None => Some(Self::ANY),
+            Some(Value::Array(names)) => names
+                .iter()
+                .try_fold(Self(0), |kinds, name| Some(Self(kinds.0 | bit(name)?))),
+            Some(name) => bit(name).map(Self),
+        }
+    }
+
+    fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+}
+
+/// Keywords that are read elsewhere, say nothing that could be broken, or are left to the type: what `enum` calls a variant may have
+/// more names than one.
+const PASSED_OVER: [&str; 21] = [
+    "type",
+    "required",
+    "enum",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "pattern",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "format",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$comment",
+    "contentEncoding",
+    "contentMediaType",
+];
+
+/// What a schema says without choices and references.
+#[derive(Debug)]
+pub(super) struct Shape {
+    kinds: Kinds,
+    demand: Option<Demand>,
+    members: HashMap<String, Member>,
+    /// What holds for members without a name here.
+    others: Option<Box<Shape>>,
+    /// What holds for the first items.
+    first: Vec<Shape>,
+    /// What holds for all other items.
+    items: Option<Box<Shape>>,
+}
+
+/// A member of an object.
+#[derive(Debug)]
+struct Member {
+    shape: Shape,
+    /// Whether it may be left out, so that `null` may stand for that.
+    optional: bool,
+}
+
+impl Shape {
+    /// `None` if the schema says what has no place here.
+    fn read(schema: &Value) -> Option<Self> {
+        let object = match schema {
+            Value::Bool(true) => &Map::new(),
+            other => other.as_object()?,
+        };
+        if let Some(shape) = Self::read_nullable(object) {
+            return Some(shape);
+        }
+        let mut shape = Self {
+            kinds: Kinds::read(object.get("type"))?,
+            demand: Demand::of_schema(object)?,
+            members: HashMap::new(),
+            others: None,
+            first: Vec::new(),
+            items: None,
+        };
+        let required = object.get("required").and_then(Value::as_array);
+        for (keyword, value) in object {
+            match keyword.as_str() {
+                "properties" => {
+                    for (name, schema) in value.as_object()? {
+                        let is_required =
+                            |names: &Vec<Value>| names.iter().any(|other| other == name);
+                        let member = Member {
+                            shape: Self::read(schema)?,
+                            optional: !required.is_some_and(is_required),
+                        };
+                        if member.shape.says_something() {
+                            shape.members.insert(name.clone(), member);
+                        }
+                    }
+                }
+                "additionalProperties" => Self::read_into(value, &mut shape.others)?,
+                "items" => Self::read_into(value, &mut shape.items)?,
+                "prefixItems" => {
+                    shape.first = value
+                        .as_array()?
+                        .iter()
+                        .map(Self::read)
+                        .collect::<Option<_>>()?;
+                }
+                keyword if PASSED_OVER.contains(&keyword) || keyword.starts_with("x-") => {}
+                _ => return None,
+            }
+        }
+        Some(shape)
+    }
+
+    /// Reads what holds for all others. Whether there may be others is left to the type.
+    fn read_into(schema: &Value, slot: &mut Option<Box<Self>>) -> Option<()> {
+        if !schema.is_boolean() {
+            let shape = Self::read(schema)?;
+            *slot = shape.says_something().then(|| Box::new(shape));
+        }
+        Some(())
+    }
+
+    /// A choice between one schema and `null` is no choice.
+    fn read_nullable(object: &Map<String, Value>) -> Option<Self> {
+        let Value::Array(branches) = object.get("anyOf")? else {
+            return None;
+        };
+        let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
+        let others: Vec<&Value> = branches.iter().filter(|branch| !is_null(branch)).collect();
+        let says_more = object
+            .keys()
+            .any(|keyword| !matches!(keyword.as_str(), "anyOf" | "description" | "title"));
+        let [only] = others.as_slice() else {
+            return None;
+        };
+        if says_more {
+            return None;
+        }
+        let mut shape = Self::read(only)?;
+        shape.kinds.0 |= Kinds::NULL;
+        Some(shape)
+    }
+
+    fn says_something(&self) -> bool {
+        self.kinds != Kinds::ANY
+            || self.demand.is_some()
+            || !self.members.is_empty()
+            || self.others.is_some()
+            || !self.first.is_empty()
+            || self.items.is_some()
+    }
+
+    /// How many bytes the value at the start of the text takes; `None` if it does not fit.
+    fn length(&self, text: &str) -> Option<usize> {
+        let (kind, length) = match text.as_bytes().first()? {
+            b'{' if self.kinds.has(Kinds::OBJECT) => return self.object(text),
+            b'[' if self.kinds.has(Kinds::ARRAY) => {
+                self.array(text).map(|it| (Kinds::ARRAY, it))?
+            }
+            b'"' => (Kinds::STRING, string_length(text)),
+            b't' => (Kinds::BOOLEAN, 4),
+            b'f' => (Kinds::BOOLEAN, 5),
+            b'n' => (Kinds::NULL, 4),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+                let length = text.bytes().position(|byte| !is_part(byte));
+                let length = length.unwrap_or(text.len());
+                (self.kind_of_number(text.get(..length)?), length)
+            }
+            _ => return None,
+        };
+        let fits = self.kinds.has(kind)
+            && self
+                .demand
+                .as_ref()
+                .is_none_or(|demand| text.get(..length).is_some_and(|json| demand.holds(json)));
+        fits.then_some(length)
+    }
+
+    fn kind_of_number(&self, number: &str) -> u8 {
+        let is_whole = || {
+            !number.contains(['.', 'e', 'E'])
+                || Decimal::read(number).is_some_and(|number| number.is_whole())
+        };
+        if !self.kinds.has(Kinds::NUMBER) && is_whole() {
+            Kinds::INTEGER
+        } else {
+            Kinds::NUMBER
+        }
+    }
+
+    fn object(&self, text: &str) -> Option<usize> {
+        if self.members.is_empty() && self.others.is_none() {
+            return skip(text).ok();
+        }
+        let scanned = scan(text, |name, rest, _| {
+            Ok(match (self.members.get(&*name), &self.others) {
+                (Some(member), _) if member.optional && rest.starts_with("null") => Some(4),
+                (Some(member), _) => member.shape.length(rest),
+                (None, Some(others)) => others.length(rest),
+                (None, None) => Some(skip(rest)?),
+            })
+        });
+        scanned.ok().flatten()
+    }
+
+    fn array(&self, text: &str) -> Option<usize> {
+        if self.first.is_empty() && self.items.is_none() {
+            return skip(text).ok();
+        }
+        let space = |at: usize| {
+            let rest = text.get(at..).unwrap_or("");
+            at.saturating_add(rest.len() - rest.trim_ascii_start().len())
+        };
+        let byte = |at: usize| text.as_bytes().get(at).copied();
+        let mut at = space(1);
+        if byte(at) == Some(b']') {
+            return at.checked_add(1);
+        }
+        let mut index = 0_usize;
+        loop {
+            let rest = text.get(at..)?;
+            let length = match self.first.get(index).or(self.items.as_deref()) {
+                Some(shape) => shape.length(rest)?,
+                None => skip(rest).ok()?,
+            };
+            index = index.saturating_add(1);
+            at = space(at.checked_add(length)?);
+            match byte(at)? {
+                b',' => at = space(at.checked_add(1)?),
+                b']' => return at.checked_add(1),
+                _ => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fits(schema: &Value, text: &str) -> bool {
+        let shape = Shape::read(schema).unwrap_or_else(|| panic!("{schema} has a shape"));
+        shape.length(text) == Some(text.len())
+    }
+
+    #[test]
+    fn a_shape_agrees_with_its_schema() {
+        let schemas = [
+            json!({"type": "string", "minLength": 1, "maxLength": 2, "pattern": "^a"}),
+            json!({"type": "integer", "minimum": 0, "maximum": 9}),
+            json!({"type": ["number", "null"]}),
+            json!({"type": "boolean"}),
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            json!({"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2}),
+            json!({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": {"type": "null"}}),
+            json!({"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}),
+            json!({
+                "type": "object", "required": ["a"],
+                "properties": {"a": {"type": "string"}, "b": {"type": "object", "properties": {"c": {"type": "integer"}}}}
+            }),
+            json!({}),
+        ];
+        let values = [
+            json!("a"),
+            json!("ab"),
+            json!("abc"),
+            json!("b"),
+            json!(""),
+            json!(0),
+            json!(9),
+            json!(10),
+            json!(-1),
+            json!(1.5),
+            json!(2.0),
+            json!(null),
+            json!(true),
+            json!(false),
+            json!([]),
+            json!([1]),
+            json!([1, 2]),
+            json!([1, 2, 3]),
+            json!(["a"]),
+            json!([1, "a"]),
+            json!([1, "a", null]),
+            json!([1, "a", 2]),
+            json!({}),
+            json!({"a": "x"}),
+            json!({"a": 1}),
+            json!({"a": ["x", "y"]}),
+            json!({"a": [1]}),
+            json!({"a": "x", "b": {"c": 1, "d": [{"e": 1.5}]}}),
+            json!({"a": "x", "b": {"c": "1"}}),
+            json!({"a": "x", "b": {"c": null}}),
+            json!({"a": "x", "b": null}),
+            json!({"a": null}),
+        ];
+        for schema in &schemas {
+            let validator = Validator::new(schema.clone()).unwrap();
+            for value in &values {
+                let mut faults = validator.explain_sent(None, value);
+                // Required members are left to the type.
+                faults.retain(|fault| !fault.message.starts_with("missing"));
+                for text in [
+                    value.to_string(),
+                    serde_json::to_string_pretty(value).unwrap(),
+                ] {
+                    assert_eq!(
+                        fits(schema, &text),
+                        faults.is_empty(),
+                        "{schema} {text} {faults:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn choices_and_references_have_no_shape() {
+        for schema in [
+            json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+            json!({"type": "object", "properties": {"a": {"oneOf": [{"const": 1}]}}}),
+            json!({"type": "array", "items": {"$ref": "#/$defs/a"}}),
+            json!({"type": "integer", "multipleOf": 2}),
+            json!(false),
+        ] {
+            assert!(Shape::read(&schema).is_none(), "{schema}");
+        }
+        assert!(Types::of_property(&json!({"description": "anything"})).is_none());
+    }
+}

@@ -1,0 +1,270 @@
+//! What variables of templates hold: nothing that leads out of a directory, in any kind of expression, unless it is wanted.
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::{Arguments, DynamicTemplate};
+use tests::{Client, Revision};
+
+use crate::support::connect;
+
+fn server() -> Server {
+    Server::new("template_values", "1").group("template_values")
+}
+
+#[resource_template("simple:///{x}", group = "template_values")]
+fn simple(x: String) -> String {
+    x
+}
+
+#[resource_template("reserved:///{+x}", group = "template_values")]
+fn reserved(x: &str) -> String {
+    x.to_owned()
+}
+
+#[resource_template("fragment:///a{#x}", group = "template_values")]
+fn fragment(x: Option<String>) -> String {
+    x.unwrap_or_default()
+}
+
+#[resource_template("label:///a{.x}", group = "template_values")]
+fn label(x: Option<String>) -> String {
+    x.unwrap_or_default()
+}
+
+#[resource_template("path://{/x,y}", group = "template_values")]
+fn path(x: String, y: Option<String>) -> String {
+    format!("{x}{}", y.unwrap_or_default())
+}
+
+#[resource_template("parameters:///a{;x}", group = "template_values")]
+fn parameters(x: Option<String>) -> String {
+    x.unwrap_or_default()
+}
+
+#[resource_template("query:///a{?x}", group = "template_values")]
+fn query(x: Option<String>) -> String {
+    x.unwrap_or_default()
+}
+
+#[resource_template("continuation:///a?b=c{&x}", group = "template_values")]
+fn continuation(x: Option<String>) -> String {
+    x.unwrap_or_default()
+}
+
+#[resource_template("walked://root{/x*}", group = "template_values")]
+fn walked(x: String) -> String {
+    x
+}
+
+#[resource_template("parts://root{/x*}", group = "template_values")]
+fn parts(x: Vec<String>) -> String {
+    x.join("/")
+}
+
+#[resource_template("several:///{x*}", group = "template_values")]
+fn several(x: Vec<String>) -> String {
+    x.join("/")
+}
+
+#[resource_template("asked:///a{?x*}", group = "template_values")]
+fn asked(x: Vec<String>) -> String {
+    x.join("/")
+}
+
+#[resource_template("beside:///a{;x*}", group = "template_values")]
+fn beside(x: Vec<String>) -> String {
+    x.join("/")
+}
+
+/// What stands before a value in the URI of each template.
+const KINDS: [&str; 13] = [
+    "simple:///",
+    "reserved:///",
+    "fragment:///a#",
+    "label:///a.",
+    "path:///",
+    "parameters:///a;x=",
+    "query:///a?x=",
+    "continuation:///a?b=c&x=",
+    "walked://root/",
+    "parts://root/",
+    "several:///",
+    "asked:///a?x=",
+    "beside:///a;x=",
+];
+
+/// What is read at a URI; `None` if there is nothing.
+async fn read(client: &mut Client, uri: &str) -> Option<String> {
+    let code = match client.revision().is_modern() {
+        true => -32602,
+        false => -32002,
+    };
+    match client.request("resources/read", json!({"uri": uri})).await {
+        Ok(result) => Some(result["contents"][0]["text"].as_str().unwrap().to_owned()),
+        Err(failure) => {
+            assert_eq!(failure.code, code, "{uri}: {failure:?}");
+            assert_eq!(failure.data["uri"], uri);
+            None
+        }
+    }
+}
+
+// Covers: RES-05, SEC-08
+#[tokio::test]
+async fn no_variable_holds_what_leads_out_of_a_directory() {
+    for revision in Revision::ALL {
+        let mut client = connect(server(), revision).await;
+        for kind in KINDS {
+            for value in [
+                "%2Fetc%2Fpasswd",
+                "%2f",
+                "%5Cetc",
+                "%5C%5Chost%5Cshare",
+                "C%3A",
+                "c%3a%5Cwindows",
+                "C%3A%2Fa",
+                "%2E%2E",
+                "..%2Fa",
+                "a%2F..%2Fb",
+                "a%5C..",
+                "a%2f%2e%2e",
+                "a%00b",
+            ] {
+                let uri = format!("{kind}{value}");
+                assert_eq!(read(&mut client, &uri).await, None, "{uri}");
+            }
+        }
+        for uri in [
+            "simple:///..",
+            "reserved:////etc/passwd",
+            "reserved:///../etc/passwd",
+            "reserved:///a/../../b",
+            "reserved:///C:/a",
+            "fragment:///a#/etc/passwd",
+            "fragment:///a#../b",
+            "label:///a...",
+            "path:///..",
+            "path:///a/..",
+            "path:///a/%2Fb",
+            "parameters:///a;x=..",
+            "query:///a?x=/etc/passwd",
+            "query:///a?x=../../etc/passwd",
+            "query:///a?x=C:",
+            "continuation:///a?b=c&x=/etc",
+            "continuation:///a?b=c&x=..",
+            "walked://root//etc/passwd",
+            "walked://root/a/../b",
+            "parts://root//etc/passwd",
+            "parts://root/a/../b",
+            "several:///a,..",
+            "several:///a,%2Fb",
+            "asked:///a?x=b&x=..",
+            "asked:///a?x=b&x=/c",
+            "beside:///a;x=b;x=..",
+        ] {
+            assert_eq!(read(&mut client, uri).await, None, "{uri}");
+        }
+    }
+}
+
+// Covers: RES-05
+#[tokio::test]
+async fn values_that_stay_where_they_are_are_read_in_every_kind_of_expression() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        for kind in KINDS {
+            for (value, text) in [
+                ("a", "a"),
+                ("a%2Fb", "a/b"),
+                ("a%2F", "a/"),
+                ("a%5Cb", "a\\b"),
+                ("CC%3A", "CC:"),
+                ("7%3A", "7:"),
+                ("10%3A30", "10:30"),
+            ] {
+                let uri = format!("{kind}{value}");
+                assert_eq!(
+                    read(&mut client, &uri).await.as_deref(),
+                    Some(text),
+                    "{uri}"
+                );
+            }
+            // Dots stand between the values of a label.
+            for text in ["v1..2", "...", "a..b", "..a", "a..", ".hidden"] {
+                let uri = format!("{kind}{text}");
+                if kind != "label:///a." {
+                    assert_eq!(
+                        read(&mut client, &uri).await.as_deref(),
+                        Some(text),
+                        "{uri}"
+                    );
+                }
+            }
+        }
+        for (uri, text) in [
+            ("reserved:///a/b.txt", "a/b.txt"),
+            ("reserved:///http://x/?y", "http://x/?y"),
+            ("walked://root/etc/passwd", "etc/passwd"),
+            ("parts://root/etc/passwd", "etc/passwd"),
+            ("query:///a?x=b/c", "b/c"),
+            ("query:///a", ""),
+            ("path:///a/b", "ab"),
+        ] {
+            assert_eq!(read(&mut client, uri).await.as_deref(), Some(text), "{uri}");
+        }
+    }
+}
+
+#[resource_template("free:///{+x}", group = "template_values")]
+fn free(#[arg(any_path)] x: &str) -> String {
+    x.to_owned()
+}
+
+#[resource_template("freeparts://root{/x*}{?y}", group = "template_values")]
+fn free_parts(#[arg(any_path)] x: Vec<String>, y: Option<String>) -> String {
+    format!("{} {y:?}", x.join("/"))
+}
+
+#[tokio::test]
+async fn a_variable_takes_any_path_if_it_says_so() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        for (uri, text) in [
+            ("free:////etc/passwd", Some("/etc/passwd")),
+            ("free:///../a", Some("../a")),
+            ("free:///C:%5Ca", Some("C:\\a")),
+            ("freeparts://root//etc/..", Some("/etc/.. None")),
+            // One variable may hold what another may not.
+            ("freeparts://root/a?y=..", None),
+        ] {
+            assert_eq!(read(&mut client, uri).await.as_deref(), text, "{uri}");
+        }
+    }
+}
+
+// Covers: RES-05
+#[tokio::test]
+async fn a_template_made_at_run_time_has_the_same_values() {
+    for revision in Revision::ERAS {
+        let server = server();
+        let handle = server.handle();
+        let read_x =
+            async |arguments: Arguments, _: Context| arguments.text("x").map(str::to_owned);
+        let strict = DynamicTemplate::new("made:///{+x}", "made", read_x);
+        handle.resource_templates().insert(strict).unwrap();
+        let free = DynamicTemplate::new("madefree:///{+x}", "made_free", read_x).any_path("x");
+        handle.resource_templates().insert(free).unwrap();
+        let mut client = connect(server, revision).await;
+        let read_free = read(&mut client, "madefree:////etc").await;
+        assert_eq!(read_free.as_deref(), Some("/etc"));
+        let nothing = DynamicTemplate::new("wrong:///{x}", "wrong", read_x).any_path("y");
+        let problem = handle.resource_templates().insert(nothing).unwrap_err();
+        assert!(problem.to_string().contains("`y`"), "{problem}");
+        assert_eq!(
+            read(&mut client, "made:///a/b").await.as_deref(),
+            Some("a/b")
+        );
+        for uri in ["made:////etc", "made:///..", "made:///C:", "made:///%00"] {
+            assert_eq!(read(&mut client, uri).await, None, "{uri}");
+        }
+    }
+}
