@@ -1,7 +1,11 @@
 //! The span in which a request came is current for the whole life of its handler, however that is run; with feature
 //! `telemetry` and without, and also where a filter leaves out the spans of this crate.
 #![cfg(feature = "http")]
-#![allow(clippy::unwrap_used, reason = "a test that goes wrong may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a test that goes wrong may panic, and handlers take what they are given"
+)]
 
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -43,9 +47,11 @@ fn sit(case: String) {
     tracing::info!("{case} sat");
 }
 
-/// What was said, and the spans around it, the innermost first.
+/// A message, and the spans around it, the innermost first.
+type Said = (String, Vec<&'static str>);
+
 #[derive(Clone, Default)]
-struct Listener(Arc<Mutex<Vec<(String, Vec<&'static str>)>>>);
+struct Listener(Arc<Mutex<Vec<Said>>>);
 
 struct Text<'a>(&'a mut String);
 

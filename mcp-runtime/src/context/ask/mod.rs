@@ -239,10 +239,11 @@ impl<T> Ask<T> {
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             };
-            let read = match answer.starts_with('{') {
-                true => (self.read)(&self.question.request, &answer),
-                // Structs would be read from arrays, too.
-                false => Err("it is not an object".to_owned()),
+            // Structs would be read from arrays, too.
+            let read = if answer.starts_with('{') {
+                (self.read)(&self.question.request, &answer)
+            } else {
+                Err("it is not an object".to_owned())
             };
             match read {
                 Ok(outcome) => return Poll::Ready(Ok(outcome)),
