@@ -66,7 +66,7 @@ def equivalents(path):
 def judge(path, outcomes):
     known = equivalents(path)
     count = dict.fromkeys(["killed", "survived", "equivalent", "unviable", "timed out"], 0)
-    results = []
+    found, results = 0, []
     if os.path.exists(outcomes):
         with open(outcomes, encoding="utf-8") as file:
             results = json.load(file)["outcomes"]
@@ -85,8 +85,9 @@ def judge(path, outcomes):
         if kind == "survived":
             print(f"survived: {name}")
         count[kind] += 1
+        # A time limit while building says nothing of the tests.
+        found += kind == "killed" or kind == "timed out" and len(outcome["phase_results"]) > 1
     print(", ".join(f"{number} {kind}" for kind, number in count.items()))
-    found = count["killed"] + count["timed out"]
     sys.exit(found < ENOUGH * (found + count["survived"]))
 
 

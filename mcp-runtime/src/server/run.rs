@@ -148,7 +148,7 @@ impl Server {
     pub(crate) fn serve_in_process(
         self,
         clients: usize,
-        caller: Caller,
+        caller: &Caller,
     ) -> Result<Vec<InProcess>, Error> {
         let (dispatcher, shared) = self.start()?;
         let (transport, streams) = transport::memories(clients, caller.clone());

@@ -71,7 +71,7 @@ impl Connect {
         let mut connections = Vec::new();
         for mut server in self.servers {
             server.report_all_progress();
-            match server.serve_in_process(clients, self.caller.clone()) {
+            match server.serve_in_process(clients, &self.caller) {
                 Ok(connected) => connections.extend(connected),
                 Err(error) => panic!("the server does not start:\n{error}"),
             }

@@ -121,7 +121,7 @@ impl Session {
         let caller = subject.map_or_else(Caller::trusted, |subject| {
             Principal::new(subject).scopes(said("scope")).into()
         });
-        let mut connections = server.serve_in_process(1, caller).map_err(Fault::Start)?;
+        let mut connections = server.serve_in_process(1, &caller).map_err(Fault::Start)?;
         let Some(connection) = connections.pop() else {
             return Err(Failure::Broken("the server has no client").into());
         };
