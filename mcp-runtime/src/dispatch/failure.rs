@@ -140,15 +140,12 @@ impl Finish {
         }
         // Its size differs by revision, by what stands around it.
         let text = format!("the result is larger than {limit} bytes, so ask for less");
-        Some(match self.target {
-            Target::Tool(_) => {
-                encode::tool_error(out, self.reply(), text);
-                Ended::ToolError
-            }
-            _ => {
-                encode::error(out, Some(&self.id), &ErrorObject::internal(text));
-                Ended::Error(ErrorObject::INTERNAL_ERROR)
-            }
+        Some(if matches!(self.target, Target::Tool(_)) {
+            encode::tool_error(out, self.reply(), text);
+            Ended::ToolError
+        } else {
+            encode::error(out, Some(&self.id), &ErrorObject::internal(text));
+            Ended::Error(ErrorObject::INTERNAL_ERROR)
         })
     }
 }

@@ -20,9 +20,10 @@ pub(crate) fn of_call(error: &ErrorObject, version: ProtocolVersion) -> i32 {
         data.and_then(|data| data.get(member)).is_some_and(is_it)
     };
     match error.code {
-        code @ (ErrorObject::INVALID_PARAMS | ErrorObject::INTERNAL_ERROR) => code,
         errors::RESOURCE_NOT_FOUND if modern => ErrorObject::INVALID_PARAMS,
-        code @ errors::RESOURCE_NOT_FOUND => code,
+        code @ (errors::RESOURCE_NOT_FOUND
+        | ErrorObject::INVALID_PARAMS
+        | ErrorObject::INTERNAL_ERROR) => code,
         code @ errors::MISSING_CAPABILITY
             if modern && has("requiredCapabilities", Value::is_object) =>
         {
@@ -59,15 +60,15 @@ mod tests {
                         data,
                         ..ErrorObject::new(code, "")
                     };
-                    let expected = match code {
-                        -32602 | -32603 => code,
-                        -32002 if modern => -32602,
-                        -32002 => code,
-                        -32021 if modern && is_said => code,
-                        -32042 if version == V2025_11_25 && is_said => code,
-                        -32768..=-32000 => -32603,
-                        _ => code,
+                    let stays = match code {
+                        -32602 | -32603 => true,
+                        -32002 => !modern,
+                        -32021 => modern && is_said,
+                        -32042 => version == V2025_11_25 && is_said,
+                        code => !(-32768..=-32000).contains(&code),
                     };
+                    let instead = if code == -32002 { -32602 } else { -32603 };
+                    let expected = if stays { code } else { instead };
                     assert_eq!(of_call(&error, version), expected, "{code} in {version:?}");
                 }
             }

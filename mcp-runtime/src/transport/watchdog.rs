@@ -307,7 +307,7 @@ mod tests {
             beat.run(watchdog.waking(), || {
                 assert!(beat.is_inside());
                 panic!("out of here")
-            })
+            });
         });
         assert_eq!(caught, Err::<(), _>("out of here".to_owned()));
         assert!(!beat.is_inside());
