@@ -20,6 +20,14 @@ pub(crate) struct Version {
     count: u32,
 }
 
+impl Version {
+    /// Returns `true` if it is of no source.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+    pub(crate) fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The changes of lists so far.
 pub(super) struct Versions {
     now: Version,

@@ -14,6 +14,7 @@ use super::legacy::{Answer, Posted, check_version, is_modern, session_required, 
 use super::record::SessionRecord;
 use super::service::Inner;
 use crate::context::Principal;
+use crate::dispatch::Version;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::{InitializeParams, ProtocolVersion, encode, errors};
 use crate::telemetry::Timer;
@@ -86,7 +87,12 @@ fn shake_hands(
     }
     let keeping = &inner.sessions.keeping;
     let is_lasting = keeping.is_lasting();
-    let seen = inner.dispatcher.version();
+    // Without a session that lasts there is no stream on which a change could be told.
+    let seen = if is_lasting {
+        inner.dispatcher.version()
+    } else {
+        Version::default()
+    };
     let shaken = inner
         .dispatcher
         .shake_hands(id, &message.params, is_lasting, out);

@@ -23,7 +23,7 @@ pub struct SessionRecord {
     /// Whether it hears of changes of the lists of tools, prompts and resources.
     lists: [bool; 3],
     /// The changes of lists before the session began.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Version::is_unknown")]
     seen: Version,
     /// The JSON of [`Client`], which is smaller than what it is read into.
     client: Box<str>,
