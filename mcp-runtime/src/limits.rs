@@ -293,6 +293,6 @@ impl Limits {
             ("store_time", self.store_time.is_zero()),
         ];
         let zero = fields.into_iter().filter(|(_, zero)| *zero);
-        zero.map(|(name, _)| format!("`Limits::{name}` is zero; the least is one"))
+        zero.map(|(name, _)| format!("`Limits::{name}` is zero; the minimum is one"))
     }
 }

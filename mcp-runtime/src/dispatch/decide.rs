@@ -79,7 +79,7 @@ impl Dispatcher {
             encode::error(
                 out,
                 Some(id),
-                &ErrorObject::invalid_request("a request of this id is still open"),
+                &ErrorObject::invalid_request("a request with this id is still open"),
             );
             return Decision::Answered;
         }

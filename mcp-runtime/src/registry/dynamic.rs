@@ -79,7 +79,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
         if argument.name.is_empty() {
             problems.push("the name of an argument is empty".into());
         } else if completions.find(&argument.name).is_some() {
-            problems.push(format!("argument `{}` is there twice", argument.name));
+            problems.push(format!("argument `{}` is defined twice", argument.name));
         }
         completions.push(&argument.name, Completer::Nothing);
     }

@@ -1,12 +1,12 @@
-//! [`Sight`] without the feature: nothing.
+//! [`Sight`] without the feature: empty.
 
 use crate::telemetry::{Asked, Ended};
 
-/// Who wants to know of spans.
+/// Hooks for spans.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(());
 
-/// A request that nobody looks at.
+/// A request that is not recorded.
 pub(crate) struct Sight;
 
 impl Sight {
@@ -46,7 +46,7 @@ impl Timer {
     pub(crate) fn answered<'a>(self, _: &Hooks, _: Option<i32>, _: impl FnOnce() -> Asked<'a>) {}
 }
 
-/// Something open that nobody counts.
+/// A gauge that is not recorded.
 pub(crate) struct Open;
 
 impl Open {

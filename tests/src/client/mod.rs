@@ -1,6 +1,7 @@
-//! A raw client: lines of JSON out, lines of JSON in, every line from the server judged by the schema of its revision.
+//! A raw client: lines of JSON out, lines of JSON in, every line from the server checked against the schema of its
+//! protocol version.
 //!
-//! What a request should come to is left to the tests.
+//! The expected outcome of a request is left to the tests.
 
 mod asked;
 mod expect;
@@ -18,10 +19,10 @@ use crate::Revision;
 use crate::client::asked::Answerer;
 pub use crate::client::asked::{Answer, Question};
 
-/// How long the client waits for anything before the test fails.
+/// Maximum time the client waits for anything before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A JSON-RPC error, as the client reads it.
+/// A JSON-RPC error, as read by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The code.
@@ -37,24 +38,24 @@ pub struct Client {
     reader: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
     writer: Option<Pin<Box<dyn AsyncWrite + Send>>>,
     revision: Revision,
-    /// What modern requests say the client can do.
+    /// The client capabilities that modern requests declare.
     pub capabilities: Value,
-    /// More members for `_meta` of every request, such as a log level.
+    /// Additional members for `_meta` of every request, such as a log level.
     pub meta: Map<String, Value>,
     next_id: i64,
-    /// The method and the revision of each request under way, by its id as JSON.
+    /// The method and the protocol version of each open request, by its id as JSON.
     pending: HashMap<String, (String, Revision)>,
-    /// Notifications that came while something else was awaited.
+    /// Notifications received while waiting for something else.
     notifications: VecDeque<Value>,
-    /// Responses that came while something else was awaited.
+    /// Responses received while waiting for something else.
     responses: Vec<Value>,
-    /// What `initialize` came to.
+    /// The result of `initialize`.
     pub initialized: Value,
-    /// Says what is answered to the server's questions.
+    /// Answers the server's questions.
     answerer: Option<Answerer>,
-    /// Every question that came, in both eras.
+    /// All questions received, in both eras.
     pub asked: Vec<Question>,
-    /// How many results so far asked for input.
+    /// Number of results so far that asked for input.
     pub rounds: usize,
 }
 
@@ -67,7 +68,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client that has said nothing yet.
+    /// Creates a client that has sent nothing yet.
     pub fn new(
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
@@ -90,7 +91,7 @@ impl Client {
         }
     }
 
-    /// Shakes hands in a legacy revision; nothing to do in the modern era.
+    /// Completes the handshake of a legacy protocol version; does nothing in the modern era.
     #[must_use]
     pub async fn connect(mut self) -> Self {
         if !self.revision.is_modern() {
@@ -106,27 +107,27 @@ impl Client {
         self
     }
 
-    /// The revision it speaks.
+    /// Returns the protocol version of this client.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Judges what comes from now on by another revision.
+    /// Checks messages against another protocol version from now on.
     pub fn speak(&mut self, revision: Revision) {
         self.revision = revision;
     }
 
-    /// Sends bytes as they are.
+    /// Sends unmodified bytes.
     pub async fn bytes(&mut self, bytes: &[u8]) {
         self.try_bytes(bytes).await.expect("the server reads");
     }
 
-    /// Sends bytes as they are.
+    /// Sends unmodified bytes.
     ///
     /// # Errors
     ///
-    /// If the server has gone, or does not read in time.
+    /// Fails if the server has ended, or does not read in time.
     pub async fn try_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         let writer = self.writer.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         timeout(PATIENCE, async {
@@ -142,13 +143,13 @@ impl Client {
         self.bytes(format!("{line}\n").as_bytes()).await;
     }
 
-    /// Sends one message as it is, remembering which method awaits an answer.
+    /// Sends one unmodified message, and remembers the method that awaits an answer.
     pub async fn send(&mut self, message: &Value) {
         self.remember(message);
         self.line(&message.to_string()).await;
     }
 
-    /// Remembers what a message (or a batch of them) will be answered as.
+    /// Remembers the methods that the answers to a message (or a batch of them) belong to.
     pub fn remember(&mut self, message: &Value) {
         if let Some(batch) = message.as_array() {
             for message in batch {
@@ -158,7 +159,7 @@ impl Client {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let revision = match claim.is_null() {
                 false => Revision::E,
-                // Without a claim it is a legacy request, whoever sends it.
+                // A request without its own protocol version is a legacy request, whichever client sends it.
                 true if self.revision.is_modern() => Revision::D,
                 true => self.revision,
             };
@@ -167,7 +168,7 @@ impl Client {
         }
     }
 
-    /// The parameters with what every request of this revision carries.
+    /// Returns the parameters with the members that every request of this protocol version carries.
     #[must_use]
     pub fn dress(&self, mut params: Value) -> Value {
         let mut meta = self.meta.clone();
@@ -196,7 +197,7 @@ impl Client {
         params
     }
 
-    /// Sends a request without awaiting its answer; gives its id.
+    /// Sends a request without waiting for its answer; returns its id.
     pub async fn start(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = json!(self.next_id);
@@ -221,11 +222,11 @@ impl Client {
         .await;
     }
 
-    /// Calls a method and awaits what it comes to.
+    /// Calls a method and waits for its result.
     ///
     /// # Errors
     ///
-    /// The error the server answered with.
+    /// Returns the error that the server answered with.
     pub async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.start(method, params).await;
         self.response(&id).await

@@ -107,7 +107,7 @@ async fn a_flood_is_cut_short() {
 }
 
 /// Works, and says so to whoever watches the program.
-#[mcp_runtime::tool(group = "traced")]
+#[mcp_runtime::tool(tags("traced"))]
 async fn traced() {
     tracing::debug!("details");
     tracing::info!("started");
@@ -124,7 +124,7 @@ async fn events_of_a_handler_reach_its_client() {
     let _guard = tracing::subscriber::set_default(events);
     tracing::error!("outside of any call");
     for revision in Revision::ALL {
-        let server = mcp_runtime::Server::new("traced", "1").group("traced");
+        let server = mcp_runtime::Server::new("traced", "1").tags(["traced"]);
         let mut client = connect(server, revision).await;
         let key = "io.modelcontextprotocol/logLevel";
         let mut params = json!({"name": "traced"});

@@ -1,4 +1,4 @@
-//! The surface of a server: everything it declares, as text that changes only when the server does.
+//! The surface of a server: everything it declares, as text that changes only when the declarations do.
 
 pub(crate) mod compare;
 mod schema;
@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use crate::client::message::Failure;
 use crate::client::{Client, Listed};
 
-/// Everything a server declares: instructions, tools, prompts, resources and templates, each list by name.
+/// Everything a server declares: instructions, tools, prompts, resources and resource templates, each list sorted by name.
 ///
-/// Left out is what changes without a change for clients: the server's version, the order of definitions.
+/// Excludes details that can change without effect on clients: the server's version, the order of definitions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Surface(Map<String, Value>);
 
@@ -30,7 +30,7 @@ impl Surface {
         Ok(Self(members))
     }
 
-    /// Reads what [`to_text`](Self::to_text) wrote.
+    /// Parses the output of [`to_text`](Self::to_text).
     pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text).map(Self)
     }

@@ -48,7 +48,7 @@ impl Decoder {
             }
             let name = parameter.name;
             if wire.iter().any(|other| other.name == name) {
-                problems.push(format!("argument `{name}` is there twice"));
+                problems.push(format!("argument `{name}` is defined twice"));
                 continue;
             }
             let nullable = (parameter.ty.accepts)("null");

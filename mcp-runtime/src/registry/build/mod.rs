@@ -28,9 +28,9 @@ pub(crate) struct Sources {
     /// Functions chosen one by one; `None` if nobody chose.
     pub(crate) only: Option<Vec<Selected>>,
     /// Groups chosen by name. With neither these nor `only`, everything linked in is served.
-    pub(crate) groups: Vec<String>,
-    /// Scopes that all definitions of a group need.
-    pub(crate) group_scopes: Vec<(String, Vec<String>)>,
+    pub(crate) tags: Vec<String>,
+    /// The scopes that all definitions with a tag require.
+    pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
     /// Values whose methods are served.
     pub(crate) receivers: Vec<Receiver>,
     /// Shared state, to be checked against what handlers ask for.
@@ -47,8 +47,8 @@ impl Default for Sources {
     fn default() -> Self {
         Self {
             only: None,
-            groups: Vec::new(),
-            group_scopes: Vec::new(),
+            tags: Vec::new(),
+            tag_scopes: Vec::new(),
             receivers: Vec::new(),
             states: Arc::default(),
             early: Vec::new(),
@@ -109,7 +109,7 @@ fn assemble(
             .collect(),
         made: HashMap::new(),
         receivers: HashMap::new(),
-        group_scopes: sources.group_scopes,
+        tag_scopes: sources.tag_scopes,
         states: sources.states,
         problems: Vec::new(),
         taken: HashMap::new(),
@@ -121,7 +121,7 @@ fn assemble(
     build.receive(sources.receivers, &definitions);
     let chosen = choose(
         sources.only.as_deref(),
-        &sources.groups,
+        &sources.tags,
         &definitions,
         &mut build,
     );
@@ -185,7 +185,7 @@ struct Build {
     /// Those made so far; `None` if something is wrong with them, which has been said.
     made: HashMap<TypeId, Option<Arc<CompleterEntry>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    group_scopes: Vec<(String, Vec<String>)>,
+    tag_scopes: Vec<(String, Vec<String>)>,
     states: Arc<States>,
     problems: Vec<String>,
     taken: Names,
@@ -314,12 +314,12 @@ impl Build {
             .map(Arc::clone)
     }
 
-    /// Which scopes its group needs.
+    /// The scopes its tags require.
     fn scopes(&self, definition: &Definition) -> Vec<String> {
-        let group = definition.options.group;
-        let groups = self.group_scopes.iter();
-        let groups = groups.filter(|(name, _)| Some(name.as_str()) == group);
-        groups.flat_map(|(_, scopes)| scopes).cloned().collect()
+        let tags = definition.options.tags;
+        let required = self.tag_scopes.iter();
+        let required = required.filter(|(tag, _)| tags.contains(&tag.as_str()));
+        required.flat_map(|(_, scopes)| scopes).cloned().collect()
     }
 
     /// Says which injected values will be missing.

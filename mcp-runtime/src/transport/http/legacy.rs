@@ -327,7 +327,7 @@ fn try_one(
             stream().give_up();
             return Ok(None);
         }
-        Begun::Repeated => ErrorObject::invalid_request("a request of this id is still open"),
+        Begun::Repeated => ErrorObject::invalid_request("a request with this id is still open"),
         Begun::TooMany => {
             refused(Refused::TooMany, None);
             errors::too_many("calls", Duration::from_secs(1))

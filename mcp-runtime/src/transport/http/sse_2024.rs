@@ -91,8 +91,10 @@ pub(super) fn post(
             }
         }
         Ok(Incoming::Batch(_)) => {
-            return Refusal::bad_request("arrays of messages are for sessions of 2025-03-26")
-                .into_response();
+            return Refusal::bad_request(
+                "only sessions of protocol version 2025-03-26 support batches",
+            )
+            .into_response();
         }
         Err((id, error)) => {
             return Refusal::new(StatusCode::BAD_REQUEST, error)
