@@ -1,14 +1,14 @@
-//! Wakes a task from anywhere.
+//! Wakes a task from any thread.
 
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// Wakes whoever registered last, once.
+/// Wakes the task that registered last, once.
 #[derive(Debug, Default)]
 pub(crate) struct Bell(Mutex<Option<Waker>>);
 
 impl Bell {
-    /// From now on, this one is woken. What it waits for is looked at after this, so that nothing is missed.
+    /// Registers the task to wake from now on. The caller checks its condition after this, so that no wake-up is missed.
     pub(crate) fn register(&self, waker: &Waker) {
         let former = {
             let mut registered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -17,7 +17,7 @@ impl Bell {
                 _ => registered.replace(waker.clone()),
             }
         };
-        // Outside of the lock, because a waker may do anything when it is dropped, and when it wakes.
+        // Dropped outside of the lock, because a waker may run arbitrary code when it is dropped, and when it wakes.
         drop(former);
     }
 

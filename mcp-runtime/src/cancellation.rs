@@ -1,11 +1,11 @@
-//! An event that happens once, and that any number of tasks may wait for.
+//! An event that occurs once, and that any number of tasks may wait for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use tokio::sync::Notify;
 
-/// Whether something is cancelled. Clones are about the same.
+/// A flag that something is cancelled, shared by all clones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CancellationToken(Arc<Inner>);
 
@@ -26,14 +26,14 @@ impl CancellationToken {
     }
 
     pub(crate) async fn cancelled(&self) {
-        // Told of what is notified from here on, so one that is cancelled after the look at it is not missed.
+        // Receives notifications from here on, so a cancellation after the check below is not missed.
         let told = self.0.waiting.notified();
         if !self.is_cancelled() {
             told.await;
         }
     }
 
-    /// Cancels it when dropped.
+    /// Returns a guard that cancels the token when dropped.
     pub(crate) fn drop_guard(self) -> DropGuard {
         DropGuard(self)
     }

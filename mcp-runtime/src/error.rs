@@ -1,25 +1,25 @@
-//! What can go wrong for the program that embeds a server.
+//! Errors for the program that embeds a server.
 
 use std::fmt;
 
-/// Why a server could not start, or stopped early.
+/// The reason why a server could not start, or stopped early.
 ///
-/// Its `Debug` text is its `Display` text, because that is what a `main` that returns it prints.
+/// Its `Debug` text is its `Display` text, because a `main` that returns it prints the former.
 pub struct Error {
     kind: ErrorKind,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What an [`Error`] is about.
+/// The kind of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The definitions or the settings do not make a server. The message lists everything that is wrong.
+    /// The definitions or the settings are not valid. The message lists all problems.
     Configuration,
     /// Reading or writing failed.
     Io,
-    /// A definition of that name or address exists already.
+    /// A definition with that name or URI already exists.
     Duplicate,
 }
 
@@ -40,7 +40,7 @@ impl Error {
         self
     }
 
-    /// What it is about.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -71,7 +71,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// An error and what caused it, on one line.
+/// Displays an error and its causes on one line.
 pub(crate) struct Causes<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for Causes<'_> {

@@ -1,20 +1,20 @@
-//! A map whose keys are short: hashing them costs less than with what `std` has.
+//! A map with short keys, whose hash costs less than that of `std`.
 //!
-//! The hash has no secret, so it is only for keys that nobody can choose to be alike to harm others: names of the server's
-//! own, random ids, and ids by which a client numbers what it asks, of which it may have few at a time.
+//! The hash has no secret, so it is only for keys that cannot be chosen to collide and harm others: names from the server
+//! itself, random ids, and the ids of a client's requests, of which only a few are pending at a time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map by short keys.
+/// A map with short keys.
 pub(crate) type FnvMap<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
 
-/// The hash of these bytes.
+/// Returns the hash of these bytes.
 pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
     bytes.into_iter().copied().fold(Fnv::default(), Fnv::step).0
 }
 
-/// FNV-1a of 64 bits.
+/// The 64-bit FNV-1a hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fnv(u64);
 
@@ -36,7 +36,7 @@ impl Hasher for Fnv {
     }
 
     fn finish(&self) -> u64 {
-        // A map tells keys apart by the highest bits before it compares them, and the last byte hardly reaches those.
+        // A map uses the highest bits to tell keys apart before it compares them, and the last byte hardly affects those.
         self.0 ^ (self.0 << 17)
     }
 }

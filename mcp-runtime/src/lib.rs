@@ -20,38 +20,38 @@
 //! }
 //! ```
 //!
-//! | to offer | write | returns |
+//! | purpose | attribute | return type |
 //! |---|---|---|
-//! | something a model can do | [`#[tool]`](macro@tool) | [`IntoToolResult`] |
+//! | an action for the model | [`#[tool]`](macro@tool) | [`IntoToolResult`] |
 //! | a conversation to start from | [`#[prompt]`](macro@prompt) | [`IntoPrompt`] |
-//! | something to read | [`#[resource]`](macro@resource) | [`IntoResource`] |
-//! | a family of things to read | [`#[resource_template]`](macro@resource_template) | [`IntoResource`] |
-//! | what an argument can be | [`#[completer]`](macro@completer) | [`IntoCompletion`] |
-//! | methods of a value | [`#[server]`](macro@server) on the `impl` block | |
+//! | data to read | [`#[resource]`](macro@resource) | [`IntoResource`] |
+//! | a family of resources | [`#[resource_template]`](macro@resource_template) | [`IntoResource`] |
+//! | suggestions for an argument | [`#[completer]`](macro@completer) | [`IntoCompletion`] |
+//! | methods of a type | [`#[server]`](macro@server) on the `impl` block | |
 //!
-//! A parameter is an argument if its type is `Deserialize` + `JsonSchema`, and injected if it is [`FromContext`], such as
-//! [`State<T>`](State) and [`Context`]. Failures for the model come from [`bail!`] and [`ResultExt::shown`]; any other
-//! error is for the log only ([`ToolError`]).
+//! A parameter is an argument if its type is `Deserialize` + `JsonSchema`, and injected if it is [`FromContext`], such
+//! as [`State<T>`](State) and [`Context`]. [`bail!`] and [`ResultExt::shown`] fail with a message for the model; any
+//! other error is only logged ([`ToolError`]).
 //!
-//! A server serves the revisions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at once, over standard
-//! input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). How much a client may ask of it is
-//! bounded by [`Limits`].
+//! A server supports the protocol versions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at once, over
+//! standard input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). [`Limits`] bounds the
+//! load that clients can cause.
 //!
 //! | feature | default | brings |
 //! |---|---|---|
 //! | `cli` | yes | the commands and options of [`Server::run`] |
 //! | `client-logs` | yes | `client_logs`: `tracing` events of handlers for the client |
-//! | `http` | yes | HTTP, in the forms of all revisions |
-//! | `main` | yes | [`#[main]`](macro@main): a runtime of several threads, for programs that bring none of their own |
-//! | `sealing` | yes | questions of 2026-07-28 whose state the client keeps, sealed; without it, this process does |
-//! | `tower` | yes | tower layers around calls |
+//! | `http` | yes | HTTP, for all protocol versions |
+//! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs without a runtime of their own |
+//! | `sealing` | yes | state of 2026-07-28 calls between rounds, sealed and kept by the client; without the feature, this process keeps it |
+//! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
 //! | `telemetry` | | a span and metrics for each request |
-//! | `testing` | | a client for tests of servers |
+//! | `testing` | | a client for testing servers |
 //!
-//! Without any of them a server serves standard input and output, and streams of its own. It writes warnings and errors to
-//! standard error all the same, unless the program has set up a `tracing` subscriber.
+//! Without any features, a server supports standard input and output, and custom streams. It still writes warnings and
+//! errors to standard error, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
 
@@ -133,7 +133,7 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 
-/// The examples of the guide compile.
+/// Compiles the examples of the guide.
 #[cfg(doctest)]
 mod guide {
     #[doc = include_str!("../../docs/arguments.md")]
@@ -157,8 +157,8 @@ mod guide {
     mod http {}
     #[doc = include_str!("../../docs/limits.md")]
     mod limits {}
-    #[doc = include_str!("../../docs/notices.md")]
-    mod notices {}
+    #[doc = include_str!("../../docs/notifications.md")]
+    mod notifications {}
     #[cfg(feature = "telemetry")]
     #[doc = include_str!("../../docs/observability.md")]
     mod observability {}

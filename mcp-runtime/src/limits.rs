@@ -1,10 +1,10 @@
-//! How much a peer may ask of the server. Everything is bounded; zero never means "no limit".
+//! Limits on the load that peers can cause. Everything is bounded; zero never means "no limit".
 
 use std::time::Duration;
 
-/// How much a peer may ask of the server.
+/// Limits on the load that peers can cause.
 ///
-/// Every default suits a server on somebody's machine or behind a proxy. Change one with a struct update:
+/// The defaults suit a server on a user's machine or behind a proxy. Change single ones with a struct update:
 ///
 /// ```
 /// # use mcp_runtime::Limits;
@@ -16,139 +16,155 @@ use std::time::Duration;
     reason = "struct update is how limits are set; `_private` keeps it open"
 )]
 pub struct Limits {
-    /// Longest line of stdio and byte streams, in bytes. Default 16 MiB. A longer one is read away and answered -32600.
+    /// Maximum line length of stdio and byte streams, in bytes. Default 16 MiB. Longer lines are discarded and answered
+    /// -32600.
     pub line: usize,
-    /// Deepest nesting of a message. Default 128, and never more than that. A deeper one is answered -32700.
+    /// Maximum nesting of a message. Default 128, which is also the upper bound. When exceeded: -32700.
     pub depth: usize,
-    /// Most values in one message, counting every key, item and scalar. Default 100,000. Beyond: -32600.
+    /// Maximum number of values in one message, counting every key, item and scalar. Default 100,000. When exceeded: -32600.
     pub nodes: usize,
-    /// Longest string id of a request, in bytes. Default 1 KiB. Beyond: -32600.
+    /// Maximum length of a string id of a request, in bytes. Default 1 KiB. When exceeded: -32600.
     pub id: usize,
-    /// Longest name of a tool or prompt, in bytes. Default 256. Beyond: -32602.
+    /// Maximum length of the name of a tool or prompt, in bytes. Default 256. When exceeded: -32602.
     pub name: usize,
-    /// Longest resource address, in bytes. Default 8 KiB. Beyond: -32602.
+    /// Maximum length of a resource URI, in bytes. Default 8 KiB. When exceeded: -32602.
     pub uri: usize,
-    /// Longest cursor, in bytes. Default 1 KiB. Beyond: -32602.
+    /// Maximum length of a cursor, in bytes. Default 1 KiB. When exceeded: -32602.
     pub cursor: usize,
-    /// Most entries of a batch (revision 2025-03-26 only). Default 100. Beyond: -32600.
+    /// Maximum number of entries in a batch (protocol version 2025-03-26 only). Default 100. When exceeded: -32600.
     pub batch: usize,
-    /// Most calls running at once, per session or stdio process. Default 256. Further ones are queued.
+    /// Maximum number of calls running at once, per session or stdio process. Default 256. Further calls are queued.
     pub running: usize,
-    /// Most calls waiting to run, per session or stdio process. Default 1,024. Further ones are refused.
+    /// Maximum number of calls waiting to run, per session or stdio process. Default 1,024. Further calls are refused.
     pub queued: usize,
-    /// Longest a call may run. Default 5 minutes. Then it is cancelled and the model is told. A `timeout` of its own wins.
+    /// Maximum duration of a call. Default 5 minutes. Then it is cancelled, with a message for the model. A handler's
+    /// `timeout` takes precedence.
     pub tool_time: Duration,
-    /// Most blocking tools running at once in the process. Default 64. Further ones wait.
+    /// Maximum number of blocking tools running at once in the process. Default 64. Further calls wait.
     pub blocking: usize,
-    /// Most blocking tools waiting for one of those places. Default 256. Further ones are refused.
+    /// Maximum number of blocking tools waiting to run. Default 256. Further calls are refused.
     pub blocking_queued: usize,
-    /// Most calls waiting for a handler that is limited by `concurrency`, per handler. Default 256. Further ones are refused.
+    /// Maximum number of calls waiting for a handler with a `concurrency` limit, per handler. Default 256. Further calls are
+    /// refused.
     pub waiting: usize,
-    /// Most callers that each rate tells apart. Default 10,000. Further ones share what one of them would have.
+    /// Maximum number of callers that each rate tracks. Default 10,000. All others share one bucket.
     pub callers: usize,
-    /// Most bytes waiting to be written to one stream. Default 1 MiB. Then reading stops until the client reads.
+    /// Maximum number of bytes waiting to be written to one stream. Default 1 MiB. Then reading stops until the client reads.
     ///
-    /// Calls under way go on: their answers, and those of unfinished arrays, may take four times [`result`](Self::result)
-    /// beyond that. Further answers become errors.
+    /// Running calls go on: their responses, and those of unfinished arrays, may take another four times
+    /// [`result`](Self::result). Further responses become errors.
     pub outgoing: usize,
-    /// Largest result, in bytes. Default 8 MiB. A larger one becomes an error that says its size, and a larger error loses its text.
+    /// Maximum size of a result, in bytes. Default 8 MiB. Larger results become an error that states the limit; larger errors
+    /// lose their text.
     pub result: usize,
-    /// Most resource addresses one session or listen stream may follow. Default 1,024. Beyond: -32602.
+    /// Maximum number of resources that one session or listen stream may subscribe to. Default 1,024. When exceeded: -32602.
     pub subscriptions: usize,
-    /// Most `subscriptions/listen` requests open at once per connection. Default 64. Beyond: -32602.
+    /// Maximum number of open `subscriptions/listen` requests per connection. Default 64. When exceeded: -32602.
     pub listens: usize,
-    /// Log notifications a second, per session. Default 100, in bursts of twice that. Beyond: dropped, one summary.
+    /// Maximum rate of log notifications per second, per session. Default 100, in bursts of twice that. When exceeded:
+    /// messages are dropped, with one summary.
     pub logs: u32,
-    /// Longest log message, in bytes of its `data`. Default 64 KiB. A longer one is cut, and says so.
+    /// Maximum length of a log message, in bytes of its `data`. Default 64 KiB. Longer messages are truncated and marked.
     pub log: usize,
-    /// Progress notifications a second, per token. Default 20, in bursts of that. Beyond: merged into the next.
+    /// Maximum rate of progress notifications per second, per token. Default 20, in bursts of that. When exceeded: merged
+    /// into the next.
     pub progress: u32,
-    /// Completions a second, per caller. Default 20, in bursts of twice that. Beyond: refused.
+    /// Maximum rate of completions per second, per caller. Default 20, in bursts of twice that. When exceeded: refused.
     ///
-    /// A caller is whoever is known from credentials, else the session or connection. Requests of 2026-07-28 over HTTP by
-    /// nobody known are one caller, all of them.
+    /// Callers are identified by their credentials, otherwise by their session or connection. All requests of 2026-07-28 over
+    /// HTTP from anonymous callers count as a single caller.
     pub completions: u32,
-    /// Longest partial text of a completion, in bytes. Default 1 KiB. Beyond: -32602.
+    /// Maximum length of the partial text of a completion, in bytes. Default 1 KiB. When exceeded: -32602.
     pub completion_input: usize,
-    /// Most questions to the client that one call may have open at once. Default 16. Beyond: the call gets an error.
+    /// Maximum number of questions to the client that one call may have open at once. Default 16. When exceeded: the call
+    /// gets an error.
     pub questions: usize,
-    /// How long the client may take to answer a question (legacy era), and to be ready for one. Default 5 minutes. Then the
-    /// call gets an error.
+    /// Maximum time for the client to answer a question (legacy era), and to become ready for one. Default 5 minutes. Then
+    /// the call gets an error.
     pub question_time: Duration,
-    /// Longest `requestState`, in characters. Default 16 KiB. Longer ones are refused, and a call that needs more fails.
+    /// Maximum length of `requestState`, in characters. Default 16 KiB. Longer ones are refused, and calls that need more
+    /// fail.
     pub request_state: usize,
-    /// How long a client may take from one round of a call to the next (2026-07-28). Default 10 minutes. Later: -32602.
+    /// Maximum time between two rounds of a call (2026-07-28). Default 10 minutes. When exceeded: -32602.
     pub state_time: Duration,
-    /// Most rounds of one call (2026-07-28). Default 32. Then the call fails.
+    /// Maximum number of rounds of one call (2026-07-28). Default 32. Then the call fails.
     pub rounds: u16,
-    /// How long work may go on after the end of input or a signal to stop. Default 5 s. Then what is left is refused.
+    /// Maximum time for running work after the end of input or a signal to stop. Default 5 s. Then remaining requests are
+    /// refused.
     pub drain: Duration,
-    /// Longest body of an HTTP request, in bytes. Default 4 MiB, counted while it comes. Beyond: 413.
+    /// Maximum size of the body of an HTTP request, in bytes. Default 4 MiB, counted as it arrives. When exceeded: 413.
     pub body: usize,
-    /// Longest head of an HTTP request, in bytes. Default 64 KiB, and never less than 8 KiB. Beyond: 431.
+    /// Maximum size of the request line and headers of an HTTP request, in bytes. Default 64 KiB, and at least 8 KiB. When
+    /// exceeded: 431.
     pub head: usize,
-    /// Most header fields of an HTTP request. Default 100. Beyond: 431.
+    /// Maximum number of headers of an HTTP request. Default 100. When exceeded: 431.
     pub headers: usize,
-    /// How long a client may take to shake hands on an HTTP connection, where that is asked for, as for TLS. Default 10 s.
-    /// Then the connection is closed.
+    /// Maximum time for the handshake on an HTTP connection that needs one, such as TLS. Default 10 s. Then the connection is
+    /// closed.
     pub handshake_time: Duration,
-    /// How long the head of an HTTP request may take from its first byte, or from the start of the connection. Default
-    /// 15 s. Then the connection is closed.
+    /// Maximum time for the headers of an HTTP request, from the first byte or the start of the connection. Default 15 s.
+    /// Then the connection is closed.
     pub head_time: Duration,
-    /// How long the body of an HTTP request may take. Default 30 s. Then: 408.
+    /// Maximum time for the body of an HTTP request. Default 30 s. When exceeded: 408.
     pub body_time: Duration,
-    /// How many bytes a second the body of an HTTP request must bring after its first five seconds. Default 1 KiB.
-    /// Slower: 408.
+    /// Minimum rate of the body of an HTTP request after its first five seconds, in bytes per second. Default 1 KiB. Slower:
+    /// 408.
     pub body_rate: u32,
-    /// How long an HTTP connection may be idle between requests. Default 60 s. Then it is closed.
+    /// Maximum idle time of an HTTP connection between requests. Default 60 s. Then it is closed.
     pub idle_connection: Duration,
-    /// Most HTTP connections at once. Default 10,000. Beyond: the oldest idle one is closed, or else the new one.
+    /// Maximum number of HTTP connections. Default 10,000. When exceeded: the oldest idle connection is closed, or else the
+    /// new one.
     pub connections: usize,
-    /// Most HTTP sessions at once. Default 10,000. Beyond: the longest idle one ends, or else the new one gets 503.
+    /// Maximum number of HTTP sessions. Default 10,000. When exceeded: the session that was idle longest ends, or else the
+    /// new one gets 503.
     ///
-    /// For a store of sessions that is not ours, and for sessions that are not kept: most with something under way.
+    /// For custom session stores, and for sessions that are not stored: maximum number of sessions with running calls or open
+    /// streams.
     pub sessions: usize,
-    /// Most HTTP sessions of one [`Principal`](crate::Principal) at once. Default 64. Beyond: the one of theirs that was idle
-    /// longest ends, or else the new one gets 503. A store that is not ours counts for itself.
+    /// Maximum number of HTTP sessions of one [`Principal`](crate::Principal). Default 64. When exceeded: its session that
+    /// was idle longest ends, or else the new one gets 503. Custom stores count for themselves.
     pub principal_sessions: usize,
-    /// Most bytes that a session keeps of what its client says of itself, as JSON. Default 16 KiB. Beyond: -32602.
+    /// Maximum size of a client's `clientInfo` and `capabilities` that a session keeps, in bytes of JSON. Default 16 KiB.
+    /// When exceeded: -32602.
     pub session_client: usize,
-    /// How long an HTTP session may be idle. Default 5 minutes. Then it ends; its client is answered 404 and starts over.
+    /// Maximum idle time of an HTTP session. Default 5 minutes. Then it ends; its client is answered 404 and starts a new
+    /// one.
     pub session_idle: Duration,
-    /// How long an HTTP session may be idle while its client keeps a stream open. Default 30 minutes. Then it ends.
+    /// Maximum idle time of an HTTP session while its client keeps a stream open. Default 30 minutes. Then it ends.
     pub session_idle_streaming: Duration,
-    /// How soon an HTTP session must be used after the handshake. Default 10 s. Then it ends.
+    /// Maximum time from the handshake of an HTTP session to its first use. Default 10 s. Then it ends.
     pub session_start: Duration,
-    /// Longest id of a sealed HTTP session, in characters. Default 4 KiB, since proxies rarely take header fields over 8 KiB.
-    /// A client that says more of itself than fits is answered -32602.
+    /// Maximum length of the id of a sealed HTTP session, in characters. Default 4 KiB, since proxies rarely accept headers
+    /// over 8 KiB. Clients whose `clientInfo` and `capabilities` do not fit are answered -32602.
     pub sealed_session: usize,
-    /// How long a sealed HTTP session lasts, used or not. Default 8 hours. Then its client is answered 404 and starts over.
+    /// Lifetime of a sealed HTTP session, used or not. Default 8 hours. Then its client is answered 404 and starts a new one.
     pub sealed_session_time: Duration,
-    /// How long a store of sessions or events may take to answer. Default 5 s. Then the client gets 503.
+    /// Maximum time for a call of a session or event store. Default 5 s. Then the client gets 503.
     pub store_time: Duration,
-    /// Most events kept per stream for clients that reconnect. Default 256. What is gone cannot be resumed: 400.
+    /// Maximum number of events kept per stream for clients that reconnect. Default 256. Discarded events cannot be resumed:
+    /// 400.
     pub replay_events: usize,
-    /// Most bytes of events kept per stream for clients that reconnect. Default 1 MiB. What is gone cannot be resumed: 400.
+    /// Maximum size of the events kept per stream for clients that reconnect, in bytes. Default 1 MiB. Discarded events
+    /// cannot be resumed: 400.
     pub replay_bytes: usize,
-    /// How long a finished stream is kept for clients that reconnect. Default 60 s. Then it cannot be resumed: 400.
+    /// Time for which a finished stream is kept for clients that reconnect. Default 60 s. Then it cannot be resumed: 400.
     pub replay_time: Duration,
-    /// Most event streams that wait for what may happen, open at once over HTTP: `subscriptions/listen`, and the streams of
-    /// sessions. Default 8,000, which is less than [`connections`](Self::connections), so that there is room for requests.
-    /// Beyond: 503 with `Retry-After`.
+    /// Maximum number of open event streams for notifications over HTTP: `subscriptions/listen`, and the streams of sessions.
+    /// Default 8,000, which is less than [`connections`](Self::connections), so that there is room for requests. When
+    /// exceeded: 503 with `Retry-After`.
     pub streams: usize,
-    /// Most of those that one [`Principal`](crate::Principal) has open at once. Default 64. Beyond: 429.
+    /// Maximum number of these streams that one [`Principal`](crate::Principal) has open. Default 64. When exceeded: 429.
     pub principal_streams: usize,
-    /// Longest access token, in bytes. Default 16 KiB. Longer: 401, unread.
+    /// Maximum length of an access token, in bytes. Default 16 KiB. Longer: 401, without validation.
     pub token: usize,
-    /// How long it may take to find out who sends a request. Default 10 s. Then: 503.
+    /// Maximum time for authenticating a request. Default 10 s. When exceeded: 503.
     pub authentication_time: Duration,
-    /// How long a call over HTTP may be silent before its response begins as an event stream, if the client takes one. Default
-    /// 5 s. Later: comments and the answer are sent on that stream. `Duration::MAX` waits for the answer in every case.
+    /// Time after which the response to a silent call over HTTP begins as an event stream, if the client accepts one. Default
+    /// 5 s. Then comments and the response are sent on this stream. `Duration::MAX` always waits for the response.
     pub stream_after: Duration,
-    /// How often a silent event stream sends a comment, so that nobody in between takes it for dead. Default 15 s. Clients
-    /// skip it.
+    /// Interval of comments on a silent event stream, so that no proxy takes it for dead. Default 15 s. Clients ignore them.
     pub keep_alive: Duration,
-    /// How long a client may leave output unread. Default 60 s. Then its stream is closed.
+    /// Maximum time for which a client may leave output unread. Default 60 s. Then its stream is closed.
     pub stalled: Duration,
     #[doc(hidden)]
     pub _private: (),
@@ -221,7 +237,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Tight limits, for servers that strangers reach and that need little.
+    /// Returns tight limits, for servers that anonymous callers can reach and that need little.
     #[must_use]
     pub fn strict() -> Self {
         Self {
@@ -256,7 +272,7 @@ impl Limits {
         }
     }
 
-    /// The fields that would stop the server from doing anything.
+    /// Returns an error for each field whose value keeps the server from working.
     pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
         let fields = [
             ("line", self.line == 0),
@@ -297,6 +313,6 @@ impl Limits {
             ("store_time", self.store_time.is_zero()),
         ];
         let zero = fields.into_iter().filter(|(_, zero)| *zero);
-        zero.map(|(name, _)| format!("`Limits::{name}` is zero; the least is one"))
+        zero.map(|(name, _)| format!("`Limits::{name}` is zero; the minimum is one"))
     }
 }

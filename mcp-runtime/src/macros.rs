@@ -1,8 +1,8 @@
-//! The attributes, with their documentation, and the functions of the same names that select what they annotate.
+//! The attributes, with their documentation, and the functions of the same names that select the annotated functions.
 //!
-//! `tool` the attribute is a macro and `tool` the function is a value, so one import brings both.
+//! The attribute `tool` is a macro and the function `tool` is a value, so one import brings both into scope.
 
-/// Makes a function a tool: something the model can call. As a function, selects it: `tool(add)`.
+/// Turns a function into a tool that models can call. The function of the same name selects a tool: `tool(add)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -19,74 +19,76 @@
 ///     a + b
 /// }
 ///
-/// assert_eq!(add(1, 2), 3); // it stays an ordinary function
+/// assert_eq!(add(1, 2), 3); // still an ordinary function
 /// ```
 ///
-/// The doc comment is the description the model reads. A parameter is an *argument* if its type is `Deserialize` and
-/// `JsonSchema`, and *injected* if it is [`FromContext`](crate::FromContext), such as [`Context`](crate::Context) and
-/// [`State`](crate::State); the compiler decides, whatever the type is called. `&T`, `&str` and `&[T]` are lent for the
-/// time of the call. The function may be `async`, and may return whatever is [`IntoToolResult`]: text, numbers, content,
-/// [`Json`](crate::Json) for structured output, and `Result`s of these.
+/// The doc comment becomes the description that the model reads. A parameter is an *argument* if its type implements
+/// `Deserialize` and `JsonSchema`, and *injected* if it implements [`FromContext`](crate::FromContext), as
+/// [`Context`](crate::Context) and [`State`](crate::State) do. Only these traits count, not the name of the type. `&T`,
+/// `&str` and `&[T]` borrow for the duration of the call. The function may be `async`, and may return any type that implements
+/// [`IntoToolResult`]: strings, numbers, content, [`Json`](crate::Json) for structured output, and `Result`s of these.
 ///
 /// [`IntoToolResult`]: trait@crate::IntoToolResult
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
-/// | `name` | text, 1 to 128 of `A-Z a-z 0-9 _ - .` | name of the function | what a call uses | `name` |
-/// | `title` | text | none | a name for people | `title` |
-/// | `description` | text, or an expression of type `&'static str` | the doc comment | what it does | `description` |
-/// | `read_only` | flag | not said | changes nothing | `annotations.readOnlyHint` |
-/// | `destructive` | flag | not said, which clients take for true | may delete or overwrite | `annotations.destructiveHint` |
-/// | `idempotent` | flag | not said | calling it again changes nothing more | `annotations.idempotentHint` |
-/// | `open_world` | flag | not said, which clients take for true | reaches things outside the server | `annotations.openWorldHint` |
-/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | pictures for user interfaces, each an `https:` or `data:` URI | `icons` |
-/// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
-/// | `group` | text | none | what it can be selected by | nothing |
-/// | `scopes` | such as `("notes:read", "notes:write")` | none | what a caller must be granted, all of it; see below | a refusal, if it is not |
-/// | `visible_if` | the path of a `fn(&Caller) -> bool` | there for all | whether it is there for a caller | nothing |
-/// | `blocking` | flag | no | blocks its thread, so it gets one of its own | nothing |
-/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | that of the server | how long a call may take | an error, if it takes longer |
-/// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | how often it may be called | an error, if it is called more often |
-/// | `concurrency` | whole number, or a constant of type `usize` | none | how many calls may run at once; others wait | an error, if too many wait |
-/// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | that of the server | how long an answer may be | an error, if it is longer |
-/// | `requires` | of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | what the client must be able to do | an error, if it cannot |
-/// | `schema` | a `Schema`, a `serde_json::Value` or JSON text | from the parameters | the schema, served as it is | `inputSchema` |
-/// | `strict` | flag | no | a number in quotes is no number | nothing |
-/// | `ttl` | as `timeout` | not said | how long a client may reuse the answer | `ttlMs` |
-/// | `cache` | `"public"` or `"private"` | not said | who may share the answer | `cacheScope` |
-/// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |
+/// | `name` | string, 1 to 128 of `A-Z a-z 0-9 _ - .` | the function's name | the name in calls | `name` |
+/// | `title` | string | none | the display name | `title` |
+/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the tool | `description` |
+/// | `read_only` | flag | unspecified | the tool changes nothing | `annotations.readOnlyHint` |
+/// | `destructive` | flag | unspecified, which clients treat as true | the tool may delete or overwrite data | `annotations.destructiveHint` |
+/// | `idempotent` | flag | unspecified | repeated calls have no further effect | `annotations.idempotentHint` |
+/// | `open_world` | flag | unspecified, which clients treat as true | the tool interacts with the world outside the server | `annotations.openWorldHint` |
+/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each an `https:` or `data:` URI | `icons` |
+/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
+/// | `tags("…", …)` | strings | none | the tags it can be selected with | nothing |
+/// | `scopes` | such as `("notes:read", "notes:write")` | none | the scopes that a caller must have, all of them; see below | an error, if one is missing |
+/// | `visible_if` | the path of a `fn(&Caller) -> bool` | visible to all | returns `true` for callers who can see the tool | nothing |
+/// | `blocking` | flag | no | the function blocks, so each call runs on a separate thread | nothing |
+/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | the server's | maximum duration of a call | an error, when exceeded |
+/// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | maximum rate of calls | an error, when exceeded |
+/// | `concurrency` | whole number, or a constant of type `usize` | none | maximum number of concurrent calls; others wait | an error, if too many wait |
+/// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | the server's | maximum size of a result | an error, when exceeded |
+/// | `requires` | of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error, if one is missing |
+/// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
+/// | `strict` | flag | no | arguments are not coerced: a number in quotes is an error | nothing |
+/// | `ttl` | as `timeout` | unspecified | the time for which a client may cache the result | `ttlMs` |
+/// | `cache` | `"public"` or `"private"` | unspecified | `"public"` if the cached result may be shared between users | `cacheScope` |
+/// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
-/// A flag is written `read_only`, or `read_only = false`.
+/// Write a flag as `read_only` or `read_only = false`.
 ///
 /// # Parameters
 ///
-/// The doc comment of a parameter is the description of the argument. More is said in `#[arg(…)]`; what it demands is in
-/// the schema and is enforced, but for `format`. So are the types of the schema, where the Rust type takes more than its schema says.
+/// The doc comment of a parameter becomes the description of the argument. `#[arg(…)]` takes further options. Constraints
+/// appear in the schema and are enforced, except `format`. The types in the schema are enforced too, where the Rust type
+/// accepts more than its schema allows.
 ///
 /// | Option | Value | Meaning | In the schema |
 /// |---|---|---|---|
-/// | `name` | text | the name on the wire, if not that of the parameter | the property |
-/// | `description` | text, or an expression of type `&'static str` | instead of the doc comment | `description` |
-/// | `default` | a literal is the JSON a client could have sent, anything else is Rust; alone, what `Default` gives | what it is when left out | `default` |
-/// | `range` | `1..=100`, `0.5..`, `..10` | the numbers allowed | `minimum`, `maximum` |
-/// | `length` | `1..=200`, `..=10`, `5` | how many characters or items | `minLength`, `maxItems`, … |
-/// | `pattern` | a regular expression | matches somewhere in the text | `pattern` |
-/// | `format` | such as `"uri"` | what kind of text | `format` |
-/// | `items` | of `range`, `length`, `pattern`, `format`, `items` | what holds for each item | `items` |
-/// | `example` | a literal | a sample | `examples` |
-/// | `header` | a token such as `Region` | mirrored in the HTTP header `Mcp-Param-Region` | `x-mcp-header` |
-/// | `flatten` | word | the fields of the type are arguments of their own | the properties |
-/// | `any_path` | word | for variables of a [`resource_template`](macro@resource_template): also values that lead out of a directory | |
+/// | `name` | string | the name on the wire, instead of the parameter's name | the property |
+/// | `description` | string, or an expression of type `&'static str` | the description, instead of the doc comment | `description` |
+/// | `default` | a literal (the JSON a client could have sent), a Rust expression, or nothing for the value of `Default` | the value of an omitted argument | `default` |
+/// | `range` | `1..=100`, `0.5..`, `..10` | the allowed numbers | `minimum`, `maximum` |
+/// | `length` | `1..=200`, `..=10`, `5` | the allowed number of characters or items | `minLength`, `maxItems`, … |
+/// | `pattern` | a regular expression | must match somewhere in the string | `pattern` |
+/// | `format` | such as `"uri"` | the format of the string; not enforced | `format` |
+/// | `items` | of `range`, `length`, `pattern`, `format`, `items` | the constraints of each item | `items` |
+/// | `example` | a literal | a sample value | `examples` |
+/// | `header` | a token such as `Region` | clients mirror the argument in the HTTP header `Mcp-Param-Region` | `x-mcp-header` |
+/// | `flatten` | none | each field of the type is a separate argument | the properties |
+/// | `any_path` | none | for variables of a [`resource_template`](macro@resource_template): values that lead out of a directory are accepted | |
 ///
-/// # Who may call it
+/// # Access
 ///
-/// A tool with `scopes` is left out of the lists of callers who lack some of them. If one calls it all the same, the call is
-/// refused before anything runs, with all the scopes it needs, so that the client can ask its user for more: over HTTP with
-/// status 403 and a challenge. Callers whom the function for `visible_if` turns down are answered as if there were no such
-/// tool. It is asked with every list and call, so it must not block; one that panics turns everybody down.
+/// A tool with `scopes` is hidden from the lists of callers who lack some of them. If such a caller calls it anyway, the
+/// call is rejected before anything runs. The error names all required scopes, so that the client can request them; over
+/// HTTP it is status 403 with a challenge. For callers rejected by the `visible_if` function, the tool does not exist. The
+/// function runs for every list and call, so it must not block; if it panics, the caller is rejected.
 ///
-/// Scopes are for callers with credentials. On standard input and output, and in the same process, they do not apply: see
-/// [`Caller`](crate::Caller). Lists and answers that depend on the caller are never shared by caches, whatever was said of them.
+/// Scopes are granted through credentials. They do not apply over standard input and output or within the same process: see
+/// [`Caller`](crate::Caller). Caches never share lists and results that depend on the caller between users, whatever `cache`
+/// specifies.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -103,17 +105,17 @@
 /// }
 /// ```
 ///
-/// A parameter of type [`Principal`](crate::Principal) is who calls; callers without credentials are then refused, unless it
-/// is an `Option<Principal>`. Source: revisions since 2025-03-26, basic/authorization.
+/// A parameter of type [`Principal`](crate::Principal) is the authenticated caller. Callers without credentials are then
+/// rejected, unless the type is `Option<Principal>`. Source: revisions since 2025-03-26, basic/authorization.
 ///
 /// # Mistakes
 ///
-/// What can be checked is checked at compile time, all of it in one run:
+/// Mistakes are reported at compile time where possible, all of them in one run:
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
 /// #[tool(name = "add two")] // tool name `add two` contains a space; use 1 to 128 of A-Z a-z 0-9 _ - .
-/// fn add(#[arg(range(1..=5))] name: String) -> String { // `range` applies to numbers; for text use `length` or `pattern`
+/// fn add(#[arg(range(1..=5))] name: String) -> String { // `range` applies to numbers; for strings use `length` or `pattern`
 ///     name
 /// }
 /// ```
@@ -122,7 +124,8 @@
 #[doc(inline)]
 pub use mcp_macros::tool;
 
-/// Makes a function a prompt: messages a person can start from. As a function, selects it: `prompt(code_review)`.
+/// Turns a function into a prompt: messages that a user can start from. The function of the same name selects a prompt:
+/// `prompt(code_review)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -138,7 +141,7 @@ pub use mcp_macros::tool;
 ///     format!("Review this {} code:\n{code}", framework.unwrap_or_default())
 /// }
 ///
-/// /// Frameworks we know.
+/// /// Known frameworks.
 /// #[completer]
 /// fn frameworks(partial: &str) -> Vec<String> {
 ///     let _ = partial; // candidates are ranked against it by the framework
@@ -146,27 +149,28 @@ pub use mcp_macros::tool;
 /// }
 /// ```
 ///
-/// Parameters are as in [`tool`](macro@tool); on the wire they are text, and are read as what their types say. Enums and booleans
-/// complete by themselves, others through `#[complete(["formal", "friendly"])]`, which offers these texts and takes any other as
-/// well, or `#[complete(function)]`, which names a [`completer`](macro@completer).
+/// Parameters work as in [`tool`](macro@tool); on the wire they are strings, and are parsed into the parameter types. Enums
+/// and booleans are completed automatically. For other types, `#[complete(["formal", "friendly"])]` suggests these strings
+/// and still accepts any other, and `#[complete(function)]` names a [`completer`](macro@completer).
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
-/// | `name` | text | name of the function | what a client asks for | `name` |
-/// | `title` | text | none | a name for people | `title` |
-/// | `description` | text, or an expression of type `&'static str` | the doc comment | what it is for | `description` |
-/// | `icons` | as in [`tool`](macro@tool) | none | pictures for user interfaces | `icons` |
-/// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
-/// | `group` | text | none | what it can be selected by | nothing |
-/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | for all | who may use it, and for whom it is there | nothing |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | that of the server | how long, how often, how many at once, how much | an error, if it is more |
-/// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |
+/// | `name` | string | the function's name | the name in requests | `name` |
+/// | `title` | string | none | the display name | `title` |
+/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the prompt | `description` |
+/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
+/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
+/// | `tags("…", …)` | strings | none | the tags it can be selected with | nothing |
+/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error, when exceeded |
+/// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
 /// Source: revision 2026-07-28, server/prompts.
 #[doc(inline)]
 pub use mcp_macros::prompt;
 
-/// Makes a function a resource: what can be read at one address. As a function, selects it: `resource(config)`.
+/// Turns a function into a resource that clients read at one URI. The function of the same name selects a resource:
+/// `resource(config)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -178,33 +182,33 @@ pub use mcp_macros::prompt;
 /// }
 /// ```
 ///
-/// All parameters are injected, for nothing can vary. The address comes first, then options:
+/// All parameters are injected, because a resource has no arguments. The URI comes first, then the options:
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
-/// | `name` | text | name of the function | a name for programs | `name` |
-/// | `title` | text | none | a name for people | `title` |
-/// | `description` | text, or an expression of type `&'static str` | the doc comment | what it holds | `description` |
-/// | `mime_type` | such as `"text/markdown"` | not said | what its contents are | `mimeType` |
-/// | `size` | whole number | not said | how many bytes it has | `size` |
-/// | `audience` | of `user`, `assistant` | not said | whom it is meant for | `annotations.audience` |
-/// | `priority` | 0.0 to 1.0 | not said | how much it matters | `annotations.priority` |
-/// | `last_modified` | ISO 8601 | not said | when it last changed | `annotations.lastModified` |
-/// | `icons` | as in [`tool`](macro@tool) | none | pictures for user interfaces | `icons` |
-/// | `meta` | an expression of type `serde_json::Value`, an object | none | anything else | `_meta` |
-/// | `group` | text | none | what it can be selected by | nothing |
-/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | for all | who may use it, and for whom it is there | nothing |
-/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | not said | how long a client may reuse the contents | `ttlMs` |
-/// | `cache` | `"public"` or `"private"` | not said | who may share the contents | `cacheScope` |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | that of the server | how long, how often, how many at once, how much | an error, if it is more |
-/// | `crate` | a path | `::mcp_runtime` | where the runtime is | nothing |
+/// | `name` | string | the function's name | the name for programs | `name` |
+/// | `title` | string | none | the display name | `title` |
+/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the resource | `description` |
+/// | `mime_type` | such as `"text/markdown"` | unspecified | the media type of the contents | `mimeType` |
+/// | `size` | whole number | unspecified | the size in bytes | `size` |
+/// | `audience` | of `user`, `assistant` | unspecified | the intended audience | `annotations.audience` |
+/// | `priority` | 0.0 to 1.0 | unspecified | the importance, from 0.0 (optional) to 1.0 (required) | `annotations.priority` |
+/// | `last_modified` | ISO 8601 date, or date and time | unspecified | the time of the last change | `annotations.lastModified` |
+/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
+/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
+/// | `tags("…", …)` | strings | none | the tags it can be selected with | nothing |
+/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
+/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | the time for which a client may cache the contents | `ttlMs` |
+/// | `cache` | `"public"` or `"private"` | unspecified | `"public"` if the cached contents may be shared between users | `cacheScope` |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error, when exceeded |
+/// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
 /// Source: revision 2026-07-28, server/resources.
 #[doc(inline)]
 pub use mcp_macros::resource;
 
-/// Makes a function a resource template: what can be read at a family of addresses. As a function, selects it:
-/// `resource_template(note)`.
+/// Turns a function into a resource template: it reads every resource whose URI matches the template. The function of the same
+/// name selects a template: `resource_template(note)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -213,25 +217,27 @@ pub use mcp_macros::resource;
 /// #[resource_template("notes:///{id}{?part}", mime_type = "text/markdown")]
 /// async fn note(id: u32, part: Option<String>) -> Result<String> {
 ///     if id == 0 {
-///         bail!("notes are counted from 1");
+///         bail!("notes are numbered from 1");
 ///     }
 ///     Ok(format!("note {id}, {}", part.unwrap_or_default()))
 /// }
 /// ```
 ///
-/// Each variable of the template is a parameter of that name and the other way round; what is injected does not count.
-/// Templates are RFC 6570 up to level 3, with `*`; `{id:3}` is refused, because what was cut off cannot be restored.
+/// Each variable of the template needs an argument of the same name, and each argument a variable; injected parameters do
+/// not count. Templates follow RFC 6570 up to level 3, with `*`. `{id:3}` is rejected, because the truncated rest cannot be
+/// restored.
 ///
-/// A list takes a variable with `*`: `{ids*}` reads `1,2`, `{/path*}` reads `/a/b`, `{?tags*}` reads `?tags=a&tags=b`. To
-/// text such a variable gives the whole.
+/// A list parameter needs a variable with `*`: `{ids*}` reads `1,2`, `{/path*}` reads `/a/b`, `{?tags*}` reads
+/// `?tags=a&tags=b`. For a string parameter, such a variable yields the whole text.
 ///
-/// A URI whose variables hold NUL, have `..` as a whole segment, or begin with `/`, `\` or a drive letter such as `C:` does not match,
-/// whatever the expression and however it is encoded: such values lead out of the directory they are joined to. Dots in text, as in
-/// `v1..2`, are fine. `#[arg(any_path)]` on a parameter takes these values too; the function then has to check them before it uses
-/// them as a path. Source: revision 2026-07-28, server/resources, "Security Considerations".
+/// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a drive
+/// letter such as `C:`, whatever the expression and however the value is encoded: such values lead out of the directory they
+/// are joined to. Dots inside a segment, as in `v1..2`, are allowed. With `#[arg(any_path)]`, a parameter accepts these values
+/// too; the function must then validate them before it uses them as a path. Source: revision 2026-07-28, server/resources,
+/// "Security Considerations".
 ///
-/// The options are those of [`resource`](macro@resource) without `size`, and `list`: the path of a function that lists the resources of the
-/// family, for clients that ask what there is. It takes injected parameters only.
+/// The options are those of [`resource`](macro@resource) without `size`, plus `list`: the path of a function that returns the
+/// matching resources for `resources/list`. All its parameters are injected.
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -245,8 +251,8 @@ pub use mcp_macros::resource;
 #[doc(inline)]
 pub use mcp_macros::resource_template;
 
-/// Makes a function a completer: it offers values for an argument while a person types. As a function, selects it:
-/// `completer(frameworks)`.
+/// Turns a function into a completer: it suggests values for an argument while the user types. The function of the same name
+/// selects a completer: `completer(frameworks)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -267,25 +273,25 @@ pub use mcp_macros::resource_template;
 /// }
 /// ```
 ///
-/// The first parameter is the text typed so far. Others are injected, or arguments given earlier, by name. Candidates may
-/// come in any order: the framework ranks them, and sends a hundred at most.
+/// The first parameter is the text typed so far. The others are injected, or are arguments that the user has already filled in,
+/// matched by name. Candidates may be in any order: the framework ranks them and sends at most 100.
 ///
-/// It is named where it belongs, with `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or [`resource_template`](macro@resource_template).
-/// Where that is not possible, it can say itself what it completes:
+/// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
+/// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument instead:
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
-/// | `prompt` | path of a prompt, where it is defined | whose argument it completes |
-/// | `template` | path of a resource template, where it is defined | whose variable it completes |
-/// | `argument` | text | which one |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | how long, how often, how many at once, how much |
-/// | `crate` | a path | where the runtime is, if not at `::mcp_runtime` |
+/// | `prompt` | path of a prompt, where it is defined | the prompt with the argument |
+/// | `template` | path of a resource template, where it is defined | the template with the variable |
+/// | `argument` | string | the name of the argument or variable |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size |
+/// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
 ///
 /// Source: revision 2026-07-28, server/utilities/completion.
 #[doc(inline)]
 pub use mcp_macros::completer;
 
-/// Lets methods carry the attributes: it stands on the `impl` block.
+/// Allows the attributes on methods. Put it on the `impl` block.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -306,17 +312,17 @@ pub use mcp_macros::completer;
 /// }
 /// ```
 ///
-/// Methods take `&self`, because calls run concurrently. The server gets the value they are called on with `.handlers(…)`.
-/// A type may have several such blocks. Functions without `self` are like free functions.
+/// Methods take `&self`, because calls run concurrently. Pass the value to the server with `.handlers(…)`. A type may have
+/// several such blocks. Functions without `self` work like free functions.
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
-/// | `crate` | a path | where the runtime is, if not at `::mcp_runtime`; for all methods |
+/// | `crate` | a path | the path of the runtime crate, for all methods; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::server;
 
-/// Makes `main` asynchronous, on a runtime with as many workers as there are cores, and at least two: one may be blocked by
-/// a handler while another answers.
+/// Makes `main` asynchronous, on a runtime with one worker per core, but at least two: while a handler blocks one worker,
+/// another can answer.
 ///
 /// ```no_run
 /// #[mcp_runtime::main]
@@ -325,16 +331,16 @@ pub use mcp_macros::server;
 /// }
 /// ```
 ///
-/// Comes with feature `main`, which is on by default. `#[tokio::main]` works as well.
+/// Requires the feature `main`, which is on by default. `#[tokio::main]` works as well.
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
-/// | `crate` | a path | where the runtime is, if not at `::mcp_runtime` |
+/// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 #[cfg(feature = "main")]
 pub use mcp_macros::main;
 
-/// Makes a struct a form for [`Context::elicit`](crate::Context::elicit), or an enum a choice in one.
+/// Makes a struct a form for [`Context::elicit`](crate::Context::elicit), or an enum a choice in a form.
 ///
 /// ```
 /// use mcp_runtime::Elicit;
@@ -368,31 +374,31 @@ pub use mcp_macros::main;
 /// }
 /// ```
 ///
-/// Forms are flat. A field is text, a number, `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or an `Option`
-/// of one of these, which may be left empty. Doc comments say what to fill in, and those of an enum's variants are titles
-/// of the choices. Nothing else needs to be derived.
+/// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or an
+/// `Option` of one of these, which the user may leave empty. The doc comment of a field is its description; the doc comment
+/// of a variant is the title of the choice. No other derive is needed.
 ///
 /// | Option of a field | Value | Meaning | On the wire |
 /// |---|---|---|---|
-/// | `name` | `"text"` | its name in the answer, if not that of the field | the property's name |
-/// | `title` | `"text"` | a name for people | `title` |
-/// | `description` | `"text"` | what to fill in, if not the doc comment | `description` |
-/// | `default` | a literal | what it is unless the person says otherwise; of a choice its value as text | `default`, from 2025-11-25; of `bool` always |
-/// | `range(1..=14)` | numbers | the numbers allowed | `minimum`, `maximum` |
-/// | `length(..=200)` | whole numbers | how many characters, or choices, are allowed | `minLength`, `maxLength`, `minItems`, `maxItems` |
-/// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | what the text looks like | `format` |
+/// | `name` | `"string"` | the name in the client's answer, instead of the field's name | the property's name |
+/// | `title` | `"string"` | the display name | `title` |
+/// | `description` | `"string"` | instructions for the user, instead of the doc comment | `description` |
+/// | `default` | a literal; for a choice, its value as a string | the value that the form starts with | `default`, since 2025-11-25; for `bool` always |
+/// | `range(1..=14)` | numbers | the allowed numbers | `minimum`, `maximum` |
+/// | `length(..=200)` | whole numbers | the allowed number of characters or choices | `minLength`, `maxLength`, `minItems`, `maxItems` |
+/// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | the format of the string | `format` |
 ///
 /// | Option of a variant | Value | Meaning |
 /// |---|---|---|
-/// | `name` | `"text"` | its value in the answer, if not the name of the variant |
-/// | `title` | `"text"` | a name for people, if not the doc comment |
+/// | `name` | `"string"` | the value in the client's answer, instead of the variant's name |
+/// | `title` | `"string"` | the display name, instead of the doc comment |
 ///
-/// On the type, `crate = path` says where the runtime is, if not at `::mcp_runtime`.
+/// On the type, `crate = path` sets the path of the runtime crate; default `::mcp_runtime`.
 #[doc(inline)]
 pub use mcp_macros::Elicit;
 
-/// Makes a type fit for arguments and results, without a dependency on serde and schemars: it derives `Serialize`,
-/// `Deserialize` and `JsonSchema` through the runtime.
+/// Derives everything that a type needs in arguments and results: `Serialize`, `Deserialize` and `JsonSchema`, through the
+/// runtime's re-exports, so that you need no dependency on serde or schemars.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -412,23 +418,22 @@ pub use mcp_macros::Elicit;
 /// }
 /// ```
 ///
-/// A field that the type does not know is refused, with a suggestion, as if the type carried
-/// `#[serde(deny_unknown_fields)]`: a model that misspells the name of an optional field would otherwise never learn of it.
-/// Types with a `#[serde(flatten)]` field are exempt.
+/// Unknown fields are rejected, with a suggestion, as if the type had `#[serde(deny_unknown_fields)]`. Otherwise a model that
+/// misspells the name of an optional field would never find out. Types with a `#[serde(flatten)]` field are exempt.
 ///
-/// It goes above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and schemars
-/// itself can derive as usual.
+/// Put `#[data]` above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and
+/// schemars itself can use their derives as usual.
 ///
 /// | Option | Meaning |
 /// |---|---|
-/// | `input` | only ever received: no `Serialize` |
-/// | `output` | only ever sent: no `Deserialize` |
-/// | `allow_unknown_fields` | fields it does not know are ignored, as when it is also read from files of others |
-/// | `crate = path` | where the runtime is, if not at `::mcp_runtime` |
+/// | `input` | the type is only received: no `Serialize` |
+/// | `output` | the type is only sent: no `Deserialize` |
+/// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files of other programs |
+/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;
 
-/// Marks an error type that is for the model: its text is shown wherever a handler fails with it, with `?` or by returning it.
+/// Marks an error type whose message the model may read, wherever a handler fails with it, with `?` or by returning it.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -442,7 +447,7 @@ pub use mcp_macros::data;
 /// impl std::fmt::Display for NoteError {
 ///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
 ///         let Self::Missing(id) = self;
-///         write!(f, "there is no note {id}; `search` finds those there are")
+///         write!(f, "there is no note {id}; `search` lists all notes")
 ///     }
 /// }
 ///
@@ -455,17 +460,17 @@ pub use mcp_macros::data;
 /// /// Reads a note.
 /// #[tool]
 /// fn read(id: u32) -> Result<String> {
-///     Ok(find(id)?) // the model reads: there is no note 7; `search` finds those there are
+///     Ok(find(id)?) // the model reads: there is no note 7; `search` lists all notes
 /// }
 /// ```
 ///
-/// Every other error type stays hidden, unless `.shown()` says otherwise where it comes up. So does this one inside of an error
-/// that wraps it, such as `anyhow::Error`. The type implements `std::error::Error` and has no parameters; it may derive that in
-/// any way.
+/// The messages of all other error types stay hidden, unless `.shown()` is called where the error occurs. The message also
+/// stays hidden if another error, such as `anyhow::Error`, wraps this one. The type must implement `std::error::Error`, by
+/// hand or by any derive, and must not be generic.
 ///
 /// | Option | Meaning |
 /// |---|---|
-/// | `crate = path` | where the runtime is, if not at `::mcp_runtime` |
+/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::shown;
 

@@ -1,22 +1,22 @@
-//! Panics of user code end here, with all that they carry.
+//! Catching panics of user code, including those of their payloads.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs user code; `Err` holds the text of a panic.
 ///
-/// Nobody looks at what the code was about to change: what it was given is dropped, or was made to be shared.
+/// Unwind safety is asserted: values that the code was changing are either dropped or made for sharing.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(text)
 }
 
-/// The text of a panic, whose payload is user code like any other: it may panic when it is dropped.
+/// Returns the text of a panic. Its payload is user code too: it may panic when it is dropped.
 fn text(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let text = text.unwrap_or("a value that is no text").to_owned();
+    let text = text.unwrap_or("a value that is not a string").to_owned();
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        // This could go on for ever. It is leaked, as little as it is.
+        // This could go on for ever, so the second payload is leaked; it is small.
         std::mem::forget(again);
     }
     text
@@ -45,7 +45,10 @@ mod tests {
         assert_eq!(catch(|| panic!("{}", 5)), Err::<(), _>("5".to_owned()));
         for bombs in 0..4 {
             let caught = catch(|| panic_any(Bomb(bombs)));
-            assert_eq!(caught, Err::<(), _>("a value that is no text".to_owned()));
+            assert_eq!(
+                caught,
+                Err::<(), _>("a value that is not a string".to_owned())
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What most servers use: `use mcp_runtime::prelude::*;`.
+//! Common imports for servers: `use mcp_runtime::prelude::*;`.
 //!
-//! The derives of serde and schemars are not in it: they work only in a program that depends on these crates, which imports
-//! them itself. [`#[data]`](crate::data) works in any.
+//! It does not include the derives of serde and schemars: they work only in a program that depends on these crates, which
+//! imports them itself. [`#[data]`](crate::data) works in any program.
 
 pub use serde_json::json;
 

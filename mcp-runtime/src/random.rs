@@ -1,10 +1,10 @@
-//! Bytes nobody can guess, from the operating system.
+//! Unpredictable bytes from the operating system.
 
-/// Fills all of it.
+/// Fills all of `bytes`.
 ///
 /// # Errors
 ///
-/// If the operating system has none.
+/// If the operating system cannot provide any.
 #[cfg(target_os = "linux")]
 pub(crate) fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
     use rustix::rand::{GetRandomFlags, getrandom};
@@ -33,7 +33,7 @@ mod tests {
     fn all_of_it_is_filled() {
         let mut bytes = [0; 1_024];
         fill(&mut bytes).unwrap();
-        // By chance once in 2^128.
+        // Fails by chance once in 2^128.
         assert!(bytes.chunks(16).all(|chunk| chunk != [0; 16]));
     }
 }

@@ -1,7 +1,7 @@
-//! Rates: so many in a span of time, so many at once; and what is left of them, for everybody or for each caller.
+//! Rate limits, as token buckets: one for all callers, or one for each.
 //!
-//! A bucket is one moment: when all that was taken will have been paid back. So one that is full is none at all, and can be
-//! forgotten. How a rate is written is a rule (`handler::rules`); who a caller is, is for `dispatch` to say.
+//! A bucket is stored as one moment: the time at which it will be full again. A full bucket therefore needs no entry, and
+//! is forgotten. `handler::rules` parses rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So many in a span of time, and so many at once.
+/// A number of tokens per span of time, and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// How long one takes to be paid back.
+    /// Time in which one token is refilled.
     interval: Duration,
-    /// How far ahead of that somebody may be.
+    /// Maximum lead over the refill rate: the size of the burst, less one, as time.
     slack: Duration,
     per_caller: bool,
 }
 
 impl Rate {
-    /// `count` in `span`, `burst` at once. Zero of anything counts as one.
+    /// Creates a rate of `count` in `span`, with bursts of `burst`. Zero of anything counts as one.
     pub(crate) const fn new(count: u32, span: Duration, burst: u32) -> Self {
         let count = if count == 0 { 1 } else { count };
         let burst = if burst == 0 { 1 } else { burst };
@@ -35,18 +35,18 @@ impl Rate {
         }
     }
 
-    /// `count` a second, `burst` at once.
+    /// Creates a rate of `count` per second, with bursts of `burst`.
     pub(crate) const fn a_second(count: u32, burst: u32) -> Self {
         Self::new(count, Duration::from_secs(1), burst)
     }
 
-    /// For each caller, rather than for all of them.
+    /// Applies the rate to each caller separately, rather than to all of them together.
     pub(crate) const fn per_caller(mut self) -> Self {
         self.per_caller = true;
         self
     }
 
-    /// When a bucket that is full at `full` is full again after one more was taken, or how long to wait for that one.
+    /// Takes a token from a bucket that is full at `full`. Returns the time at which it is full again, or how long to wait.
     fn take(self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
         let full = full.map_or(now, |full| full.max(now));
         let ahead = full.saturating_duration_since(now);
@@ -57,7 +57,7 @@ impl Rate {
     }
 }
 
-/// What is left of a rate.
+/// A token bucket.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     rate: Rate,
@@ -69,7 +69,7 @@ impl Bucket {
         Self { rate, full: None }
     }
 
-    /// Takes one, if there is one.
+    /// Takes a token; returns `false` if there is none.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let taken = self.rate.take(self.full, now);
         self.full = taken.ok().or(self.full);
@@ -77,7 +77,7 @@ impl Bucket {
     }
 }
 
-/// What is left of a rate, for everybody or for each caller.
+/// The token buckets of a rate, one for all callers or one for each.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     rate: Rate,
@@ -86,14 +86,14 @@ pub(crate) struct Limiter {
 
 #[derive(Debug, Default)]
 struct Taken {
-    /// By caller: when its bucket is full again.
+    /// The time at which the bucket of each caller is full again.
     full: HashMap<u64, Instant>,
-    /// The one bucket of all for whom there was no room.
+    /// The bucket shared by all callers above the maximum.
     others: Option<Instant>,
     swept: Option<Instant>,
 }
 
-/// How often those who have a full bucket are looked for, at most.
+/// Minimum time between two searches for full buckets.
 const SWEEP: Duration = Duration::from_secs(1);
 
 impl Limiter {
@@ -104,7 +104,7 @@ impl Limiter {
         }
     }
 
-    /// Whether one could be taken; otherwise how long to wait.
+    /// Checks whether a token is available, without taking it. The error is the time to wait.
     pub(crate) fn check(&self, caller: u64, now: Instant) -> Result<(), Duration> {
         let caller = self.key(caller);
         let taken = self.taken();
@@ -112,7 +112,7 @@ impl Limiter {
         self.rate.take(full, now).map(|_| ())
     }
 
-    /// Takes one, if there is one; otherwise says how long to wait. At most `most` callers are told apart: the rest share.
+    /// Takes a token. The error is the time to wait. At most `most` callers have a bucket each: the others share one.
     pub(crate) fn take(&self, caller: u64, most: usize, now: Instant) -> Result<(), Duration> {
         let caller = self.key(caller);
         let taken = &mut *self.taken();
@@ -141,7 +141,8 @@ impl Limiter {
 }
 
 impl Taken {
-    /// Forgets those whose bucket is full. Not at once again, so that many strangers do not make each call walk them all.
+    /// Forgets full buckets, at most once per `SWEEP`, so that calls of many anonymous callers do not each walk all of
+    /// them.
     fn sweep(&mut self, now: Instant) {
         let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;
         if self.swept.is_none_or(is_due) {
@@ -203,7 +204,7 @@ mod tests {
         assert!(limiter.take(10, 10, start).is_ok());
         assert!(limiter.take(11, 10, start).is_err());
         assert_eq!(limiter.taken().full.len(), 10);
-        // Those whose bucket is full are forgotten, when the room is needed.
+        // Full buckets are forgotten when the room is needed.
         let later = start + Duration::from_mins(1);
         assert!(limiter.take(12, 10, later).is_ok());
         assert_eq!(limiter.taken().full.len(), 1);

@@ -1,5 +1,5 @@
-//! The span in which a request came is current for the whole life of its handler, however that is run; with feature
-//! `telemetry` and without, and also where a filter leaves out the spans of this crate.
+//! The span in which a request arrives is current for the whole life of its handler, in every way of running it; with or
+//! without feature `telemetry`, and also if a filter disables the spans of this crate.
 #![cfg(feature = "http")]
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ use tracing_subscriber::layer::{Context as LayerContext, Layer};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Says where it is, before and after it waited for longer than an answer may be silent.
+/// Logs an event before and after a wait longer than `Limits::stream_after`.
 #[tool]
 async fn work(case: String) -> &'static str {
     tracing::info!("{case} began");
@@ -41,13 +41,13 @@ async fn fail(case: String) -> Result<()> {
     Err(anyhow::anyhow!("{case} failed").into())
 }
 
-/// Says where it is, on a thread of its own.
+/// Logs an event on a separate thread.
 #[tool(blocking)]
 fn sit(case: String) {
     tracing::info!("{case} sat");
 }
 
-/// A message, and the spans around it, the innermost first.
+/// A log message, and the spans around it, innermost first.
 type Said = (String, Vec<&'static str>);
 
 #[derive(Clone, Default)]
@@ -72,7 +72,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
     }
 }
 
-/// Listens to all tests of this program, and not to the spans of the framework.
+/// Installs a subscriber for all tests of this program, which ignores the spans of the framework.
 fn listener() -> &'static Listener {
     static LISTENER: std::sync::OnceLock<Listener> = std::sync::OnceLock::new();
     static BEGUN: Once = Once::new();
@@ -89,7 +89,7 @@ fn listener() -> &'static Listener {
     listener
 }
 
-/// What was said of this case, and the spans around it.
+/// Checks that each of these messages of a case was logged once, inside the span `caller`.
 #[track_caller]
 fn check(case: &str, words: &[&str]) {
     let said = listener().0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +133,7 @@ async fn post(
         request = request.header(*name, *value);
     }
     let request = request.body(Body::from(message.to_string())).unwrap();
-    // As middleware does it: the span is around the service and its future, not around the body.
+    // As middleware does: the span wraps the service and its future, not the body.
     let caller = info_span!("caller");
     let responding = caller.in_scope(|| service.call(request));
     let response = responding.instrument(caller).await.unwrap();
@@ -185,7 +185,7 @@ async fn a_call_without_a_session_keeps_it() {
     over_http(HttpSessions::None, "stateless").await;
 }
 
-/// Sends lines, and reads as many answers.
+/// Sends lines, and reads this many responses.
 async fn exchange(client: &mut BufReader<DuplexStream>, lines: &[Value], answers: usize) {
     for line in lines {
         let line = format!("{line}\n");

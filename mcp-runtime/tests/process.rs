@@ -1,6 +1,6 @@
-//! How a process ends that runs a server over stdio. Each test starts this program again, and is the server there.
+//! Exit of a process that runs a server over stdio. Each test starts this program again as the server.
 //!
-//! Without arguments, because a server reads them: all tests run in that process, and the others do nothing.
+//! It starts without arguments, because a server reads them: all tests run in that process, and the others do nothing.
 #![cfg(unix)]
 
 use std::io::Write;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 const SERVER: &str = "MCP_TEST_IS_THE_SERVER";
 
-/// A server with two workers and a tool that blocks the one it runs on, far longer than the drain time.
+/// Runs a server with two workers and a tool that blocks its worker, far longer than `Limits::drain`.
 fn run_server() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -38,7 +38,7 @@ fn run_server() {
     served.unwrap();
 }
 
-/// Starts the server and has it block that many workers.
+/// Starts the server and makes it block this many workers.
 fn start(test: &str, calls: usize) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .env(SERVER, test)
@@ -59,7 +59,7 @@ fn start(test: &str, calls: usize) -> Child {
     for line in lines {
         writeln!(stdin, "{line}").unwrap();
     }
-    // Nothing says that a worker is blocked now; a test that comes early tests less, and passes.
+    // There is no signal that a worker is blocked now. A test that continues too early tests less, and passes.
     std::thread::sleep(Duration::from_millis(500));
     child
 }
@@ -83,7 +83,7 @@ fn signal(child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-/// Whether this process is a server; runs it if it is the one of this test.
+/// Returns `true` if this process is a server; runs the server if it belongs to this test.
 fn is_server(test: &str) -> bool {
     let server = std::env::var(SERVER).ok();
     if server.as_deref() == Some(test) {

@@ -1,5 +1,5 @@
-//! Spans across threads, under a subscriber of the whole process: everything a handler says is inside of its request, on
-//! whichever thread it says it.
+//! Spans across threads, under a subscriber of the whole process: all events of a handler are inside the span of its request,
+//! on any thread.
 #![cfg(all(feature = "telemetry", feature = "testing"))]
 
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use tracing_subscriber::layer::{Context as LayerContext, Layer};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Goes from thread to thread, and says where it is.
+/// Moves between threads, and logs an event on each.
 #[tool]
 async fn wander() {
     for _ in 0..200 {
@@ -23,13 +23,13 @@ async fn wander() {
     }
 }
 
-/// Says where it is, on a thread of its own.
+/// Logs an event on a separate thread.
 #[tool(blocking)]
 fn sit() {
     tracing::warn!("sit");
 }
 
-/// What was said, by its level: on which thread, and how many requests it was inside of.
+/// The events: level, thread, and number of request spans around each.
 type Said = Vec<(Level, ThreadId, usize)>;
 
 #[derive(Clone, Default)]
@@ -37,7 +37,7 @@ struct Listener(Arc<Mutex<Said>>);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
     fn on_event(&self, event: &Event<'_>, context: LayerContext<'_, S>) {
-        // Others say something, too.
+        // Ignores events of other crates.
         if event.metadata().target() != "telemetry" {
             return;
         }

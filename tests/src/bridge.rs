@@ -1,5 +1,5 @@
-//! HTTP as a stream of lines, for the raw client: each line it writes is sent with a request of its own, and each message
-//! that comes back is a line.
+//! HTTP as a stream of lines, for the raw client: each line it writes is sent in a separate request, and each message
+//! received is a line.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use tokio::task::{AbortHandle, JoinSet};
 use crate::Revision;
 use crate::http::{Request, Response, send};
 
-/// The client's side of a bridge to a server over HTTP.
+/// Returns the client's side of a bridge to a server over HTTP.
 ///
-/// Dropping it cuts every connection; a session is deleted.
+/// Dropping it closes every connection; a session is deleted.
 #[must_use]
 pub fn streamable(address: SocketAddr, revision: Revision) -> DuplexStream {
     let (client, own) = tokio::io::duplex(64 << 10);
@@ -33,7 +33,7 @@ pub fn streamable(address: SocketAddr, revision: Revision) -> DuplexStream {
     client
 }
 
-/// The client's side of a bridge to a server over the transport of 2024-11-05.
+/// Returns the client's side of a bridge to a server over the transport of 2024-11-05.
 #[must_use]
 pub fn sse_2024(address: SocketAddr, revision: Revision) -> DuplexStream {
     let (client, own) = tokio::io::duplex(64 << 10);
@@ -58,7 +58,7 @@ pub fn sse_2024(address: SocketAddr, revision: Revision) -> DuplexStream {
 
 type Lines = tokio::io::Lines<BufReader<tokio::io::ReadHalf<DuplexStream>>>;
 
-/// The lines the client writes, and where to say what it reads.
+/// Returns the lines that the client writes, and a sender for the lines that it reads.
 fn split(own: DuplexStream) -> (Lines, UnboundedSender<String>) {
     let (reader, mut writer) = tokio::io::split(own);
     let (said, mut saying) = unbounded_channel::<String>();
@@ -106,7 +106,7 @@ impl Bridge {
             return forward(response, self.said.clone()).await;
         }
         if method == "notifications/cancelled" && self.session.is_none() {
-            // In the modern era, ending the connection is what takes a request back.
+            // In the modern era, closing the connection cancels a request.
             let id = message["params"]["requestId"].to_string();
             if let Some(exchange) = self.requests.remove(&id) {
                 exchange.abort();
@@ -135,7 +135,7 @@ impl Bridge {
     }
 }
 
-/// Says every message of a response.
+/// Forwards every message of a response.
 async fn forward(mut response: Response, said: UnboundedSender<String>) {
     if response.is_events() {
         while let Some(message) = response.next().await {

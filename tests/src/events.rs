@@ -1,6 +1,6 @@
-//! Server-sent events, out of the bytes of a stream.
+//! Parses server-sent events from the bytes of a stream.
 //!
-//! Uses nothing else of this crate, because a fuzz target takes this file alone. Specification: the HTML standard,
+//! Uses nothing else of this crate, because a fuzz target includes this file alone. Specification: the HTML standard,
 //! "Server-sent events".
 
 use std::collections::VecDeque;
@@ -14,29 +14,29 @@ pub struct Event {
     pub name: String,
     /// Its data.
     pub data: String,
-    /// When to come back.
+    /// Delay before reconnecting.
     pub retry: Option<String>,
 }
 
-/// Cuts a stream into events, in whatever pieces it comes.
+/// Splits a stream into events; the stream may arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// The line that has begun.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// The last byte was `\r`, which a `\n` belongs to.
+    /// `true` if the last byte was `\r`, which may be followed by a `\n`.
     returned: bool,
-    /// The event that has begun, without its data.
+    /// The incomplete event, without its data.
     event: Option<Event>,
     data: Vec<String>,
     ready: VecDeque<Event>,
 }
 
 impl Events {
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     ///
     /// # Panics
     ///
-    /// If a line is not UTF-8.
+    /// Panics if a line is not UTF-8.
     pub fn push(&mut self, bytes: &[u8]) {
         for byte in bytes {
             match byte {
@@ -48,7 +48,7 @@ impl Events {
         }
     }
 
-    /// The next whole event. One that holds no data counts; comments do not.
+    /// Returns the next complete event. Events without data count; comments do not.
     pub fn pop(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }

@@ -1,6 +1,6 @@
-//! A raw HTTP client: bytes out, bytes in, every message judged by the schema of its revision.
+//! A raw HTTP client: bytes out, bytes in, every message checked against the schema of its protocol version.
 //!
-//! Knows as little of HTTP as it takes to read what a server sends: heads, lengths, chunks, events.
+//! Implements only as much of HTTP as is needed to read a server's responses: headers, lengths, chunks, events.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -24,17 +24,17 @@ pub struct Request {
     pub verb: &'static str,
     /// Path and query.
     pub path: String,
-    /// Header fields, as they are sent.
+    /// Headers, as they are sent.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The method of the message, for judging its answer.
+    /// The method of the message, to check its answer.
     method: Option<String>,
     revision: Revision,
 }
 
 impl Request {
-    /// A request without a body.
+    /// Creates a request without a body.
     #[must_use]
     pub fn new(verb: &'static str, revision: Revision) -> Self {
         let accept = if verb == "GET" {
@@ -52,7 +52,7 @@ impl Request {
         }
     }
 
-    /// A POST of this message, with no more header fields than every POST has.
+    /// Creates a POST of this message, with only the headers that every POST has.
     #[must_use]
     pub fn bare(message: &Value, revision: Revision) -> Self {
         let mut request = Self::new("POST", revision).header("Content-Type", "application/json");
@@ -61,7 +61,7 @@ impl Request {
         request
     }
 
-    /// A modern request, with all header fields it should have.
+    /// Creates a modern request, with all headers it should have.
     #[must_use]
     pub fn modern(id: impl Into<Value>, method: &str, mut params: Value) -> Self {
         params["_meta"][format!("{META}/protocolVersion")] = json!("2026-07-28");
@@ -81,7 +81,7 @@ impl Request {
         request
     }
 
-    /// A modern call of a tool.
+    /// Creates a modern call of a tool.
     #[must_use]
     #[allow(
         clippy::needless_pass_by_value,
@@ -95,7 +95,7 @@ impl Request {
         )
     }
 
-    /// A request of a session.
+    /// Creates a request of a session.
     #[must_use]
     pub fn legacy(session: &str, message: &Value, revision: Revision) -> Self {
         Self::bare(message, revision)
@@ -103,14 +103,14 @@ impl Request {
             .header("MCP-Protocol-Version", revision.date())
     }
 
-    /// Adds a header field, even if it is there.
+    /// Adds a header, even if it exists already.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Takes a header field away.
+    /// Removes a header.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.headers
@@ -118,27 +118,27 @@ impl Request {
         self
     }
 
-    /// Puts a header field in the place of another.
+    /// Replaces a header.
     #[must_use]
     pub fn with(self, name: &str, value: &str) -> Self {
         self.without(name).header(name, value)
     }
 
-    /// What comes answers a request of this method.
+    /// Checks the response as an answer to this method.
     #[must_use]
     pub fn answering(mut self, method: &str) -> Self {
         self.method = Some(method.into());
         self
     }
 
-    /// To another path.
+    /// Sets the path.
     #[must_use]
     pub fn to(mut self, path: &str) -> Self {
         self.path = path.into();
         self
     }
 
-    /// The bytes of the head.
+    /// Returns the bytes of the request line and the headers.
     #[must_use]
     pub fn head(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.verb, self.path);
@@ -161,7 +161,7 @@ impl Request {
     }
 }
 
-/// How much of a body is still to come.
+/// The part of a body that is still to be read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Left {
     Bytes(usize),
@@ -169,7 +169,7 @@ enum Left {
     Nothing,
 }
 
-/// A response, as far as it has come.
+/// A response, as far as it has been read.
 #[derive(Debug)]
 pub struct Response<S = TcpStream> {
     /// The status.
@@ -183,16 +183,16 @@ pub struct Response<S = TcpStream> {
     revision: Revision,
 }
 
-/// Connects.
+/// Connects to the server.
 ///
 /// # Panics
 ///
-/// If nobody listens there.
+/// Panics if no server listens there.
 pub async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.expect("somebody listens")
 }
 
-/// Sends a request over a connection of its own, and reads the head of the response.
+/// Sends a request over a new connection, and reads the headers of the response.
 pub async fn send(address: SocketAddr, request: &Request) -> Response {
     let mut stream = connect(address).await;
     write(&mut stream, request).await;
@@ -201,21 +201,21 @@ pub async fn send(address: SocketAddr, request: &Request) -> Response {
 
 /// Sends a request.
 pub async fn write(stream: &mut (impl AsyncWrite + Unpin), request: &Request) {
-    // A server that refuses the head may close before the body came.
+    // A server that refuses the headers may close the connection before it has read the body.
     let bytes = [request.head(), request.body.clone()].concat();
     let _ = stream.write_all(&bytes).await;
 }
 
-/// Reads the head of a response; `None` if the connection ends instead.
+/// Reads the headers of a response; returns `None` if the connection ends instead.
 pub async fn response<S: AsyncRead + Unpin>(stream: S, request: &Request) -> Option<Response<S>> {
     response_on(BufReader::new(stream), request).await
 }
 
-/// Reads the head of a response on a connection that carried others.
+/// Reads the headers of a response on a connection that has been used before.
 ///
 /// # Panics
 ///
-/// If it does not come in time.
+/// Panics if they do not arrive in time.
 pub async fn response_on<S: AsyncRead + Unpin>(
     mut stream: BufReader<S>,
     request: &Request,
@@ -262,20 +262,20 @@ pub async fn response_on<S: AsyncRead + Unpin>(
 }
 
 impl<S: AsyncRead + Unpin> Response<S> {
-    /// A header field.
+    /// Returns a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the body is events.
+    /// Returns `true` if the body is a stream of events.
     #[must_use]
     pub fn is_events(&self) -> bool {
         self.header("content-type") == Some("text/event-stream")
     }
 
-    /// Reads some of the body; `false` at its end.
+    /// Reads a part of the body; returns `false` at its end.
     async fn more(&mut self) -> bool {
         let read = async {
             match self.left {
@@ -309,17 +309,17 @@ impl<S: AsyncRead + Unpin> Response<S> {
             .expect("the body comes in time")
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     pub async fn text(&mut self) -> String {
         while self.more().await {}
         String::from_utf8(std::mem::take(&mut self.buffer)).expect("a body is UTF-8")
     }
 
-    /// The whole body, one message that is judged, and the connection for the next request.
+    /// Reads the whole body as one message, and checks it.
     ///
     /// # Panics
     ///
-    /// If it is no message.
+    /// Panics if the body is not a valid message.
     pub async fn message(&mut self) -> Value {
         let text = self.text().await;
         let message = serde_json::from_str(&text)
@@ -328,13 +328,13 @@ impl<S: AsyncRead + Unpin> Response<S> {
         message
     }
 
-    /// The connection, for the next request.
+    /// Returns the connection, for the next request.
     #[must_use]
     pub fn into_stream(self) -> BufReader<S> {
         self.stream
     }
 
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
             self.events.push(&std::mem::take(&mut self.buffer));
@@ -347,11 +347,11 @@ impl<S: AsyncRead + Unpin> Response<S> {
         }
     }
 
-    /// The next message among the events, judged.
+    /// Returns the next message among the events, and checks it.
     ///
     /// # Panics
     ///
-    /// If it is no message.
+    /// Panics if an event does not contain a valid message.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             let event = self.event().await?;
@@ -364,7 +364,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
         }
     }
 
-    /// All messages until the end.
+    /// Returns all messages until the end.
     pub async fn all(&mut self) -> Vec<Value> {
         let mut all = Vec::new();
         while let Some(message) = self.next().await {
@@ -378,7 +378,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
             .as_array()
             .map_or_else(|| std::slice::from_ref(message), Vec::as_slice);
         for message in messages {
-            // What is refused before the body is read, or answers a notification, has no id.
+            // Refusals before the body is read, and of notifications, have no id.
             if self.status >= 400 && message.get("id").is_none() {
                 assert!(
                     message["error"]["code"].is_i64() && message["error"]["message"].is_string()

@@ -1,7 +1,7 @@
-//! What the test binaries share: a raw client that believes nothing, the official schemas that judge every message, and a
-//! server that asks.
+//! Code shared by the test binaries: a raw client that trusts nothing, the official schemas that check every message,
+//! and a server that asks.
 //!
-//! Clients use none of the runtime's own types: a fault they share with the server would hide.
+//! The clients use none of the runtime's own types: a fault they shared with the server would stay hidden.
 
 #![allow(
     clippy::missing_panics_doc,

@@ -1,4 +1,4 @@
-//! The ways a client reaches the server that asks: the same server behind each.
+//! The links between a client and the server that asks: the same server behind each.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,24 +16,24 @@ use crate::asking::{SETUP, Setup, server};
 use crate::client::PATIENCE;
 use crate::{Client, Process, Revision, bridge};
 
-/// A way a client reaches the server.
+/// A link between a client and the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// In this process.
     Memory,
-    /// Standard input and output of a process of its own.
+    /// Standard input and output of a separate process.
     Stdio,
-    /// Sockets: sessions in the legacy era, a request for each round in the modern one.
+    /// HTTP: sessions in the legacy era, a request for each round in the modern one.
     Http,
-    /// Sockets, as in 2024-11-05: one stream of events. Legacy era only.
+    /// HTTP as in 2024-11-05: one stream of events. Legacy era only.
     Sse,
 }
 
 impl Link {
-    /// All of them.
+    /// All links.
     pub const ALL: [Self; 4] = [Self::Memory, Self::Stdio, Self::Http, Self::Sse];
 
-    /// Each of them with each revision it carries.
+    /// Returns each link with each protocol version that it supports.
     pub fn visits(revisions: &[Revision]) -> impl Iterator<Item = (Self, Revision)> {
         let visits = Self::ALL.into_iter().flat_map(move |link| {
             let revisions = revisions.iter().copied();
@@ -58,7 +58,7 @@ enum Way {
 }
 
 impl Served {
-    /// Starts it.
+    /// Starts the server.
     pub async fn start(link: Link, setup: &Setup) -> Self {
         let way = match link {
             Link::Memory => Way::Memory(Hub::serve(server(setup))),
@@ -81,7 +81,7 @@ impl Served {
         Self { setup, way }
     }
 
-    /// A client that has said nothing yet. Over stdio, each has a process of its own.
+    /// Creates a client that has sent nothing yet. Over stdio, each client has a separate process.
     pub fn client(&mut self, revision: Revision) -> Client {
         let stream = match &mut self.way {
             Way::Memory(hub) => return hub.client(revision),
@@ -99,7 +99,7 @@ impl Served {
         Client::new(reader, writer, revision)
     }
 
-    /// Awaits the end of every process, whose client has gone.
+    /// Waits for the end of every process whose client is gone.
     pub async fn ended(&mut self) {
         if let Way::Stdio(children) = &mut self.way {
             for child in children {
@@ -119,7 +119,7 @@ impl Drop for Served {
     }
 }
 
-/// A program of this package. Cargo builds it before it runs the tests.
+/// Returns the path of a program of this package. Cargo builds it before it runs the tests.
 fn own_program(name: &str) -> std::path::PathBuf {
     let own = std::env::current_exe().expect("a test knows its path");
     let deps = own.parent().and_then(Path::parent);
@@ -127,12 +127,12 @@ fn own_program(name: &str) -> std::path::PathBuf {
     directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// A server in this process, and the way for as many clients as come.
+/// A server in this process, and the way for any number of clients to connect.
 #[derive(Debug)]
 pub struct Hub(UnboundedSender<Connection>);
 
 impl Hub {
-    /// Serves until this is dropped and all clients have gone.
+    /// Serves until this is dropped and all clients are gone.
     #[must_use]
     pub fn serve(server: Server) -> Self {
         let (clients, coming) = unbounded_channel();
@@ -143,13 +143,13 @@ impl Hub {
         Self(clients)
     }
 
-    /// A client that has said nothing yet.
+    /// Creates a client that has sent nothing yet.
     #[must_use]
     pub fn client(&self, revision: Revision) -> Client {
         self.client_as(revision, |connection| connection)
     }
 
-    /// A client that has said nothing yet, at the other end of what `who` makes of the connection.
+    /// Creates a client that has sent nothing yet, after `who` has modified the server's side of the connection.
     #[must_use]
     pub fn client_as(
         &self,

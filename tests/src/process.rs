@@ -1,4 +1,4 @@
-//! A server in a process of its own, over its standard input and output.
+//! A server in a separate process, over its standard input and output.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -10,17 +10,17 @@ use tokio::time::timeout;
 use crate::client::PATIENCE;
 use crate::{Client, Revision};
 
-/// A server in a process of its own; it is killed when this is dropped.
+/// A server in a separate process, which is killed when this is dropped.
 #[derive(Debug)]
 pub struct Process {
     /// The process.
     pub child: Child,
-    /// Its client.
+    /// The client of the process.
     pub client: Client,
 }
 
 impl Process {
-    /// Starts an example and shakes hands.
+    /// Starts an example and completes the handshake.
     pub async fn start(name: &str, arguments: &[&str], revision: Revision) -> Self {
         let mut process = Self::raw(name, arguments, revision);
         process.client = process.client.connect().await;
@@ -31,7 +31,7 @@ impl Process {
     ///
     /// # Panics
     ///
-    /// If it cannot be started.
+    /// Panics if the example cannot be started.
     #[must_use]
     pub fn raw(name: &str, arguments: &[&str], revision: Revision) -> Self {
         Self::with_environment(name, arguments, &[], revision)
@@ -41,7 +41,7 @@ impl Process {
     ///
     /// # Panics
     ///
-    /// If it cannot be started.
+    /// Panics if the example cannot be started.
     #[must_use]
     pub fn with_environment(
         name: &str,
@@ -56,7 +56,7 @@ impl Process {
     ///
     /// # Panics
     ///
-    /// If it cannot be started.
+    /// Panics if the program cannot be started.
     #[must_use]
     pub fn spawn(
         program: &Path,
@@ -78,11 +78,11 @@ impl Process {
         Self { child, client }
     }
 
-    /// Awaits its end.
+    /// Waits for the process to end.
     ///
     /// # Panics
     ///
-    /// If it does not end in time.
+    /// Panics if the process does not end in time.
     pub async fn ended(&mut self) -> ExitStatus {
         timeout(PATIENCE, self.child.wait())
             .await
@@ -91,11 +91,11 @@ impl Process {
     }
 }
 
-/// The path of an example program, built if need be.
+/// Returns the path of an example program, building it if necessary.
 ///
 /// # Panics
 ///
-/// If it cannot be built.
+/// Panics if the examples cannot be built.
 #[must_use]
 pub fn binary(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
@@ -108,7 +108,7 @@ pub fn binary(name: &str) -> PathBuf {
             .status()
             .expect("cargo runs");
         assert!(status.success(), "the examples do not build");
-        // A test binary stands in `target/<profile>/deps`; the examples are built in `target/debug`.
+        // Test binaries are in `target/<profile>/deps`; the examples are built in `target/debug`.
         let own = std::env::current_exe().expect("a test knows its path");
         let target = own
             .ancestors()

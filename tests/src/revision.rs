@@ -1,6 +1,6 @@
-//! The published revisions, as a client names them.
+//! The published protocol versions, as a client names them.
 
-/// A published revision of the protocol.
+/// A published protocol version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
     /// 2024-11-05
@@ -16,16 +16,16 @@ pub enum Revision {
 }
 
 impl Revision {
-    /// Every revision, oldest first.
+    /// All protocol versions, oldest first.
     pub const ALL: [Self; 5] = [Self::A, Self::B, Self::C, Self::D, Self::E];
 
-    /// The revisions that begin with a handshake.
+    /// The protocol versions that begin with a handshake.
     pub const LEGACY: [Self; 4] = [Self::A, Self::B, Self::C, Self::D];
 
-    /// The newest revision of each era.
+    /// The newest protocol version of each era.
     pub const ERAS: [Self; 2] = [Self::D, Self::E];
 
-    /// The date on the wire.
+    /// Returns the date used on the wire.
     #[must_use]
     pub const fn date(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Revision {
         }
     }
 
-    /// The revision of this date.
+    /// Returns the protocol version with this date.
     #[must_use]
     pub fn from_date(date: &str) -> Option<Self> {
         Self::ALL
@@ -45,7 +45,7 @@ impl Revision {
             .find(|revision| revision.date() == date)
     }
 
-    /// Whether every request carries its own revision, so that there is no handshake.
+    /// Returns `true` if every request carries its own protocol version, so that there is no handshake.
     #[must_use]
     pub fn is_modern(self) -> bool {
         self == Self::E

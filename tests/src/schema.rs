@@ -1,7 +1,7 @@
-//! Judges messages of a server by the official schema of their revision.
+//! Checks messages of a server against the official schema of their protocol version.
 //!
-//! The schemas stand in `tests/schema`, as published. Which definition applies follows from the method: that of the
-//! message itself for a notification, that of the request for a result.
+//! The schemas in `tests/schema` are unmodified. The method determines the definition: that of the message itself for a
+//! notification, that of the request for a result.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use crate::Revision;
 
-/// Judges one message from the server.
+/// Checks one message from the server.
 ///
-/// `method` says which request it answers, if it answers one.
+/// `method` is the method of the request that the message answers, if any.
 ///
 /// # Errors
 ///
-/// What is wrong with it, one fault a line, with the message.
+/// Returns the faults, one per line, and the message.
 pub fn check(revision: Revision, message: &Value, method: Option<&str>) -> Result<(), String> {
     let Some(members) = message.as_object() else {
         return Err(format!("not an object: {message}"));
@@ -56,7 +56,7 @@ pub fn check(revision: Revision, message: &Value, method: Option<&str>) -> Resul
     Ok(())
 }
 
-/// A request of the server, which only the legacy era has.
+/// Checks a request of the server, which only the legacy era has.
 fn request(revision: Revision, message: &Value) -> Result<(), String> {
     if revision.is_modern() {
         return Err(format!("no request of the server in 2026-07-28: {message}"));
@@ -72,7 +72,7 @@ fn request(revision: Revision, message: &Value) -> Result<(), String> {
     against(revision, definition, message)
 }
 
-/// A result that asks for input, which only three methods may have, and only in the modern era.
+/// Checks a result that asks for input, which only three methods may return, and only in the modern era.
 fn input_required(revision: Revision, method: &str, result: &Value) -> Result<(), String> {
     let may_ask = matches!(method, "tools/call" | "prompts/get" | "resources/read");
     if !revision.is_modern() || !may_ask {
@@ -144,8 +144,8 @@ fn error(revision: Revision, message: &Value) -> Result<(), String> {
         return Err(format!("an unknown id is left out, not null: {message}"));
     }
     if message.get("id").is_none() {
-        // The first three schemas ask for an id that a reader of broken input cannot know; JSON-RPC's `null` breaks the
-        // other two. Leaving it out is what the transport text says, so only the rest is judged.
+        // The first three schemas require an id, which a reader of broken input cannot know; JSON-RPC's `null` violates
+        // the other two. The transport's text says to omit the id, so only the rest is checked.
         if !matches!(code, -32700 | -32600) {
             return Err(format!(
                 "only an unreadable message is answered without an id: {message}"
@@ -174,7 +174,7 @@ fn envelope(revision: Revision) -> &'static str {
     }
 }
 
-/// The definition of the result of a method.
+/// Returns the definition of a method's result.
 fn result_of(revision: Revision, method: &str) -> Option<&'static str> {
     let modern = revision.is_modern();
     Some(match method {
@@ -198,11 +198,11 @@ fn result_of(revision: Revision, method: &str) -> Option<&'static str> {
     })
 }
 
-/// Judges a value by one definition.
+/// Checks a value against one definition.
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// Returns the faults.
 pub fn against(revision: Revision, definition: &str, value: &Value) -> Result<(), String> {
     let validator = SCHEMAS[&revision].validator(definition)?;
     let faults: Vec<String> = validator
@@ -320,7 +320,7 @@ mod tests {
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"result":{}}),
             ),
-            // Audio came later.
+            // Audio is newer than this protocol version.
             (
                 Revision::A,
                 "tools/call",
@@ -338,7 +338,7 @@ mod tests {
                 "tools/list",
                 json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}),
             ),
-            // A code of another era.
+            // An error code of another era.
             (
                 Revision::E,
                 "resources/read",
@@ -349,7 +349,7 @@ mod tests {
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"m"}}),
             ),
-            // An id that was read is echoed.
+            // An id that could be read must be echoed.
             (
                 Revision::D,
                 "ping",

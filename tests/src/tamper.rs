@@ -1,7 +1,7 @@
-//! Ways to spoil a `requestState`.
+//! Ways to tamper with a `requestState`.
 
-/// States a client must not get anywhere with: changed, cut, lengthened, spliced with another good one, and one that belongs
-/// to another call. Each comes with what was done.
+/// Returns states that must be refused: changed, cut, lengthened, spliced with another valid state, and one that
+/// belongs to another call. Each comes with a description of the change.
 #[must_use]
 pub fn spoilt(state: &str, other: &str, foreign: &str) -> Vec<(String, String)> {
     let mut spoilt = vec![
@@ -14,7 +14,7 @@ pub fn spoilt(state: &str, other: &str, foreign: &str) -> Vec<(String, String)> 
         ("another call's".into(), foreign.to_owned()),
         ("not ours".into(), "bm90IG91cnM".into()),
     ];
-    // Somewhere in the key's id, the time, the nonce, what is sealed, and its tag.
+    // Positions in the key id, the expiry time, the nonce, the sealed data, and its tag.
     let length = state.len();
     for at in [0, 8, 20, length / 2, length - 30, length - 2] {
         let mut bytes = state.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! A client that is told beforehand what to answer, calls one thing in several revisions, and says what it was asked.
+//! A client with prepared answers that makes one call in several protocol versions and records the questions it was asked.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::link::Hub;
 use crate::tamper::spoilt;
 use crate::{Answer, Client, Failure, Question, Revision};
 
-/// Calls one thing in several revisions, with the same answers in each.
+/// Makes one call in several protocol versions, with the same answers in each.
 ///
 /// ```
 /// # use mcp_runtime::prelude::*;
@@ -40,19 +40,19 @@ use crate::{Answer, Client, Failure, Question, Revision};
 pub struct TestClient {
     clients: Vec<Client>,
     answers: VecDeque<Answer>,
-    /// Which tool is called for a state that is not of this call, by a client that is hostile.
+    /// The tool that a hostile client calls to get a state of another call.
     decoy: Option<String>,
 }
 
 impl TestClient {
-    /// In memory, in the newest revision of each era. The client can be asked everything.
+    /// Creates a client in memory, with the newest protocol version of each era. It supports all questions.
     #[must_use]
     pub fn both(server: mcp_runtime::Server) -> Self {
         let hub = Hub::serve(server);
         Self::of(Revision::ERAS.map(|revision| hub.client(revision)))
     }
 
-    /// By these clients, which have said nothing yet. Each can be asked everything.
+    /// Uses these clients, which have sent nothing yet. Each supports all questions.
     #[must_use]
     pub fn of(clients: impl IntoIterator<Item = Client>) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl TestClient {
         }
     }
 
-    /// The next question is answered with a form that is filled in like this; what is null stays empty.
+    /// Answers the next question with a form filled in like this; null members are left out.
     #[must_use]
     pub fn answer(self, content: impl Serialize) -> Self {
         let mut content = serde_json::to_value(content).expect("a form is JSON");
@@ -72,15 +72,15 @@ impl TestClient {
         self.reply(Answer::accept(content))
     }
 
-    /// The next question is answered like this.
+    /// Answers the next question like this.
     #[must_use]
     pub fn reply(mut self, answer: Answer) -> Self {
         self.answers.push_back(answer);
         self
     }
 
-    /// Before a call goes on with its state, tries to go on with states that are none of it, one of them from a call of
-    /// `decoy`; all must be refused. Each round is sent twice.
+    /// Before a call continues with its state, tries to continue with states that do not belong to it, one of them from
+    /// a call of `decoy`; all must be refused. Each round is sent twice.
     #[must_use]
     pub fn hostile(mut self, decoy: &str) -> Self {
         self.decoy = Some(decoy.to_owned());
@@ -142,7 +142,7 @@ async fn play(
                 Ok(result) => panic!("a state that is {what} was taken: {result}"),
             }
         }
-        // As if the first response had been lost.
+        // Sent twice, as if the first response had been lost.
         let lost = client.request(method, next.clone()).await;
         result = client.request(method, next).await?;
         let lost = lost?;
@@ -153,21 +153,22 @@ async fn play(
     Ok(result)
 }
 
-/// What a call came to in one revision.
+/// The outcome of a call in one protocol version.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Its result.
+    /// The result of the call.
     pub result: Result<Value, Failure>,
-    /// The revision.
+    /// The protocol version.
     pub revision: Revision,
-    /// What was asked.
+    /// The questions that the server asked.
     pub questions: Vec<Question>,
-    /// How many results asked for input.
+    /// Number of results that asked for input.
     pub rounds: usize,
 }
 
 impl Outcome {
-    /// What it says, and whether that is an error: the text of a tool, of a prompt, of a resource; the message of an error.
+    /// Returns the text of the outcome, and `true` if it is an error: the text of a tool, a prompt or a resource, or
+    /// the message of an error.
     #[must_use]
     pub fn text(&self) -> (String, bool) {
         match &self.result {
@@ -186,7 +187,7 @@ impl Outcome {
     }
 }
 
-/// What a call came to in each revision.
+/// The outcome of a call in each protocol version.
 #[derive(Debug)]
 pub struct Outcomes(pub Vec<Outcome>);
 
@@ -196,12 +197,12 @@ pub struct Outcomes(pub Vec<Outcome>);
     reason = "each is a check of its own"
 )]
 impl Outcomes {
-    /// It went well, and says this.
+    /// Asserts that the call succeeded with this text.
     pub fn says(self, expected: &str) -> Self {
         self.each(|outcome| assert_eq!(outcome.text(), (expected.to_owned(), false), "{outcome:?}"))
     }
 
-    /// It is an error whose text begins with this.
+    /// Asserts that the call failed with a text that begins like this.
     pub fn refuses(self, expected: &str) -> Self {
         self.each(|outcome| {
             let (text, is_error) = outcome.text();
@@ -209,12 +210,12 @@ impl Outcomes {
         })
     }
 
-    /// That many questions were asked.
+    /// Asserts the number of questions asked.
     pub fn asked(self, questions: usize) -> Self {
         self.each(|outcome| assert_eq!(outcome.questions.len(), questions, "{outcome:?}"))
     }
 
-    /// That many results asked for input, in the modern era.
+    /// Asserts the number of results that asked for input, in the modern era.
     pub fn rounds(self, rounds: usize) -> Self {
         self.each(|outcome| {
             let rounds = if outcome.revision.is_modern() {

@@ -1,6 +1,6 @@
-//! An axum program with routes and middleware of its own, and MCP beside them: `axum-app [ADDRESS]`, by default
-//! 127.0.0.1:8000. `axum-app call visits`, `axum-app check` and the like work as with every server. Whoever wants to use MCP has to say `Authorization: Bearer open sesame`.
-//! Needs the feature `axum` of the examples.
+//! An axum program with its own routes and middleware, and MCP in addition: `axum-app [ADDRESS]`, by default
+//! 127.0.0.1:8000. Commands such as `axum-app call visits` and `axum-app check` work as with every server. MCP requests
+//! need the header `Authorization: Bearer open sesame`. Needs the feature `axum` of the examples.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use tracing_subscriber::EnvFilter;
 
 type Visits = Arc<AtomicU64>;
 
-/// How often the home page was visited.
+/// Counts the visits of the home page.
 #[tool]
 fn visits(visits: &State<Visits>) -> u64 {
     visits.load(Ordering::Relaxed)
@@ -55,9 +55,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let visits = Visits::default();
     let server = new_server!().state(visits.clone());
     let Some(server) = server.command_line().await? else {
-        return Ok(()); // a command such as `check`, which was all
+        return Ok(()); // a command such as `check` was run
     };
-    // The log goes to standard error, as much as RUST_LOG says.
+    // The log goes to standard error, filtered by RUST_LOG.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_env_filter(EnvFilter::from_default_env())

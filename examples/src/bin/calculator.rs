@@ -1,4 +1,4 @@
-//! A `#[server]` impl block, whose tools share a value, beside free functions.
+//! A `#[server]` impl block, whose tools share a value, together with free functions.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ struct Calculator {
 
 #[server]
 impl Calculator {
-    /// Adds a number to the memory and says what it holds now.
+    /// Adds a number to the memory and returns the new value.
     #[tool(destructive, idempotent = false)]
     fn accumulate(&self, number: f64) -> f64 {
         let mut memory = self.lock();
@@ -20,7 +20,7 @@ impl Calculator {
         *memory
     }
 
-    /// Says what the memory holds.
+    /// Returns the value in memory.
     #[tool(read_only)]
     async fn recall(&self) -> f64 {
         tokio::task::yield_now().await;

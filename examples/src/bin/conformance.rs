@@ -1,6 +1,6 @@
-//! What the official conformance suite wants to see in a server: `conformance --http 127.0.0.1:PORT`.
+//! A server with everything that the official conformance suite expects: `conformance --http 127.0.0.1:PORT`.
 //!
-//! `tests/conformance/run` drives it. What each tool has to do is written down in `tests/conformance/FIXTURE.md`.
+//! `tests/conformance/run` drives it. `tests/conformance/FIXTURE.md` specifies the behaviour of each tool.
 
 use std::time::Duration;
 
@@ -8,34 +8,34 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::types::{Field, Form, LoggingLevel, ResourceContents};
 use tokio::time::sleep;
 
-/// A picture of one pixel.
+/// An image of one pixel.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdac\xfc\
                      \xcf\xc0P\x0f\0\x04\x85\x01\x80\x84\xa9\x8c!\0\0\0\0IEND\xaeB`\x82";
-/// A sound of no length.
+/// Audio of zero length.
 const WAV: &[u8] =
     b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0@\x1f\0\0@\x1f\0\0\x01\0\x08\0data\0\0\0\0";
 
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers with a text.
+/// Returns a string.
 #[tool(read_only)]
 fn test_simple_text() -> &'static str {
     "This is a simple text response for testing."
 }
 
-/// Answers with a picture.
+/// Returns an image.
 #[tool(read_only)]
 fn test_image_content() -> ContentBlock {
     ContentBlock::image(PNG, "image/png")
 }
 
-/// Answers with a sound.
+/// Returns audio.
 #[tool(read_only)]
 fn test_audio_content() -> ContentBlock {
     ContentBlock::audio(WAV, "audio/wav")
 }
 
-/// Answers with a resource.
+/// Returns a resource.
 #[tool(read_only)]
 fn test_embedded_resource() -> ContentBlock {
     let text = "This is an embedded resource content.";
@@ -43,7 +43,7 @@ fn test_embedded_resource() -> ContentBlock {
     ContentBlock::resource(contents.with_mime_type("text/plain"))
 }
 
-/// Answers with a text, a picture and a resource.
+/// Returns a string, an image and a resource.
 #[tool(read_only)]
 fn test_multiple_content_types() -> Vec<ContentBlock> {
     let contents = ResourceContents::text(
@@ -57,13 +57,13 @@ fn test_multiple_content_types() -> Vec<ContentBlock> {
     ]
 }
 
-/// Fails so that the model can read why.
+/// Fails with a message for the model.
 #[tool]
 fn test_error_handling() -> Result<String> {
     bail!("This tool intentionally returns an error for testing")
 }
 
-/// Says how far it is.
+/// Reports progress.
 #[tool]
 async fn test_tool_with_progress(ctx: &Context) -> &'static str {
     for done in [0, 50, 100] {
@@ -73,7 +73,7 @@ async fn test_tool_with_progress(ctx: &Context) -> &'static str {
     "Done."
 }
 
-/// Says what it does.
+/// Logs its steps.
 #[tool]
 async fn test_tool_with_logging(ctx: &Context) -> &'static str {
     for text in [
@@ -87,7 +87,7 @@ async fn test_tool_with_logging(ctx: &Context) -> &'static str {
     "Done."
 }
 
-/// Lets its client's connection go, and answers when the client is back.
+/// Closes the connection of its client, and answers once the client has reconnected.
 #[tool]
 async fn test_reconnection(ctx: &Context) -> &'static str {
     ctx.close_stream();
@@ -95,14 +95,14 @@ async fn test_reconnection(ctx: &Context) -> &'static str {
     "Reconnected."
 }
 
-/// Where somebody lives.
+/// A postal address.
 #[data(input)]
 struct Address {
     street: Option<String>,
     city: Option<String>,
 }
 
-/// Takes a way to contact somebody, described by a schema with all that JSON Schema has.
+/// Takes contact details, described by a schema with many features of JSON Schema.
 #[tool(read_only, schema = contact_schema())]
 fn json_schema_2020_12_tool(
     name: Option<String>,
@@ -143,57 +143,57 @@ fn test_custom_header(#[arg(header = "Value")] value: String) -> String {
     value
 }
 
-/// Needs a client that can sample.
+/// Requires a client that supports sampling.
 #[tool(requires(sampling))]
 fn test_missing_capability() -> &'static str {
     "The client can sample."
 }
 
-/// Logs something, for clients that want to know.
+/// Logs a message, for clients that want logs.
 #[tool]
 fn test_logging_tool(ctx: &Context) -> &'static str {
     ctx.info("A log message");
     "Logged."
 }
 
-/// Says that the list of tools has changed.
+/// Notifies clients that the list of tools has changed.
 #[tool]
 fn test_trigger_tool_change(ctx: &Context) -> &'static str {
     ctx.server().notify().tools_changed();
     "Changed."
 }
 
-/// Says that the list of prompts has changed.
+/// Notifies clients that the list of prompts has changed.
 #[tool]
 fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
     ctx.server().notify().prompts_changed();
     "Changed."
 }
 
-/// Who somebody is.
+/// The identity of a user.
 #[derive(Elicit)]
 struct User {
     /// The name of the user
     username: String,
-    /// Where mail reaches the user
+    /// The email address of the user
     #[elicit(format = "email")]
     email: String,
 }
 
-/// Somebody's name.
+/// The name of a user.
 #[derive(Elicit)]
 struct Name {
-    /// How to be addressed
+    /// The name to use
     name: String,
 }
 
-/// Whether to go on.
+/// A confirmation.
 #[derive(Elicit)]
 struct Confirmation {
     ok: bool,
 }
 
-/// Asks the model of the client.
+/// Asks the client's model.
 #[tool]
 async fn test_sampling(ctx: &Context, prompt: String) -> Result<String> {
     let answer = ctx.sample(Sample::user(prompt).max_tokens(100)).await?;
@@ -207,7 +207,7 @@ async fn test_elicitation(ctx: &Context, message: String) -> Result<String> {
     Ok(format!("User response: {username}, {email}"))
 }
 
-/// Asks with a form that is filled in already.
+/// Asks with a form that has default values.
 #[tool]
 async fn test_elicitation_sep1034_defaults(ctx: &Context) -> Result<String> {
     let form = Form::new()
@@ -267,7 +267,7 @@ async fn test_input_required_result_elicitation(ctx: &Context) -> Result<String>
     Ok(format!("Hello, {name}!"))
 }
 
-/// Asks the model for a capital.
+/// Asks the model for a capital city.
 #[tool]
 async fn test_input_required_result_sampling(ctx: &Context) -> Result<String> {
     let question = Sample::user("What is the capital of France?").max_tokens(100);
@@ -281,7 +281,7 @@ async fn test_input_required_result_list_roots(ctx: &Context) -> Result<String> 
     Ok(format!("{roots:?}"))
 }
 
-/// Remembers what it asked.
+/// Keeps state between two rounds.
 #[tool]
 async fn test_input_required_result_request_state(ctx: &Context) -> Result<String> {
     let Confirmation { ok } = ctx.elicit("Go on?").key("confirm").await?;
@@ -301,13 +301,13 @@ async fn test_input_required_result_multiple_inputs(ctx: &Context) -> Result<Str
     Ok(format!("{} {} {}", name.name, greeting.text(), roots.len()))
 }
 
-/// What somebody likes.
+/// The preferences of a user.
 #[derive(Elicit)]
 struct Favourite {
     color: String,
 }
 
-/// Asks twice.
+/// Asks two questions, one after the other.
 #[tool]
 async fn test_input_required_result_multi_round(ctx: &Context) -> Result<String> {
     let Name { name } = ctx
@@ -321,14 +321,14 @@ async fn test_input_required_result_multi_round(ctx: &Context) -> Result<String>
     Ok(format!("{name} likes {color}."))
 }
 
-/// Notices when what it remembers was changed.
+/// Detects state that was tampered with.
 #[tool]
 async fn test_input_required_result_tampered_state(ctx: &Context) -> Result<String> {
     let Confirmation { ok } = ctx.elicit("Go on?").key("confirm").await?;
     Ok(format!("Confirmed: {ok}"))
 }
 
-/// Asks whatever the client can answer.
+/// Asks only questions that the client supports.
 #[tool]
 async fn test_input_required_result_capabilities(ctx: &Context) -> Result<String> {
     if ctx.can_sample() {
@@ -341,13 +341,13 @@ async fn test_input_required_result_capabilities(ctx: &Context) -> Result<String
     Ok(name)
 }
 
-/// What the user has in mind.
+/// The topic that the user has in mind.
 #[derive(Elicit)]
 struct UserContext {
     context: String,
 }
 
-/// Asks the user before it says anything.
+/// Asks the user before it returns its messages.
 #[prompt]
 async fn test_input_required_result_prompt(ctx: &Context) -> Result<String> {
     let asked = ctx.elicit("What is it about?").key("user_context");
@@ -355,13 +355,13 @@ async fn test_input_required_result_prompt(ctx: &Context) -> Result<String> {
     Ok(format!("Please help with: {context}"))
 }
 
-/// Says one thing.
+/// Returns a single message.
 #[prompt]
 fn test_simple_prompt() -> &'static str {
     "This is a simple prompt for testing."
 }
 
-/// Says what it was given.
+/// Repeats its arguments.
 #[prompt]
 fn test_prompt_with_arguments(
     /// First argument
@@ -382,7 +382,7 @@ fn values(_partial: &str) -> Vec<&'static str> {
 /// Shows a resource.
 #[prompt]
 fn test_prompt_with_embedded_resource(
-    /// Its address
+    /// The URI of the resource
     #[arg(name = "resourceUri")]
     resource_uri: String,
 ) -> Vec<PromptMessage> {
@@ -395,7 +395,7 @@ fn test_prompt_with_embedded_resource(
     ]
 }
 
-/// Shows a picture.
+/// Shows an image.
 #[prompt]
 fn test_prompt_with_image() -> Vec<PromptMessage> {
     vec![
@@ -404,25 +404,25 @@ fn test_prompt_with_image() -> Vec<PromptMessage> {
     ]
 }
 
-/// A text.
+/// A string.
 #[resource("test://static-text", mime_type = "text/plain")]
 fn static_text() -> &'static str {
     "This is the content of the static text resource."
 }
 
-/// A picture.
+/// An image.
 #[resource("test://static-binary", mime_type = "image/png")]
 fn static_binary() -> Vec<u8> {
     PNG.to_vec()
 }
 
-/// A text that clients may follow.
+/// A string that clients can subscribe to.
 #[resource("test://watched-resource", mime_type = "text/plain")]
 fn watched() -> &'static str {
     "This is the content of the watched resource."
 }
 
-/// Data of one id.
+/// Data with this id.
 #[resource_template("test://template/{id}/data", mime_type = "application/json")]
 fn template_data(id: &str) -> String {
     json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")}).to_string()

@@ -1,7 +1,7 @@
-//! Asks before it acts: a plan that is made once, a person who approves it, a model that sums it up. The same code in every
-//! revision of the protocol.
+//! Asks before it acts: a plan that is made once, a user who approves it, a model that summarizes it. The same code
+//! works in every protocol version.
 //!
-//! Several instances behind one address need the same keys: set `DEPLOY_STATE_KEYS` (`openssl rand -base64 32` makes one).
+//! Several instances behind one URL need the same keys: set `DEPLOY_STATE_KEYS` (`openssl rand -base64 32` generates one).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -10,22 +10,22 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::{MemoryStore, bail};
 use tokio::time::sleep;
 
-/// What was deployed so far.
+/// Number of deployments so far.
 #[derive(Default)]
 struct Deployments(AtomicU32);
 
-/// The form a person fills in.
+/// The form a user fills in.
 #[derive(Elicit)]
 struct Approval {
     /// Really deploy?
     approve: bool,
-    /// Where to
+    /// Target environment
     #[elicit(default = "staging")]
     target: Target,
-    /// How many instances
+    /// Number of instances
     #[elicit(range(1..=10), default = 2)]
     instances: u32,
-    /// Anything the log should say
+    /// A note for the log
     #[elicit(length(..=200))]
     note: Option<String>,
 }
@@ -35,7 +35,7 @@ enum Target {
     /// For the team
     #[elicit(name = "staging")]
     Staging,
-    /// For everybody
+    /// For all users
     #[elicit(name = "production")]
     Production,
 }
@@ -51,7 +51,7 @@ impl Approval {
     }
 }
 
-/// What would be done.
+/// The steps of a deployment.
 #[data]
 struct Plan {
     version: u32,
@@ -70,11 +70,11 @@ async fn deploy(
     )]
     approved: bool,
 ) -> Result<String> {
-    // The handler is run again when answers have come. What must not be done again stands in `once`.
+    // The handler runs again when answers have arrived. Code that must not be repeated is wrapped in `once`.
     let plan = ctx.once("plan", async || make_plan(&deployments, &service).await);
     let plan = plan.await?;
 
-    // Clients before 2025-06-18 cannot ask a person: there the word of the model has to do.
+    // Clients before 2025-06-18 cannot ask the user, so the model's word has to suffice.
     let approval = if approved && !ctx.can_elicit() {
         Approval::of_the_model()
     } else {
@@ -90,7 +90,7 @@ async fn deploy(
         .once("deploy", async || carry_out(&plan, &approval).await)
         .await?;
 
-    // Not every client has a model to ask.
+    // Some clients have no model to ask.
     if !ctx.can_sample() {
         return Ok(done);
     }
@@ -98,7 +98,7 @@ async fn deploy(
     Ok(ctx.sample(question).key("summary").await?.text())
 }
 
-/// Stands for something slow that should not be repeated.
+/// Simulates something slow that should not be repeated.
 async fn make_plan(deployments: &Deployments, service: &str) -> Result<Plan> {
     sleep(Duration::from_millis(10)).await;
     let version = deployments.0.fetch_add(1, Ordering::Relaxed) + 1;
@@ -109,7 +109,7 @@ async fn make_plan(deployments: &Deployments, service: &str) -> Result<Plan> {
     })
 }
 
-/// Stands for something that must not be repeated.
+/// Simulates something that must not be repeated.
 async fn carry_out(plan: &Plan, approval: &Approval) -> Result<String> {
     sleep(Duration::from_millis(10)).await;
     let Approval {

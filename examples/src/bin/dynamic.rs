@@ -1,7 +1,7 @@
-//! Tools that are not known when the program is compiled: they stand in a file, and come and go as it changes.
+//! Tools that are not known at compile time: a file defines them, and they are added and removed as it changes.
 //!
-//! `DYNAMIC_TOOLS` names the file. It holds a list such as
-//! `[{"name": "greet", "description": "Greets somebody", "arguments": {"name": "Who"}, "answer": "Hello, {name}!"}]`.
+//! `DYNAMIC_TOOLS` names the file. It contains a list such as
+//! `[{"name": "greet", "description": "Greets a user", "arguments": {"name": "Name"}, "answer": "Hello, {name}!"}]`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -11,15 +11,15 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::{Arguments, DynamicTool, List, ServerHandle};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// A tool, as the file has it.
+/// A tool, as defined in the file.
 #[data(input)]
 struct Definition {
     name: String,
     description: String,
-    /// What each argument means; all are text.
+    /// Descriptions of the arguments, all of which are strings.
     #[serde(default)]
     arguments: BTreeMap<String, String>,
-    /// What the tool says; `{city}` stands for the argument `city`.
+    /// The tool's result; `{city}` is replaced by the argument `city`.
     answer: String,
 }
 
@@ -39,7 +39,7 @@ impl Definition {
         });
         let answer = self.answer;
         let say = move |arguments: Arguments, _: Context| {
-            // Every second part stands in braces, and names an argument.
+            // Every second part was in braces, and names an argument.
             let parts = answer.split(['{', '}']).enumerate();
             let text: String = parts
                 .map(|(index, part)| match index % 2 {
@@ -53,7 +53,7 @@ impl Definition {
     }
 }
 
-/// Serves the tools that stand in the file, and no others. `loaded` is the text they were made of before.
+/// Serves the tools defined in the file, and no others. `loaded` is the text that the current tools were made from.
 fn load(path: &Path, server: &ServerHandle, loaded: &mut String) -> Result<(), Box<dyn Error>> {
     let text = std::fs::read_to_string(path)?;
     if text == *loaded {
@@ -62,7 +62,7 @@ fn load(path: &Path, server: &ServerHandle, loaded: &mut String) -> Result<(), B
     let definitions: Vec<Definition> = mcp_runtime::serde_json::from_str(&text)?;
     let tools = server.tools();
     let before = tools.names();
-    // All of it or nothing, and one notice.
+    // Applied as a whole or not at all, with a single notification.
     tools.edit(|tools| {
         for name in before {
             tools.remove(name);
@@ -75,13 +75,13 @@ fn load(path: &Path, server: &ServerHandle, loaded: &mut String) -> Result<(), B
     Ok(())
 }
 
-/// Loads the file, and loads it again whenever it changes. Ends with what it returns.
+/// Loads the file, and loads it again whenever it changes, until the returned watcher is dropped.
 fn follow(path: &Path, server: ServerHandle) -> Result<RecommendedWatcher, Box<dyn Error>> {
     let path = path.canonicalize()?;
     let mut loaded = String::new();
     load(&path, &server, &mut loaded)?;
 
-    // Editors put a new file in the place of the old one, so it is the directory that is watched.
+    // Editors replace the file by a new one, so the directory is watched.
     let directory = path.parent().map(Path::to_owned).unwrap_or_default();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         let Ok(event) = event else { return };

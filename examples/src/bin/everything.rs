@@ -1,4 +1,4 @@
-//! Every feature in one server. The tests drive it with other people's clients.
+//! Every feature in one server. The tests drive it with third-party clients.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use mcp_runtime::types::{
 use mcp_runtime::{ListCursor, Page, SafePath};
 use tokio::time::sleep;
 
-/// A picture of one pixel.
+/// An image of one pixel.
 const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// What the tools share.
+/// State that the tools share.
 #[derive(Default)]
 struct Shared {
     /// The value of `counter://value`.
     counter: AtomicU32,
-    /// How many calls of `sleep` were dropped before their end.
+    /// Number of calls of `doze` that were dropped before their end.
     dropped: AtomicU32,
 }
 
@@ -35,25 +35,25 @@ fn add(
     a.wrapping_add(b)
 }
 
-/// Says a text back.
+/// Returns its argument.
 #[tool(read_only)]
 fn echo(text: String) -> String {
     text
 }
 
-/// Shows a picture.
+/// Returns an image.
 #[tool(read_only)]
 fn picture() -> ContentBlock {
     ContentBlock::image(PIXEL, "image/png")
 }
 
-/// Plays a sound.
+/// Returns audio.
 #[tool(read_only)]
 fn sound() -> ContentBlock {
     ContentBlock::audio(b"RIFF", "audio/wav")
 }
 
-/// Answers with several kinds of content.
+/// Returns several kinds of content.
 #[tool(read_only)]
 fn mixed() -> Vec<ContentBlock> {
     vec![
@@ -66,18 +66,18 @@ fn mixed() -> Vec<ContentBlock> {
     ]
 }
 
-/// The weather somewhere.
+/// The weather at a location.
 #[data(output)]
 struct Weather {
-    /// In degrees Celsius
+    /// Temperature in degrees Celsius
     temperature: f64,
-    /// In words
+    /// State of the sky
     sky: Sky,
-    /// If it is windy, how windy
+    /// Wind speed, if there is wind
     wind: Option<f64>,
 }
 
-/// What the sky looks like.
+/// The state of the sky.
 #[data]
 #[derive(Clone, Copy, Debug)]
 #[serde(rename_all = "lowercase")]
@@ -86,10 +86,10 @@ enum Sky {
     Cloudy,
 }
 
-/// Says what the weather is like.
+/// Returns the weather.
 #[tool(read_only)]
 fn weather(
-    /// Name of a place
+    /// Name of a city
     #[arg(length(1..=80))]
     city: &str,
     #[arg(default = "clear")] sky: Sky,
@@ -102,13 +102,13 @@ fn weather(
     })
 }
 
-/// Fails so that the model can read why.
+/// Fails with a message for the model.
 #[tool]
 fn fail() -> Result<String> {
     bail!("this always fails; call `echo` instead")
 }
 
-/// Fails for a reason that only the log sees.
+/// Fails with an error that is only logged.
 #[tool]
 fn fail_opaquely() -> Result<String> {
     Err(std::io::Error::other("the secret cause"))?
@@ -128,7 +128,7 @@ fn print_something() -> &'static str {
     "printed"
 }
 
-/// Counts, and says how far it is.
+/// Counts and reports progress.
 #[tool]
 async fn count(
     ctx: &Context,
@@ -142,7 +142,7 @@ async fn count(
     format!("counted to {steps}")
 }
 
-/// Takes its time. A call that is cancelled is dropped, and counted.
+/// Waits. A cancelled call is dropped and counted.
 #[tool]
 async fn doze(shared: State<Shared>, #[arg(default = 60_000)] ms: u64) -> &'static str {
     struct Guard(State<Shared>, bool);
@@ -159,7 +159,7 @@ async fn doze(shared: State<Shared>, #[arg(default = 60_000)] ms: u64) -> &'stat
     "slept"
 }
 
-/// How many calls of `doze` were dropped.
+/// Returns the number of calls of `doze` that were dropped.
 #[tool(read_only)]
 fn dropped(shared: &State<Shared>) -> u32 {
     shared.dropped.load(Ordering::SeqCst)
@@ -171,7 +171,7 @@ async fn log(ctx: &Context, level: LoggingLevel, text: &str) {
     ctx.log(level, text);
 }
 
-/// Raises the counter, which clients may follow.
+/// Increments the counter, which clients can subscribe to.
 #[tool]
 async fn raise(shared: &State<Shared>, ctx: &Context) -> u32 {
     let value = shared.counter.fetch_add(1, Ordering::SeqCst) + 1;
@@ -179,7 +179,7 @@ async fn raise(shared: &State<Shared>, ctx: &Context) -> u32 {
     value
 }
 
-/// Takes the tool `extra` off the list, or puts it back.
+/// Disables the tool `extra`, or enables it again.
 #[tool]
 async fn switch_extra(ctx: &Context, on: bool) -> bool {
     let tools = ctx.server().tools();
@@ -190,7 +190,7 @@ async fn switch_extra(ctx: &Context, on: bool) -> bool {
     }
 }
 
-/// Comes and goes.
+/// A tool that can be disabled.
 #[tool]
 fn extra() -> &'static str {
     "still here"
@@ -259,7 +259,7 @@ enum Language {
     Ruby,
 }
 
-/// Greets.
+/// Asks for a greeting.
 #[prompt]
 fn greet() -> &'static str {
     "Say hello."
@@ -270,7 +270,7 @@ fn greet() -> &'static str {
 fn review(
     /// The code
     code: String,
-    /// What it is written in
+    /// The language of the code
     language: &Language,
     /// Framework in use
     #[complete(frameworks)]
@@ -285,7 +285,7 @@ fn review(
     ]
 }
 
-/// Shows a picture to the model.
+/// Shows an image to the model.
 #[prompt]
 fn describe() -> GetPromptResult {
     GetPromptResult::new(vec![PromptMessage::user(ContentBlock::image(

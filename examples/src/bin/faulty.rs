@@ -1,4 +1,4 @@
-//! Everything `check` says no to, in one server that starts and works: `cargo run -p examples --bin faulty -- check`.
+//! Every fault that `check` reports, in one server that starts and works: `cargo run -p examples --bin faulty -- check`.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::{Arguments, DynamicTool};
@@ -21,7 +21,7 @@ fn nothing() -> &'static str {
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
     let server = Server::new("faulty", "0.1.0");
-    // What other generators of schemas write.
+    // A schema as other generators write it.
     let schema = json!({
         "type": "object",
         "properties": {

@@ -1,6 +1,6 @@
-//! A directory, served: its files are listed, read, and followed as they change.
+//! Serves a directory: its files can be listed and read, and clients can subscribe to changes.
 //!
-//! `FILES_ROOT` names the directory. Nothing outside of it can be reached, and nothing hidden inside of it.
+//! `FILES_ROOT` names the directory. Files outside of it, and hidden files inside of it, cannot be reached.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,21 +12,21 @@ use mcp_runtime::{ListCursor, Page, ServerHandle};
 use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// Most files that are listed.
+/// Maximum number of files that are listed.
 const FILES: usize = 10_000;
-/// Most files on one page of the list.
+/// Maximum number of files on a page of the list.
 const PAGE: usize = 100;
-/// Most bytes of a file that is read.
+/// Maximum size of a file that is read, in bytes.
 const BYTES: u64 = 1 << 20;
 
 /// The directory that is served.
 struct Root {
-    /// Without symbolic links.
+    /// The path, free of symbolic links.
     path: PathBuf,
 }
 
 impl Root {
-    /// The regular files, in order of their paths. Symbolic links are not followed.
+    /// Returns the regular files, in order of their paths. Symbolic links are not followed.
     fn files(&self) -> Vec<SafePath> {
         let mut files = Vec::new();
         let mut directories = vec![self.path.clone()];
@@ -49,7 +49,7 @@ impl Root {
         files
     }
 
-    /// What clients call a path; `None` if it is hidden from them.
+    /// Returns the name of a path for clients; `None` if it is hidden from them.
     fn name(&self, path: &Path) -> Option<SafePath> {
         let path = path.strip_prefix(&self.path).ok()?.to_str()?;
         let path = SafePath::new(path.replace(std::path::MAIN_SEPARATOR, "/")).ok()?;
@@ -62,7 +62,7 @@ fn uri(path: &SafePath) -> String {
     format!("files:///{}", path.to_percent_encoded())
 }
 
-/// One file: text if it is text, bytes otherwise.
+/// One file: a string if it is valid text, bytes otherwise.
 #[resource_template("files:///{+path}", list = files)]
 fn file(
     root: &State<Root>,
@@ -71,7 +71,7 @@ fn file(
     let Ok(place) = path.join_to(&root.path) else {
         return Ok(None);
     };
-    // A link may lead to what is hidden, and anything but a regular file may never end.
+    // A link may lead to a hidden file, and reading anything but a regular file may never end.
     if root.name(&place).is_none() || !place.is_file() {
         return Ok(None);
     }
@@ -89,7 +89,7 @@ fn file(
     }))
 }
 
-/// A page of the files there are. Where it goes on is how many were listed before.
+/// Returns a page of the files. The cursor is the number of files listed before.
 fn files(root: &State<Root>, cursor: ListCursor) -> Result<Page<Resource>> {
     let start: usize = cursor.0.map_or(Ok(0), |cursor| cursor.parse())?;
     let files = root.files();
@@ -113,9 +113,9 @@ fn paths(_partial: &str, root: &State<Root>) -> Vec<String> {
     root.files().iter().map(ToString::to_string).collect()
 }
 
-/// Tells clients what changes in the directory. Ends with what it returns.
+/// Notifies clients of changes in the directory, until the returned watcher is dropped.
 ///
-/// Of a directory that is renamed with files in it, clients hear that the list is another.
+/// If a directory with files in it is renamed, clients are notified that the list has changed.
 fn watch(root: &Path, server: &ServerHandle) -> notify::Result<RecommendedWatcher> {
     let clients = server.notify();
     let directory = Root { path: root.into() };

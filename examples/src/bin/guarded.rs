@@ -1,4 +1,4 @@
-//! A server that keeps within bounds and knows what it did: rates, an audit log, a cache, and texts without secrets.
+//! A server with rate limits, an audit log, a cache, and results without secrets.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -32,16 +32,16 @@ async fn order(
     Ok(format!("{article} is on its way"))
 }
 
-/// The form a person fills in before something is ordered.
+/// The form a user fills in before something is ordered.
 #[derive(Elicit)]
 struct Sure {
     /// Really order it?
     sure: bool,
 }
 
-/// Every call of the server, with one line where it begins and one where it ends.
+/// Logs every call of the server, with one line when it begins and one when it ends.
 ///
-/// A call that asks its client something runs in several rounds: it begins in the first, and ends in the last.
+/// A call that asks its client something runs in several rounds: it begins in the first and ends in the last.
 async fn audit(call: Call, next: Next) -> Result<Answer> {
     let who = call.principal().map_or("somebody", |who| who.subject());
     let what = format!(
@@ -58,7 +58,7 @@ async fn audit(call: Call, next: Next) -> Result<Answer> {
     answer
 }
 
-/// Answers by arguments, of the tool `price`.
+/// Cached answers of the tool `price`, by argument.
 #[derive(Default)]
 struct Prices(Mutex<HashMap<String, Answer>>);
 
@@ -80,13 +80,13 @@ async fn cached(call: Call, next: Next) -> Result<Answer> {
     if let Some(known) = prices.lock().get(&article) {
         return Ok(known.clone());
     }
-    // Only what there is: others could fill the memory with names.
+    // Only articles that exist: otherwise clients could fill the memory with names.
     let answer = next.run(call).await?;
     prices.lock().insert(article, answer.clone());
     Ok(answer)
 }
 
-/// No account number reaches a model.
+/// Removes account numbers, so that none reaches a model.
 fn without_accounts(text: &str) -> Cow<'_, str> {
     match text.split_once(" (supplier account:") {
         Some((before, after)) => {

@@ -1,4 +1,4 @@
-//! What most servers are made of: a tool, a prompt with completion, a typed template, and state.
+//! The parts of most servers: a tool, a prompt with completion, a typed template, and state.
 use mcp_runtime::prelude::*;
 
 /// Text, urgency and owner.

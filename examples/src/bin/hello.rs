@@ -1,7 +1,7 @@
 //! One tool, served over standard input and output.
 use mcp_runtime::prelude::*;
 
-/// Greets somebody.
+/// Greets a user.
 #[tool]
 fn hello(name: &str) -> String {
     format!("Hello, {name}!")

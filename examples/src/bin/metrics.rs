@@ -1,4 +1,4 @@
-//! A server over HTTP, and its metrics for Prometheus beside it: `metrics [ADDRESS] [METRICS-ADDRESS]`, by default
+//! A server over HTTP that also serves its metrics to Prometheus: `metrics [ADDRESS] [METRICS-ADDRESS]`, by default
 //! 127.0.0.1:8000 and 127.0.0.1:9000. Needs the feature `metrics` of the examples.
 
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use mcp_runtime::prelude::*;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 use tokio::net::TcpListener;
 
-/// Seconds, from a call that only looks something up to one that asks a slow service.
+/// Bucket bounds in seconds, from a simple lookup to a call of a slow service.
 const BUCKETS: [f64; 11] = [
     0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0,
 ];
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = arguments.next().unwrap_or("127.0.0.1:8000".into());
     let metrics = arguments.next().unwrap_or("127.0.0.1:9000".into());
 
-    // Before the server starts, which tells the recorder what its metrics are.
+    // Must run before the server starts, because the server describes its metrics to the recorder.
     PrometheusBuilder::new()
         .with_http_listener(metrics.parse::<SocketAddr>()?)
         .set_buckets_for_metric(

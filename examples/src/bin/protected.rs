@@ -1,6 +1,6 @@
-//! Notes behind access tokens: `protected ISSUER RESOURCE [ADDRESS]`. Tokens come from the authorization server ISSUER, this
-//! server is known as RESOURCE, such as `http://127.0.0.1:8000/mcp`, and listens at ADDRESS, by default 127.0.0.1:8000.
-//! Needs the feature `auth` of the examples.
+//! Notes protected by access tokens: `protected ISSUER RESOURCE [ADDRESS]`. The authorization server ISSUER issues the
+//! tokens; this server is known as RESOURCE, such as `http://127.0.0.1:8000/mcp`, and listens at ADDRESS, by default
+//! 127.0.0.1:8000. Needs the feature `auth` of the examples.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use mcp_runtime::auth::{Jwt, Protected};
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::HttpOptions;
 
-/// Everybody's notes, with who wrote them.
+/// The notes of all users, each with its author.
 type Notes = Mutex<Vec<(String, String)>>;
 
 /// Lists the notes that you wrote.
@@ -31,7 +31,7 @@ fn write_note(
     format!("{} notes", notes.len())
 }
 
-/// Who calls: the same person by whichever program, so that notes are theirs and not the program's.
+/// Returns the caller's subject: the user and not the client program, so that notes belong to users.
 fn author_of(ctx: &Context) -> String {
     ctx.principal()
         .map_or_else(String::new, |who| who.subject().to_owned())
@@ -41,10 +41,10 @@ fn author_of(ctx: &Context) -> String {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(issuer), Some(resource)) = (arguments.next(), arguments.next()) else {
-        return Err("whose tokens, and for which address?".into());
+        return Err("usage: protected ISSUER RESOURCE [ADDRESS]".into());
     };
     let address = arguments.next();
-    // Clients ask for the scope to read first, and for more when something needs it.
+    // Clients request the scope for reading first, and further scopes when a call needs them.
     let protected = Protected::new(resource, Jwt::issuer(issuer)).require(["notes:read"]);
     new_server!()
         .state(Notes::default())

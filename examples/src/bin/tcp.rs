@@ -1,9 +1,9 @@
-//! Serves everybody who connects to a TCP port of this machine: `tcp [ADDRESS]`, by default 127.0.0.1:7000.
+//! Serves all clients that connect to a TCP port of this machine: `tcp [ADDRESS]`, by default 127.0.0.1:7000.
 
 use mcp_runtime::prelude::*;
 use tokio::net::TcpListener;
 
-/// Greets somebody.
+/// Greets a user.
 #[tool]
 fn hello(name: &str) -> String {
     format!("Hello, {name}!")

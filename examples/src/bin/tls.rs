@@ -9,7 +9,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
-/// Greets somebody.
+/// Greets a user.
 #[tool]
 fn hello(name: &str) -> String {
     format!("Hello, {name}!")

@@ -1,8 +1,7 @@
-//! The spans of requests as part of the traces of their callers, with OpenTelemetry. Needs the feature `otel` of the
-//! examples.
+//! The spans of requests as part of their callers' traces, with OpenTelemetry. Needs the feature `otel` of the examples.
 //!
-//! Each span is written to standard error when it ends. In earnest, `opentelemetry-otlp` has the exporter, and
-//! `with_batch_exporter` is the way to install it.
+//! Each span is written to standard error when it ends. In production, use the exporter of `opentelemetry-otlp` and
+//! install it with `with_batch_exporter`.
 
 use std::io::Write as _;
 
@@ -17,7 +16,7 @@ use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::prelude::*;
 
-/// Adds two integers, and takes its time.
+/// Adds two integers, slowly.
 #[tool]
 async fn add(a: i64, b: i64) -> i64 {
     let think = tracing::info_span!("think");
@@ -25,7 +24,7 @@ async fn add(a: i64, b: i64) -> i64 {
     a.wrapping_add(b)
 }
 
-/// The span a caller says a request belongs to, in the words of OpenTelemetry.
+/// Converts the parent span that a caller specified to OpenTelemetry's types.
 fn remote(trace: &TraceContext) -> OtelContext {
     let state = trace.tracestate().and_then(|state| state.parse().ok());
     OtelContext::new().with_remote_span_context(SpanContext::new(

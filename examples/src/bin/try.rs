@@ -1,4 +1,4 @@
-//! Starts the example `hello`, calls its tool over its real protocol, and shows what was said.
+//! Starts the example `hello`, calls its tool over the real protocol, and shows the messages.
 
 #![expect(
     clippy::print_stdout,

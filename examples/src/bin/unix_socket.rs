@@ -1,8 +1,8 @@
-//! Serves everybody who connects to a Unix socket: `unix_socket [PATH]`, by default `mcp.sock`.
+//! Serves all clients that connect to a Unix socket: `unix_socket [PATH]`, by default `mcp.sock`.
 
 use mcp_runtime::prelude::*;
 
-/// Greets somebody.
+/// Greets a user.
 #[tool]
 fn hello(name: &str) -> String {
     format!("Hello, {name}!")
@@ -17,7 +17,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
 
     let path = std::env::args().nth(1);
     let path = path.as_deref().unwrap_or("mcp.sock");
-    // What a former run left behind would be in the way.
+    // A socket left behind by an earlier run would be in the way.
     if std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
         std::fs::remove_file(path)?;
     }

@@ -1,21 +1,21 @@
-//! The weather, from an HTTP service: typed output, a time limit, and errors that say what to do.
+//! The weather, from an HTTP service: typed output, a time limit, and errors that tell the model how to proceed.
 //!
-//! Asks <https://open-meteo.com>, or what `WEATHER_URL` names instead.
+//! Queries <https://open-meteo.com>, or the URL in `WEATHER_URL`.
 
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 
-/// How long the service may take to answer.
+/// Time limit for an answer of the service.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The service that knows the weather.
+/// The weather service.
 struct Service {
     url: String,
     agent: ureq::Agent,
 }
 
-/// What the service answers.
+/// The answer of the service.
 #[data(input, allow_unknown_fields)]
 struct Answer {
     current: Current,
@@ -29,20 +29,20 @@ struct Current {
     relative_humidity_2m: u8,
 }
 
-/// The weather somewhere.
+/// The weather at a location.
 #[data(output)]
 struct Weather {
-    /// When it was measured, in universal time
+    /// Time of the measurement, in UTC
     time: String,
-    /// In degrees Celsius
+    /// Temperature in degrees Celsius
     temperature: f64,
-    /// In kilometres per hour
+    /// Wind speed in kilometres per hour
     wind: f64,
-    /// In percent
+    /// Relative humidity in percent
     humidity: u8,
 }
 
-/// Says what the weather is like right now.
+/// Returns the current weather.
 #[tool(blocking, read_only, open_world)]
 fn current_weather(
     service: &State<Service>,
@@ -80,7 +80,7 @@ fn current_weather(
         Err(ureq::Error::StatusCode(400)) => {
             bail!("the weather service knows nothing of this place; try one nearby")
         }
-        // Anything else is no business of the model: it reads that something failed, and the log has the cause.
+        // Other errors do not concern the model: it reads that the call failed, and the cause is logged.
         Err(error) => Err(error)?,
     }
 }

@@ -1,4 +1,4 @@
-//! Who may use a definition, and the checks of its scopes.
+//! Restrictions on who may use a definition, and the checks of its scopes.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +7,7 @@ use crate::expand::tokens::{assert_verdict, outside};
 use crate::expand::value::Fields;
 use crate::model::Handler;
 
-/// The first fields of `Options`.
+/// Returns the first fields of `Options`.
 pub(crate) fn fields(handler: &Handler) -> Fields {
     let mut fields = Fields::default();
     let scopes = &handler.access.scopes;
@@ -21,7 +21,7 @@ pub(crate) fn fields(handler: &Handler) -> Fields {
     fields
 }
 
-/// What can be said at compile time.
+/// Returns the checks made at compile time: the syntax of the scopes.
 pub(crate) fn checks(handler: &Handler) -> TokenStream {
     let scopes = handler.access.scopes.iter();
     scopes

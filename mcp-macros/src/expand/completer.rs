@@ -1,4 +1,4 @@
-//! The options of a completer, and the check that what it completes exists.
+//! The options of a completer, and the check that the completed argument exists.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +8,7 @@ use crate::expand::tokens::{assert_verdict, outside};
 use crate::expand::value::Fields;
 use crate::model::completer::Completer;
 
-/// The fields of `Options`, after those that all kinds have.
+/// Returns `Options`: the common fields, then the completer's own.
 pub(crate) fn options(completer: &Completer, mut fields: Fields) -> TokenStream {
     let target = completer.target.as_ref().map(|target| {
         let argument = &target.argument;
@@ -21,7 +21,8 @@ pub(crate) fn options(completer: &Completer, mut fields: Fields) -> TokenStream 
     fields.finish(&quote!(__mcp::Options))
 }
 
-/// The prompt or template, in the one place that names it, and the check that it has the argument.
+/// Returns the constant that refers to the prompt or template, and the check that it has the argument. The user's path occurs
+/// only here, so an error in it is reported once.
 pub(crate) fn checks(completer: &Completer, self_type: Option<&syn::Type>) -> TokenStream {
     let Some(target) = &completer.target else {
         return TokenStream::new();

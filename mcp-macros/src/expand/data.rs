@@ -1,4 +1,4 @@
-//! `#[data]`: the derives an argument or result needs, through the re-exports of the runtime.
+//! `#[data]`: the derives that an argument or result needs, through the runtime's re-exports.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -26,7 +26,7 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(above) = helper_above(&ty) {
         let error = syn::Error::new_spanned(
             above.path(),
-            "`#[data]` goes above this attribute, which has no meaning before it",
+            "this attribute has no meaning above `#[data]`; move it below",
         );
         return with_error(item, &error);
     }
@@ -52,7 +52,7 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Takes what only parameters carry from the fields, and says what to write instead.
+/// Removes parameter attributes from the fields; the errors say what to write instead.
 fn take_markers(ty: &mut syn::DeriveInput) -> syn::Result<()> {
     let mut errors = Errors::default();
     let fields: Box<dyn Iterator<Item = &mut syn::Field>> = match &mut ty.data {
@@ -78,17 +78,17 @@ fn take_markers(ty: &mut syn::DeriveInput) -> syn::Result<()> {
     errors.finish()
 }
 
-/// Attributes of parameters, and what fields have instead.
+/// Attributes of parameters, each with the error that names its replacement on fields.
 const MARKERS: [(&str, &str); 2] = [
     (
         "arg",
         "`#[arg(…)]` is for parameters; on a field write `#[schemars(range(min = 1, max = 9))]`, `#[schemars(length(…))]` or \
-         `#[schemars(regex(pattern = \"…\"))]` for what is allowed, `#[serde(default)]` for what may be left out, \
-         `#[serde(rename = \"…\")]` for another name, and a doc comment to describe it",
+         `#[schemars(regex(pattern = \"…\"))]` to constrain it, `#[serde(default)]` to make it optional, \
+         `#[serde(rename = \"…\")]` to rename it, and a doc comment to describe it",
     ),
     (
         "complete",
-        "`#[complete(…)]` is for parameters of prompts and resource templates; for a field, take an enum: its values are in the \
+        "`#[complete(…)]` is for parameters of prompts and resource templates; for a field, use an enum: its values are in the \
          schema",
     ),
 ];
@@ -100,21 +100,21 @@ fn check(options: &DataOptions) -> syn::Result<()> {
     if options.input.is_present() {
         return Err(syn::Error::new(
             options.output.span(),
-            "`input` and `output` together are what `#[data]` means by itself; leave both out",
+            "`input` and `output` together are the default; remove both",
         ));
     }
     if options.allow_unknown_fields.is_present() {
         return Err(syn::Error::new(
             options.allow_unknown_fields.span(),
-            "what is only ever sent has no unknown fields; leave this out",
+            "`allow_unknown_fields` has no effect with `output`; remove it",
         ));
     }
     Ok(())
 }
 
-/// An attribute of serde or schemars that stands above `#[data]`: Rust does not know it there, whatever is derived later.
+/// Finds an attribute of serde or schemars above `#[data]`, where Rust does not know it, even though the derive follows.
 fn helper_above(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
-    // Outside of a compiler, as in unit tests, there are no places to compare.
+    // Outside the compiler, as in unit tests, spans have no positions to compare.
     if !proc_macro::is_available() {
         return None;
     }
@@ -131,9 +131,9 @@ fn helper_above(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
         .find(above)
 }
 
-/// Whether unknown fields are refused, so that a misspelt one is not taken for one that was left out.
+/// Returns `true` if unknown fields are to be rejected, so that a misspelt field is not mistaken for an omitted one.
 ///
-/// Not where serde cannot tell which are unknown, nor where the author has said so already.
+/// Returns `false` where serde cannot tell which fields are unknown, and where the author has decided already.
 fn is_closed(options: &DataOptions, ty: &syn::DeriveInput) -> bool {
     let said = |attributes: &[syn::Attribute]| {
         attributes
@@ -155,7 +155,7 @@ fn is_closed(options: &DataOptions, ty: &syn::DeriveInput) -> bool {
         && !inside
 }
 
-/// Whether `serde(…)` among these tokens, also inside of `cfg_attr(…)`, settles what happens to unknown fields.
+/// Returns `true` if a `serde(…)` among these tokens, also inside `cfg_attr(…)`, decides what happens to unknown fields.
 fn says(tokens: TokenStream, mut within: bool) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Ident(word) => {
@@ -167,7 +167,7 @@ fn says(tokens: TokenStream, mut within: bool) -> bool {
     })
 }
 
-/// A path as the text that serde and schemars want.
+/// Returns a path as the string that serde and schemars expect.
 fn path_text(path: &TokenStream) -> String {
     path.to_token_stream().to_string().replace(' ', "")
 }

@@ -1,7 +1,7 @@
 //! `#[derive(Elicit)]`: forms from structs, choices from enums.
 //!
-//! The bound of a field's type stands once, in a constant of its own, so that a type that cannot be in a form is one error
-//! with the caret on it.
+//! Each field has a separate constant, which is the only place with the bound on its type. A type that cannot be in a form is
+//! therefore one error, with the caret on the type.
 
 use darling::FromAttributes;
 use proc_macro2::{Span, TokenStream};
@@ -30,14 +30,17 @@ fn expand(item: &syn::DeriveInput) -> syn::Result<TokenStream> {
     if !item.generics.params.is_empty() {
         errors.push(syn::Error::new_spanned(
             &item.generics,
-            "a form has no generics: what it asks for is known when the server is built",
+            "a form cannot be generic, because its fields are known when the server is built; name the types",
         ));
     }
     let body = match &item.data {
         syn::Data::Struct(data) => form(&item.ident, &data.fields, &mut errors),
         syn::Data::Enum(data) => choices(&item.ident, data, &mut errors),
         syn::Data::Union(data) => {
-            let error = syn::Error::new(data.union_token.span(), "a form is a struct or an enum");
+            let error = syn::Error::new(
+                data.union_token.span(),
+                "`#[derive(Elicit)]` belongs on a struct or an enum",
+            );
             errors.push(error);
             TokenStream::new()
         }
@@ -68,7 +71,7 @@ fn form(name: &syn::Ident, fields: &syn::Fields, errors: &mut Errors) -> TokenSt
     let mut seen: Vec<&str> = Vec::new();
     for field in &fields {
         if seen.contains(&field.name.as_str()) {
-            let text = format!("`{}` is in this form twice", field.name);
+            let text = format!("field name `{}` is used twice", field.name);
             errors.push(syn::Error::new(field.span, text));
         }
         seen.push(&field.name);
@@ -117,14 +120,14 @@ fn form(name: &syn::Ident, fields: &syn::Fields, errors: &mut Errors) -> TokenSt
 struct Field {
     span: Span,
     ident: syn::Ident,
-    /// On the wire.
+    /// The name on the wire.
     name: String,
     ty: syn::Type,
-    /// The constant that describes it.
+    /// The name of the constant that describes the field.
     meta: syn::Ident,
-    /// What is said about it: method calls on a `Field`.
+    /// The options, as method calls on a `Field`.
     with: Vec<TokenStream>,
-    /// What must hold for that to make sense.
+    /// The checks that the options suit the type.
     checks: Vec<TokenStream>,
 }
 
@@ -175,7 +178,7 @@ impl Field {
                 "date-time" => Some(quote!(DateTime)),
                 other => {
                     let text = format!(
-                        "a form knows no format `{other}`; write `email`, `uri`, `date` or `date-time`"
+                        "unknown format `{other}`; write `email`, `uri`, `date` or `date-time`"
                     );
                     errors.push(syn::Error::new(value.span(), text));
                     None
@@ -198,14 +201,14 @@ impl Field {
                 }
                 None => errors.push(syn::Error::new_spanned(
                     value,
-                    "the default of a field is a literal: text, a number, `true` or `false`",
+                    "the default of a field must be a literal: a string, a number, `true` or `false`",
                 )),
             }
         }
         Some(made)
     }
 
-    /// A rule over the kind of the field, with the caret at `place` if it does not hold.
+    /// Adds a check of a rule on the kind of the field; if it fails, the caret is at `place`.
     fn check(&mut self, place: Span, rule: &TokenStream, literal: Option<&TokenStream>) {
         let (meta, literal) = (&self.meta, literal.into_iter());
         let problem = quote!(__mcp::form::#rule(#meta.kind #(, #literal)*));
@@ -218,7 +221,7 @@ impl Field {
         ));
     }
 
-    /// The constant that describes it: the only mention of its type's bound.
+    /// Returns the constant that describes the field, the only place with the bound on its type, and the checks.
     fn describe(&self) -> TokenStream {
         let (meta, ty, checks) = (&self.meta, &self.ty, &self.checks);
         quote!(
@@ -228,7 +231,7 @@ impl Field {
     }
 }
 
-/// The kind of a literal, also of a negative number.
+/// Returns the kind of a literal, or of a negative number.
 fn literal(value: &syn::Expr) -> Option<syn::Ident> {
     let literal = match value {
         syn::Expr::Unary(syn::ExprUnary {
@@ -262,7 +265,7 @@ fn bound(number: Option<&Number>, none: &TokenStream) -> TokenStream {
         Some(NumberValue::Integer(value)) => {
             #[allow(
                 clippy::cast_precision_loss,
-                reason = "what is beyond, JSON does not keep apart either"
+                reason = "JSON does not distinguish larger integers either"
             )]
             let value = value as f64;
             quote!(#value)
@@ -284,7 +287,7 @@ fn choices(name: &syn::Ident, data: &syn::DataEnum, errors: &mut Errors) -> Toke
         if !matches!(variant.fields, syn::Fields::Unit) {
             errors.push(syn::Error::new_spanned(
                 &variant.fields,
-                "a choice has no data: forms are flat",
+                "a choice cannot hold data, because forms are flat; remove the fields",
             ));
         }
         let options = ChoiceOptions::from_attributes(&variant.attrs).map_err(syn::Error::from);

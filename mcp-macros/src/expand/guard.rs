@@ -1,4 +1,4 @@
-//! What keeps a handler within bounds, and the check of how its rate is written.
+//! The limits of a handler, and the check of its rate's syntax.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +7,7 @@ use crate::expand::tokens::assert_verdict;
 use crate::expand::value::{Fields, duration};
 use crate::parse::guard::{Count, GuardOptions, Size};
 
-/// The field of `Options`, if anything is said.
+/// Sets the field of `Options`, if there are limits.
 pub(crate) fn set(options: &mut Fields, guards: &GuardOptions) {
     let mut fields = Fields::default();
     fields.set_some("timeout", guards.timeout.as_ref().map(duration));
@@ -27,7 +27,7 @@ pub(crate) fn set(options: &mut Fields, guards: &GuardOptions) {
     }
 }
 
-/// What can be said at compile time.
+/// Returns the check made at compile time: the syntax of the rate.
 pub(crate) fn checks(guards: &GuardOptions) -> Option<TokenStream> {
     let rate = guards.rate.as_ref()?;
     Some(assert_verdict(

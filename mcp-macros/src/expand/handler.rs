@@ -11,7 +11,7 @@ use crate::expand::{access, completer, guard, prompt, resource, tool};
 use crate::model::handler::{Flavor, Options};
 use crate::model::{Handler, Kind};
 
-/// The anonymous constant that describes a handler and hands it in.
+/// Returns the anonymous constant that describes and registers a handler.
 pub(crate) fn definition(handler: &Handler) -> TokenStream {
     let cfgs = &handler.cfgs;
     let runtime = runtime(handler.runtime.as_ref());
@@ -37,22 +37,22 @@ pub(crate) fn definition(handler: &Handler) -> TokenStream {
     )
 }
 
-/// The path of the runtime crate.
+/// Returns the path of the runtime crate.
 pub(crate) fn runtime(path: Option<&syn::Path>) -> TokenStream {
     path.map_or_else(|| quote!(::mcp_runtime), |path| quote!(#path))
 }
 
-/// Whether a completer may refer to the parameters from elsewhere.
+/// Returns `true` if a completer may refer to the handler's parameters.
 fn has_reference(handler: &Handler) -> bool {
     matches!(handler.kind, Kind::Prompt | Kind::ResourceTemplate)
 }
 
-/// The function beside a prompt or template that gives its parameters, for `#[completer(prompt = …)]`.
+/// Returns the name of the hidden function that `#[completer(prompt = …)]` calls for the parameters of a prompt or template.
 pub(crate) fn reference_name(function: &Ident) -> Ident {
     format_ident!("__mcp_prompt_{}", function.unraw(), span = function.span())
 }
 
-/// That function, to stand where the handler stands.
+/// Returns that function, to be placed next to the handler.
 pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     if !has_reference(handler) {
         return None;
@@ -94,7 +94,7 @@ fn parameter_statics(parameters: &[Expanded<'_>]) -> TokenStream {
     )
 }
 
-/// An expression for the parameters, as seen from the anonymous constant.
+/// Returns an expression for the parameters, valid inside the anonymous constant.
 fn parameter_table(handler: &Handler) -> TokenStream {
     if !has_reference(handler) {
         return quote!(__MCP_PARAMETERS);
@@ -104,11 +104,11 @@ fn parameter_table(handler: &Handler) -> TokenStream {
     quote!(#path().parameters)
 }
 
-/// What can be said at compile time.
+/// Returns the checks made at compile time.
 fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -> TokenStream {
     let mut checks = TokenStream::new();
     let name = &handler.name;
-    // ASCII identifiers of usual length are valid names; only others cost a check.
+    // ASCII identifiers of usual length are valid names; only other names need a check.
     if handler.kind == Kind::Tool
         && (name.chosen || !name.value.is_ascii() || name.value.len() > 128)
     {
@@ -143,7 +143,7 @@ fn checks(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     checks
 }
 
-/// The fields of `Definition`.
+/// Returns the fields of `Definition`.
 fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -> TokenStream {
     let kind = Ident::new(
         match handler.kind {
@@ -200,12 +200,12 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>], table: &TokenStream) -
     )
 }
 
-/// The function as an expression.
+/// Returns the function as an expression.
 fn function_path(handler: &Handler) -> TokenStream {
     path_to(handler, &handler.ident)
 }
 
-/// What stands beside the handler, from outside of its `impl` block.
+/// Returns the path to a function next to the handler, valid outside the `impl` block.
 fn path_to(handler: &Handler, name: &Ident) -> TokenStream {
     handler
         .self_type
@@ -213,7 +213,8 @@ fn path_to(handler: &Handler, name: &Ident) -> TokenStream {
         .map_or_else(|| quote!(#name), |ty| quote!(<#ty>::#name))
 }
 
-/// Where the name of the function stands. With the user's span, because `line!()` tells where it is called from.
+/// Returns the location of the function's name. The tokens have the user's span, because `line!()` expands to the line of its
+/// call.
 fn location(ident: &Ident) -> TokenStream {
     quote_spanned!(ident.span()=> __mcp::Location {
         file: ::core::file!(),
@@ -222,7 +223,7 @@ fn location(ident: &Ident) -> TokenStream {
     })
 }
 
-/// The return type.
+/// Returns the return type.
 fn output(handler: &Handler) -> TokenStream {
     handler.output.as_ref().map_or_else(
         || quote!(()),
@@ -230,7 +231,7 @@ fn output(handler: &Handler) -> TokenStream {
     )
 }
 
-/// How a call is started.
+/// Returns the `Run` that starts a call.
 fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> TokenStream {
     let module = Ident::new(
         match handler.kind {
@@ -249,7 +250,7 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
         .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
     let call = call(handler, parameters);
     let reply = |value: TokenStream| quote!(__mcp::#module::reply::<#output>(#value));
-    // Futures are spanned at the name of the function, which is where rustc then reports one that is not `Send`.
+    // Futures are spanned at the name of the function, so that rustc reports a future that is not `Send` there.
     let span = handler.ident.span();
     let (variant, finish) = match handler.flavor {
         Flavor::Sync => ("Sync", reply(call)),
@@ -265,7 +266,7 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
             )
         }
         Flavor::Async => ("Async", {
-            // Not as part of the other tokens: whoever returns what cannot be returned is shown the type.
+            // Quoted separately, so that the error for an invalid return type is reported at the type.
             let reply = quote!(__mcp::#module::reply::<#output>);
             quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, #reply))
         }),
@@ -278,7 +279,7 @@ fn run(handler: &Handler, parameters: &[Expanded<'_>], output: &TokenStream) -> 
     }))
 }
 
-/// Decodes all arguments, into variables of their own.
+/// Returns the statements that decode each argument into a variable.
 fn decode(parameters: &[Expanded<'_>]) -> TokenStream {
     if parameters.is_empty() {
         return quote!(__mcp_call.decode(&mut [])?;);
@@ -298,7 +299,7 @@ fn decode(parameters: &[Expanded<'_>]) -> TokenStream {
     )
 }
 
-/// The call itself.
+/// Returns the call itself.
 fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     let function = function_path(handler);
     let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));
@@ -306,7 +307,7 @@ fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     quote_spanned!(handler.ident.span()=> #function(#receiver #(#arguments),*))
 }
 
-/// Whether the future borrows, so that a block around it must own what is lent.
+/// Returns `true` if the future borrows, so that a block around it must own the borrowed values.
 fn borrows(handler: &Handler) -> bool {
     handler.has_receiver || handler.parameters.iter().any(|parameter| parameter.lent)
 }

@@ -1,4 +1,4 @@
-//! `#[main]`: an asynchronous `main` on a runtime of the framework.
+//! `#[main]`: an asynchronous `main`, on a runtime that the framework starts.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ use crate::parse::item_options::parse_options;
 use crate::parse::server::MainOptions;
 use crate::parse::value::PathValue;
 
-/// Expands `#[main]`. The user's function moves into one of the same name, so that its errors read as usual.
+/// Expands `#[main]`. The user's function is nested in one of the same name, so that compiler errors in it read as usual.
 pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
     let function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
@@ -56,7 +56,7 @@ fn check(function: &Function, errors: &mut Errors) {
     }
 }
 
-/// What is left of a wrong `main`; were it still `async`, rustc would complain about that as well.
+/// Returns an invalid `main` without `async`, which rustc would reject as well.
 fn without_async(mut function: Function) -> Function {
     if function.signature.asyncness.take().is_some() {
         function.signature.inputs.clear();

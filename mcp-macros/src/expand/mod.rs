@@ -1,7 +1,7 @@
-//! From models to tokens: the only stage that quotes.
+//! Turns models into tokens: the only stage that quotes.
 //!
-//! The user's item always comes out, without markers. What we add is one anonymous constant per handler, so nothing can
-//! clash with the user's names; errors come out as `compile_error!` beside the item.
+//! The output always contains the user's item, without markers. The macros add one anonymous constant per handler, so
+//! nothing can clash with the user's names; errors become `compile_error!` next to the item.
 
 mod access;
 mod completer;
@@ -102,7 +102,7 @@ pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
     quote::quote!(#block #(#definitions)*)
 }
 
-/// The model of a method, if it carries a marker and is valid. Takes the markers off.
+/// Removes the markers of a method, and returns its model if it has a marker and is valid.
 fn method(function: &mut Function, self_type: &syn::Type, errors: &mut Errors) -> Option<Handler> {
     let mut markers = function.take_markers().into_iter();
     let (kind, marker) = markers.next()?;
@@ -116,7 +116,7 @@ fn method(function: &mut Function, self_type: &syn::Type, errors: &mut Errors) -
         syn::Meta::NameValue(pair) => {
             errors.push(syn::Error::new_spanned(
                 pair.path,
-                format!("options stand in parentheses: `#[{}(…)]`", kind.attribute()),
+                format!("options go in parentheses: `#[{}(…)]`", kind.attribute()),
             ));
             return None;
         }
@@ -133,11 +133,11 @@ fn method(function: &mut Function, self_type: &syn::Type, errors: &mut Errors) -
 fn two_markers(other: &syn::Attribute) -> syn::Error {
     syn::Error::new_spanned(
         other.path(),
-        "a function is one thing only; write a second function that calls the first",
+        "a function takes only one of these attributes; write a second function that calls the first",
     )
 }
 
-/// What is said of an item that could not be read: if it is whole, that it is not the right one.
+/// Returns the error for an item that could not be parsed: `expected`, if it is a complete item of another kind.
 fn misplaced(item: TokenStream, error: syn::Error, expected: &str) -> syn::Error {
     match syn::parse2::<syn::Item>(item) {
         Ok(_) => syn::Error::new(error.span(), expected),
@@ -145,7 +145,7 @@ fn misplaced(item: TokenStream, error: syn::Error, expected: &str) -> syn::Error
     }
 }
 
-/// An item as it is, and the errors.
+/// Returns the item unchanged, followed by the errors.
 fn with_error(mut item: TokenStream, error: &syn::Error) -> TokenStream {
     item.extend(error.to_compile_error());
     item

@@ -1,4 +1,4 @@
-//! One parameter: its description, its default, and how it is handed to the function.
+//! One parameter: its description, its default, and its value in the call.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -10,14 +10,14 @@ use crate::model::parameter::{Constraints, Parameter};
 use crate::model::{Handler, Kind};
 use crate::parse::argument::{Complete, Number, NumberValue};
 
-/// A parameter and what its tokens need.
+/// A parameter, with the types that its tokens need.
 pub(crate) struct Expanded<'a> {
     handler: &'a Handler,
     parameter: &'a Parameter,
     index: usize,
     /// The type that is decoded or injected.
     owned: TokenStream,
-    /// The type as the function names it; for `&T`, the `T`.
+    /// The type as written; for `&T`, the `T`.
     written: TokenStream,
 }
 
@@ -41,17 +41,17 @@ impl<'a> Expanded<'a> {
         handler.parameters.iter().enumerate().map(expand).collect()
     }
 
-    /// The type that is decoded or injected.
+    /// Returns the type that is decoded or injected.
     pub(crate) fn owned(&self) -> &TokenStream {
         &self.owned
     }
 
-    /// The variable that holds its value.
+    /// Returns the name of the variable that holds the value.
     pub(crate) fn value(&self) -> Ident {
         format_ident!("__mcp_{}", self.index)
     }
 
-    /// What the function is given.
+    /// Returns the expression that is passed to the function.
     pub(crate) fn argument(&self) -> TokenStream {
         let value = self.value();
         if self.parameter.lent {
@@ -62,7 +62,7 @@ impl<'a> Expanded<'a> {
         }
     }
 
-    /// The element of `__MCP_PARAMETERS`: the only place that names the bound.
+    /// Returns the element of `__MCP_PARAMETERS`, the only place with the bound on the type.
     pub(crate) fn meta(&self) -> TokenStream {
         let (parameter, owned) = (self.parameter, &self.owned);
         // The first parameter of a completer takes the text typed so far, which has no name.
@@ -114,7 +114,7 @@ impl<'a> Expanded<'a> {
         format_ident!("__mcp_default_{}", self.index)
     }
 
-    /// The default as a function, if it is Rust: the user's expression stands in one place.
+    /// Returns the default as a function, if it is Rust, so that the user's expression occurs only once.
     pub(crate) fn default_function(&self) -> TokenStream {
         let Some(default) = &self.parameter.default else {
             return TokenStream::new();
@@ -132,7 +132,7 @@ impl<'a> Expanded<'a> {
         quote!(fn #function() -> #owned { #expression })
     }
 
-    /// Constants that fail to compile if an option does not suit the type.
+    /// Returns constants that fail to compile if an option does not suit the type.
     pub(crate) fn checks(&self) -> TokenStream {
         let mut checks = Checks {
             owned: &self.owned,
@@ -149,7 +149,7 @@ impl<'a> Expanded<'a> {
             checks.suits(
                 range.key,
                 "RANGE",
-                "`range` applies to numbers; for text use `length` or `pattern`",
+                "`range` applies to numbers; for strings use `length` or `pattern`",
             );
             for end in [&range.value.start, &range.value.end].into_iter().flatten() {
                 checks.fits(end);
@@ -159,28 +159,28 @@ impl<'a> Expanded<'a> {
             checks.suits(
                 length.key,
                 "LENGTH",
-                "`length` applies to text and lists; for numbers use `range`",
+                "`length` applies to strings and lists; for numbers use `range`",
             );
         }
         for text in [pattern, format].into_iter().flatten() {
             checks.suits(
                 text.key,
                 "TEXT",
-                "`pattern` and `format` apply to text; for numbers use `range`",
+                "`pattern` and `format` apply to strings; for numbers use `range`",
             );
         }
         if let Some(items) = items {
             checks.suits(
                 items.key,
                 "ITEMS",
-                "`items` applies to lists; say it without `items(…)`",
+                "`items` applies to lists; write its options without `items(…)`",
             );
         }
         if let Some(header) = &self.parameter.header {
             checks.suits(
                 header.span(),
                 "HEADER",
-                "a header mirrors text, a boolean or a whole number",
+                "`header` applies to strings, booleans and whole numbers; remove it",
             );
             checks.tokens.extend(crate::expand::tokens::assert_verdict(
                 header.span(),
@@ -191,7 +191,7 @@ impl<'a> Expanded<'a> {
             checks.suits(
                 span,
                 "TEXT",
-                "`any_path` applies to text; a number leads nowhere",
+                "`any_path` applies to strings; a number cannot lead out of a directory",
             );
         }
         if self.handler.kind == Kind::Completer && self.index == 0 {
@@ -199,7 +199,7 @@ impl<'a> Expanded<'a> {
             checks.suits(
                 span,
                 "TEXT",
-                "the first parameter of a completer is the text typed so far: `partial: &str`",
+                "the first parameter of a completer must be a string, the text typed so far: `partial: &str`",
             );
             checks.tokens.extend(crate::expand::tokens::assert_verdict(
                 span,
@@ -210,28 +210,28 @@ impl<'a> Expanded<'a> {
     }
 }
 
-/// Checks of one type.
+/// The checks of one type.
 struct Checks<'a> {
     owned: &'a TokenStream,
     tokens: TokenStream,
 }
 
 impl Checks<'_> {
-    /// The probe of the type says that an option makes sense.
+    /// Adds a check that an option suits the type.
     fn suits(&mut self, span: Span, constant: &str, message: &str) {
         let constant = Ident::new(constant, Span::call_site());
         let owned = self.owned;
         self.tokens.extend(quote_spanned!(at(span)=>
             const _: () = {
                 use __mcp::ConstraintFallback as _;
-                // Keeps the import in use where the type answers by itself.
+                // Keeps the import in use where the type has the constant itself.
                 ::core::assert!(<__mcp::Probe<()>>::#constant);
                 ::core::assert!(<__mcp::Probe<#owned>>::#constant, #message);
             };
         ));
     }
 
-    /// A number is one the type can hold.
+    /// Adds a check that the type can hold the number.
     fn fits(&mut self, number: &Number) {
         let NumberValue::Integer(value) = number.value else {
             return;
@@ -243,14 +243,14 @@ impl Checks<'_> {
                 ::core::assert!(<__mcp::Probe<()>>::RANGE);
                 ::core::assert!(
                     <__mcp::Probe<#owned>>::MIN <= #value && #value <= <__mcp::Probe<#owned>>::MAX,
-                    "the type of the argument cannot hold this number"
+                    "the argument's type cannot hold this number"
                 );
             };
         ));
     }
 }
 
-/// An expression of type `Constraints`.
+/// Returns an expression of type `Constraints`.
 fn constraints(constraints: &Constraints, example: Option<&str>) -> TokenStream {
     let Constraints {
         range,

@@ -6,10 +6,11 @@ use quote::quote;
 use crate::expand::value::{Fields, icons, meta};
 use crate::model::prompt::Prompt;
 
-/// The fields of `Options`, after those that all kinds have.
+/// Returns `Options`: the common fields, then the prompt's own.
 pub(crate) fn options(prompt: &Prompt, mut fields: Fields) -> TokenStream {
     fields.set_some("title", prompt.title.as_ref().map(|title| quote!(#title)));
-    fields.set_some("group", prompt.group.as_ref().map(|group| quote!(#group)));
+    let tags = &prompt.tags;
+    fields.set_some("tags", (!tags.is_empty()).then(|| quote!(&[#(#tags),*])));
     fields.set_some("icons", icons(&prompt.icons));
     fields.set_some("meta", prompt.meta.as_ref().map(meta));
     fields.finish(&quote!(__mcp::Options))

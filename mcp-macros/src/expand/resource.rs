@@ -1,4 +1,4 @@
-//! The options of a resource or template, and the checks of its address.
+//! The options of a resource or template, and the checks of its URI.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -9,12 +9,13 @@ use crate::model::parameter::Parameter;
 use crate::model::resource::Resource;
 use crate::model::{Handler, Kind};
 
-/// The fields of `Options`, after those that all kinds have.
+/// Returns `Options`: the common fields, then the resource's own.
 pub(crate) fn options(resource: &Resource, mut fields: Fields) -> TokenStream {
     let uri = &resource.uri;
     fields.set("uri", &quote!(#uri));
     fields.set_some("title", resource.title.as_ref().map(|title| quote!(#title)));
-    fields.set_some("group", resource.group.as_ref().map(|group| quote!(#group)));
+    let tags = &resource.tags;
+    fields.set_some("tags", (!tags.is_empty()).then(|| quote!(&[#(#tags),*])));
     fields.set_some(
         "mime_type",
         resource
@@ -50,7 +51,7 @@ pub(crate) fn options(resource: &Resource, mut fields: Fields) -> TokenStream {
     fields.finish(&quote!(__mcp::Options))
 }
 
-/// What can be said about the address, the media type and the parameters at compile time.
+/// Returns the checks made at compile time: of the URI, the media type, the time and the parameters.
 pub(crate) fn checks(
     handler: &Handler,
     resource: &Resource,
@@ -88,7 +89,7 @@ pub(crate) fn checks(
     checks
 }
 
-/// A parameter of a template is a variable of it, and a resource has no arguments at all.
+/// Returns the check that an argument of a template is one of its variables, or that a resource has no arguments.
 fn parameter_check(
     kind: Kind,
     uri: &syn::LitStr,

@@ -1,16 +1,17 @@
-//! Tokens of the user, fitted to where the expansion puts them.
+//! The user's tokens, adapted to their position in the expansion.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 
-/// A place in the user's source, with our own hygiene: carets land there, lints know that it is generated.
+/// Returns a span at the user's source with the hygiene of the macro: carets point there, and lints know that the code is
+/// generated.
 pub(crate) fn at(span: Span) -> Span {
     Span::call_site().located_at(span)
 }
 
 /// Replaces `Self`, which means nothing outside the `impl` block, and named lifetimes, which only the function knows.
 ///
-/// `lifetime` takes the place of the latter: `_` where it can be inferred, `static` where it cannot.
+/// `lifetime` replaces the latter: `_` where it can be inferred, `static` where it cannot.
 pub(crate) fn outside(
     tokens: impl ToTokens,
     self_type: Option<&syn::Type>,
@@ -49,11 +50,11 @@ pub(crate) fn outside(
 }
 
 fn word(name: &str, span: Span) -> syn::Ident {
-    // `_` and `static` are no ordinary identifiers, but after a quote they are lifetimes.
+    // `_` and `static` are not ordinary identifiers, but after a quote they are lifetimes.
     syn::Ident::new(name, span)
 }
 
-/// The place of the first token.
+/// Returns the span of the first token.
 pub(crate) fn first_span(tokens: &TokenStream) -> Span {
     tokens
         .clone()
@@ -62,7 +63,7 @@ pub(crate) fn first_span(tokens: &TokenStream) -> Span {
         .map_or_else(Span::call_site, |tree| tree.span())
 }
 
-/// An anonymous constant that fails to compile, at `span`, with the text of a verdict.
+/// Returns an anonymous constant that fails to compile, at `span`, with the message of a verdict.
 pub(crate) fn assert_verdict(span: Span, verdict: &TokenStream) -> TokenStream {
     quote::quote_spanned!(at(span)=>
         const _: () = {
@@ -72,7 +73,7 @@ pub(crate) fn assert_verdict(span: Span, verdict: &TokenStream) -> TokenStream {
     )
 }
 
-/// `Some(tokens)` or `None`, by their full names.
+/// Returns `Some(tokens)` or `None`, with full paths.
 pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
     value.map_or_else(
         || quote!(::core::option::Option::None),

@@ -8,10 +8,11 @@ use crate::expand::tokens::at;
 use crate::expand::value::{Fields, cache_scope, duration, icons, meta};
 use crate::model::tool::Tool;
 
-/// The fields of `Options`, after those that all kinds have.
+/// Returns `Options`: the common fields, then the tool's own.
 pub(crate) fn options(tool: &Tool, mut fields: Fields) -> TokenStream {
     fields.set_some("title", tool.title.as_ref().map(|title| quote!(#title)));
-    fields.set_some("group", tool.group.as_ref().map(|group| quote!(#group)));
+    let tags = &tool.tags;
+    fields.set_some("tags", (!tags.is_empty()).then(|| quote!(&[#(#tags),*])));
     fields.set_some("icons", icons(&tool.icons));
     fields.set_some("meta", tool.meta.as_ref().map(meta));
     let hints = [

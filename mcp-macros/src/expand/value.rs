@@ -6,7 +6,7 @@ use quote::quote;
 use crate::expand::tokens::{assert_verdict, option};
 use crate::parse::value::{Cache, Icon, Theme, Time};
 
-/// An expression of type `Duration`.
+/// Returns an expression of type `Duration`.
 pub(crate) fn duration(time: &Time) -> TokenStream {
     match time {
         Time::Milliseconds(milliseconds) => {
@@ -16,7 +16,7 @@ pub(crate) fn duration(time: &Time) -> TokenStream {
     }
 }
 
-/// A variant of `CacheScope`.
+/// Returns a variant of `CacheScope`.
 pub(crate) fn cache_scope(cache: Cache) -> TokenStream {
     match cache {
         Cache::Public => quote!(__mcp::CacheScope::Public),
@@ -24,7 +24,7 @@ pub(crate) fn cache_scope(cache: Cache) -> TokenStream {
     }
 }
 
-/// A function that makes the icons; `None` if there are none.
+/// Returns a closure that creates the icons; `None` if there are none.
 pub(crate) fn icons(icons: &[Icon]) -> Option<TokenStream> {
     if icons.is_empty() {
         return None;
@@ -56,30 +56,30 @@ pub(crate) fn icons(icons: &[Icon]) -> Option<TokenStream> {
     Some(quote!(|| ::std::vec![#(#icons),*]))
 }
 
-/// That clients may show these icons.
+/// Returns checks that clients may display these icons.
 pub(crate) fn icon_checks(icons: &[Icon]) -> TokenStream {
     let check =
         |Icon { src, .. }: &Icon| assert_verdict(src.span(), &quote!(__mcp::rules::icon(#src)));
     icons.iter().map(check).collect()
 }
 
-/// A function that makes the `_meta` object.
+/// Returns a closure that creates the `_meta` object.
 pub(crate) fn meta(expression: &syn::Expr) -> TokenStream {
     quote!(|| #expression)
 }
 
-/// Fields of a value, those that say something.
+/// The fields of a value that differ from its `NONE`.
 #[derive(Default)]
 pub(crate) struct Fields(TokenStream);
 
 impl Fields {
-    /// `name: value`
+    /// Adds `name: value`.
     pub(crate) fn set(&mut self, name: &str, value: &TokenStream) {
         let name = syn::Ident::new(name, proc_macro2::Span::call_site());
         self.0.extend(quote!(#name: #value,));
     }
 
-    /// `name: Some(value)`, if there is a value.
+    /// Adds `name: Some(value)`, if there is a value.
     pub(crate) fn set_some(&mut self, name: &str, value: Option<TokenStream>) {
         if value.is_some() {
             self.set(name, &option(value));
@@ -90,7 +90,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    /// The whole value, of this type.
+    /// Returns the whole value, of this type.
     pub(crate) fn finish(self, ty: &TokenStream) -> TokenStream {
         let fields = self.0;
         if fields.is_empty() {

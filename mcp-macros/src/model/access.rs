@@ -1,15 +1,15 @@
-//! Who may use a definition.
+//! Restrictions on who may use a definition.
 
 use crate::model::Errors;
 use crate::parse::access::Scopes;
 use crate::parse::value::PathValue;
 
-/// Who may use a definition.
+/// Restrictions on who may use a definition.
 #[derive(Default)]
 pub(crate) struct Access {
-    /// All of them are needed.
+    /// The required scopes, all of them.
     pub(crate) scopes: Vec<syn::LitStr>,
-    /// The function that says whether it is there for a caller.
+    /// The function that decides whether a caller can see the definition.
     pub(crate) visible_if: Option<syn::Path>,
 }
 
@@ -28,14 +28,14 @@ impl Access {
     }
 }
 
-/// A scope that is there twice was meant to be another one.
+/// Rejects duplicates, because the second scope was probably meant to be a different one.
 fn check_once(scopes: &[syn::LitStr], errors: &mut Errors) {
     for (index, scope) in scopes.iter().enumerate() {
         let mut earlier = scopes.iter().take(index);
         if earlier.any(|earlier| earlier.value() == scope.value()) {
             errors.push(syn::Error::new(
                 scope.span(),
-                format!("scope `{}` is there twice", scope.value()),
+                format!("scope `{}` is listed twice", scope.value()),
             ));
         }
     }

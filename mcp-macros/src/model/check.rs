@@ -7,10 +7,10 @@ use crate::model::parameter::{Parameter, find_impl};
 use crate::model::{Errors, Handler, Kind};
 use crate::parse::impl_block::ImplBlock;
 
-/// The runtime notes the arguments it has seen in the bits of a `u64`.
+/// Maximum number of parameters: the runtime marks the arguments it has seen in the bits of a `u64`.
 const MAX_PARAMETERS: usize = 64;
 
-/// A handler is called by the framework, concurrently, with values it has decoded.
+/// Checks that the framework can call the function, concurrently, with values it has decoded.
 pub(crate) fn check_signature(
     kind: Kind,
     signature: &syn::Signature,
@@ -23,7 +23,7 @@ pub(crate) fn check_signature(
         errors.push(syn::Error::new(
             unsafety.span,
             format!(
-                "a {} is called with whatever a client sends, so it cannot be `unsafe`",
+                "a {} cannot be `unsafe`, because clients choose its arguments; remove `unsafe`",
                 kind.noun()
             ),
         ));
@@ -31,10 +31,7 @@ pub(crate) fn check_signature(
     if let Some(variadic) = &signature.variadic {
         errors.push(syn::Error::new_spanned(
             variadic,
-            format!(
-                "a {} has a fixed list of arguments; take a `Vec`",
-                kind.noun()
-            ),
+            format!("a {} cannot be variadic; take a `Vec`", kind.noun()),
         ));
     }
     if let Some(parameter) = signature
@@ -45,14 +42,14 @@ pub(crate) fn check_signature(
         errors.push(syn::Error::new(
             parameter.span(),
             format!(
-                "a {} has at most {MAX_PARAMETERS} parameters; gather some in a struct",
+                "a {} takes at most {MAX_PARAMETERS} parameters; group some in a struct",
                 kind.noun()
             ),
         ));
     }
 }
 
-/// Calls share the value a method is called on.
+/// Checks that the receiver is `&self`, because all calls share the value.
 fn check_receiver(
     kind: Kind,
     signature: &syn::Signature,
@@ -79,19 +76,19 @@ fn check_receiver(
         )),
         _ => errors.push(syn::Error::new_spanned(
             receiver,
-            format!("a {noun} takes `&self`, because the next call needs the value as well"),
+            format!("a {noun} takes `&self`, because later calls need the value too"),
         )),
     }
 }
 
-/// A definition is a static, and statics are not generic.
+/// Checks that the function is not generic, because its definition is a static, and statics are not generic.
 fn check_generics(kind: Kind, signature: &syn::Signature, errors: &mut Errors) {
     for parameter in &signature.generics.params {
         if !matches!(parameter, syn::GenericParam::Lifetime(_)) {
             errors.push(syn::Error::new(
                 parameter.span(),
                 format!(
-                    "a {} cannot be generic, because a client sends concrete values; name the type",
+                    "a {} cannot be generic, because clients send concrete values; use a concrete type",
                     kind.noun()
                 ),
             ));
@@ -99,7 +96,8 @@ fn check_generics(kind: Kind, signature: &syn::Signature, errors: &mut Errors) {
     }
 }
 
-/// Names are unique, headers are unique whatever their case, and a completer starts with the text typed so far.
+/// Checks that names are unique, that headers are unique regardless of case, and that a completer starts with the text typed
+/// so far.
 pub(crate) fn check_parameters(
     kind: Kind,
     signature: &syn::Signature,
@@ -111,7 +109,7 @@ pub(crate) fn check_parameters(
     {
         errors.push(syn::Error::new_spanned(
             &signature.ident,
-            "a completer first takes the text typed so far: `partial: &str`",
+            "a completer needs the text typed so far as its first parameter: `partial: &str`",
         ));
     }
     for (index, parameter) in parameters.iter().enumerate() {
@@ -135,7 +133,7 @@ pub(crate) fn check_parameters(
             errors.push(syn::Error::new(
                 header.span(),
                 format!(
-                    "header `{}` is used twice; case does not matter",
+                    "header `{}` is used twice; header names are case-insensitive",
                     header.value()
                 ),
             ));
@@ -144,20 +142,20 @@ pub(crate) fn check_parameters(
     }
 }
 
-/// The return type is named in the definition.
+/// Checks that the return type can be named, because the definition names it.
 pub(crate) fn check_output(kind: Kind, ty: &syn::Type, errors: &mut Errors) {
     if let Some(span) = find_impl(ty.to_token_stream()) {
         errors.push(syn::Error::new(
             span,
             format!(
-                "a {} needs a return type that can be named; write it instead of `impl …`",
+                "a {} cannot return `impl …`; name the return type",
                 kind.noun()
             ),
         ));
     }
 }
 
-/// Names of tools and of prompts are unique in a block; resources go by their address.
+/// Checks that the names of tools and of prompts are unique in a block. Resources are identified by their URI.
 pub(crate) fn check_block(handlers: &[Handler], errors: &mut Errors) {
     for (index, handler) in handlers.iter().enumerate() {
         let mut earlier = handlers.iter().take(index);
@@ -178,18 +176,18 @@ pub(crate) fn check_block(handlers: &[Handler], errors: &mut Errors) {
     }
 }
 
-/// Methods are registered for one concrete type.
+/// Checks that the block belongs to one concrete type, because methods are registered for one.
 pub(crate) fn check_impl(block: &ImplBlock, errors: &mut Errors) {
     if let Some((path, _)) = &block.of_trait {
         errors.push(syn::Error::new_spanned(
             path,
-            "`#[server]` belongs on `impl Type { … }`, not on the implementation of a trait",
+            "`#[server]` belongs on `impl Type { … }`, not on a trait implementation",
         ));
     }
     for parameter in &block.generics.params {
         errors.push(syn::Error::new(
             parameter.span(),
-            "a `#[server]` block cannot be generic; write it for each concrete type",
+            "a `#[server]` block cannot be generic; write one for each concrete type",
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! A completer.
+//! The model of a completer.
 
 use proc_macro2::{Span, TokenStream};
 
@@ -7,13 +7,13 @@ use crate::model::{Errors, Kind};
 use crate::parse::completer::CompleterOptions;
 use crate::parse::item_options::parse_options;
 
-/// What the options of a completer say.
+/// The options of a completer.
 pub(crate) struct Completer {
-    /// What it completes, if it says so itself rather than being named by `#[complete(…)]`.
+    /// The completed argument, if the completer names it rather than being named by `#[complete(…)]`.
     pub(crate) target: Option<Target>,
 }
 
-/// An argument of a prompt, or a variable of a template.
+/// An argument of a prompt, or a variable of a resource template.
 pub(crate) struct Target {
     pub(crate) kind: Kind,
     pub(crate) function: syn::Path,
@@ -35,7 +35,7 @@ impl Completer {
             (Some(_), Some(template)) => {
                 errors.push(syn::Error::new(
                     template.key,
-                    "a completer names a `prompt` or a `template`, not both; annotate arguments with `#[complete(…)]` instead",
+                    "a completer takes `prompt` or `template`, not both; put `#[complete(…)]` on the arguments instead",
                 ));
                 return None;
             }
@@ -64,5 +64,8 @@ impl Completer {
 }
 
 fn half(span: Span, missing: &str) -> syn::Error {
-    syn::Error::new(span, format!("say what is completed as well: `{missing}`"))
+    syn::Error::new(
+        span,
+        format!("the completion target is incomplete; add `{missing}`"),
+    )
 }

@@ -1,14 +1,14 @@
-//! Literal values: the JSON a client could have sent.
+//! Default values; a literal becomes the JSON that a client could have sent.
 
 use crate::model::Errors;
 use crate::model::parameter::Constraints;
 use crate::parse::argument::{DefaultOption, parse_number};
 
-/// What an argument is when it is left out.
+/// The value of an argument that the client omits.
 pub(crate) enum DefaultValue {
-    /// JSON text.
+    /// A literal, as JSON.
     Json(String),
-    /// What the type's `Default` gives.
+    /// The value of the type's `Default`.
     OfType,
     /// A Rust expression.
     Rust(Box<syn::Expr>),
@@ -26,7 +26,7 @@ impl DefaultValue {
     }
 }
 
-/// A literal keeps the rules of its own argument. Those of other expressions are looked at when the server starts.
+/// Checks a literal against the constraints of its argument. Other expressions are checked when the server starts.
 pub(crate) fn check(expression: &syn::Expr, constraints: &Constraints, errors: &mut Errors) {
     let broken = match expression {
         syn::Expr::Group(group) => return check(&group.expr, constraints, errors),
@@ -49,22 +49,22 @@ pub(crate) fn check(expression: &syn::Expr, constraints: &Constraints, errors: &
     }
 }
 
-/// What is wrong with so many characters or items.
+/// Returns the error for this number of characters or items, if `length` forbids it.
 fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
     let length = &constraints.length.as_ref()?.value;
     let size = u64::try_from(size).unwrap_or(u64::MAX);
     match (length.min, length.max) {
         (Some(min), _) if size < min => Some(format!(
-            "a length of {size} is less than {min}, where `length` starts"
+            "a length of {size} is less than {min}, the minimum of `length`"
         )),
         (_, Some(max)) if size > max => Some(format!(
-            "a length of {size} is more than {max}, where `length` ends"
+            "a length of {size} is more than {max}, the maximum of `length`"
         )),
         _ => None,
     }
 }
 
-/// What is wrong with a number; nothing if it is none.
+/// Returns the error for a number that `range` forbids; `None` if the expression is not a number literal.
 fn wrong_number(expression: &syn::Expr, constraints: &Constraints) -> Option<String> {
     let range = &constraints.range.as_ref()?.value;
     let number = parse_number(expression).ok()?.value;
@@ -72,16 +72,16 @@ fn wrong_number(expression: &syn::Expr, constraints: &Constraints) -> Option<Str
     let end = range.end.as_ref().map(|end| end.value);
     match (start, end) {
         (Some(start), _) if number.is_less_than(start) => Some(format!(
-            "`{number}` is less than {start}, where `range` starts"
+            "`{number}` is less than {start}, the minimum of `range`"
         )),
-        (_, Some(end)) if end.is_less_than(number) => {
-            Some(format!("`{number}` is more than {end}, where `range` ends"))
-        }
+        (_, Some(end)) if end.is_less_than(number) => Some(format!(
+            "`{number}` is more than {end}, the maximum of `range`"
+        )),
         _ => None,
     }
 }
 
-/// The JSON text of a literal, or of an array of literals; `None` for any other expression.
+/// Returns a literal, or an array of literals, as JSON; `None` for any other expression.
 pub(crate) fn to_json(expression: &syn::Expr) -> Option<String> {
     match expression {
         syn::Expr::Lit(literal) => literal_to_json(&literal.lit),
@@ -96,7 +96,7 @@ pub(crate) fn to_json(expression: &syn::Expr) -> Option<String> {
             }) => literal_to_json(lit).map(|number| format!("-{number}")),
             _ => None,
         },
-        // What a `$literal:literal` of `macro_rules!` stands for comes in an invisible group.
+        // A `$literal:literal` of `macro_rules!` expands to an invisible group.
         syn::Expr::Group(group) => to_json(&group.expr),
         syn::Expr::Array(array) => {
             let items: Option<Vec<String>> = array.elems.iter().map(to_json).collect();
@@ -112,7 +112,7 @@ fn literal_to_json(literal: &syn::Lit) -> Option<String> {
         syn::Lit::Char(character) => Some(quote(&character.value().to_string())),
         syn::Lit::Bool(value) => Some(value.value.to_string()),
         syn::Lit::Int(value) => Some(value.base10_digits().to_owned()),
-        // Rust writes `1.`, JSON does not.
+        // Rust accepts `1.`, JSON does not.
         syn::Lit::Float(value) => {
             let digits = value.base10_digits();
             Some(if digits.ends_with('.') {
@@ -134,7 +134,7 @@ fn quote(text: &str) -> String {
             '"' => json.push_str("\\\""),
             '\\' => json.push_str("\\\\"),
             control if control < ' ' => {
-                // Writing to a string cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(json, "\\u{:04x}", u32::from(control));
             }
             other => json.push(other),

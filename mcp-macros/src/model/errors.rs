@@ -1,11 +1,11 @@
-//! Collects errors, so that an author sees all of them in one run.
+//! Collects errors, so that the author sees all of them in one run.
 
 /// The errors found so far.
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// One more error.
+    /// Adds an error.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(first) => first.combine(error),
@@ -13,12 +13,12 @@ impl Errors {
         }
     }
 
-    /// The value, or `None` and one more error.
+    /// Returns the value, or adds the error and returns `None`.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
 
-    /// All errors as one, if there are any.
+    /// Returns all errors as one, if there are any.
     pub(crate) fn finish(self) -> syn::Result<()> {
         self.0.map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! An annotated function of any kind.
+//! The model of an annotated function of any kind.
 
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
@@ -15,7 +15,7 @@ use crate::parse::function::Function;
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, PathValue};
 
-/// Which attribute a function carries.
+/// The kind of a handler, by its attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a marker such as `#[tool]` or `#[mcp_runtime::tool(…)]`.
+    /// Returns the kind of a marker such as `#[tool]` or `#[mcp_runtime::tool(…)]`.
     pub(crate) fn of_attribute(attribute: &syn::Attribute) -> Option<Self> {
         let name = &attribute.path().segments.last()?.ident;
         [
@@ -40,7 +40,7 @@ impl Kind {
         .find(|kind| name == kind.attribute())
     }
 
-    /// The name of the attribute.
+    /// Returns the name of the attribute.
     pub(crate) fn attribute(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// What we call such a function in a message.
+    /// Returns the noun for such a function in messages.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::ResourceTemplate => "resource template",
@@ -63,7 +63,7 @@ impl Kind {
 /// An annotated function, ready to be expanded.
 pub(crate) struct Handler {
     pub(crate) kind: Kind,
-    /// The path of the runtime crate, if not `::mcp_runtime`.
+    /// The path of the runtime crate. Default: `::mcp_runtime`.
     pub(crate) runtime: Option<syn::Path>,
     pub(crate) ident: syn::Ident,
     pub(crate) visibility: syn::Visibility,
@@ -71,7 +71,7 @@ pub(crate) struct Handler {
     pub(crate) flavor: Flavor,
     /// The type of the `impl` block, for an associated function.
     pub(crate) self_type: Option<syn::Type>,
-    /// Whether it takes `&self`.
+    /// `true` if it takes `&self`.
     pub(crate) has_receiver: bool,
     pub(crate) name: Name,
     /// An expression of type `&'static str`.
@@ -80,11 +80,11 @@ pub(crate) struct Handler {
     pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) parameters: Vec<Parameter>,
-    /// `None`: nothing is returned.
+    /// The return type; `None` if the function returns nothing.
     pub(crate) output: Option<syn::Type>,
 }
 
-/// How a handler runs.
+/// The way a handler runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flavor {
     Sync,
@@ -95,14 +95,14 @@ pub(crate) enum Flavor {
 /// A name on the wire.
 pub(crate) struct Name {
     pub(crate) value: String,
-    /// The literal or identifier it comes from.
+    /// The span of the literal or identifier.
     pub(crate) span: Span,
-    /// Whether it comes from an option rather than an identifier.
+    /// `true` if it comes from an option rather than an identifier.
     pub(crate) chosen: bool,
 }
 
 impl Name {
-    /// What the option says, or else the identifier.
+    /// Takes the value of the option, or else the identifier.
     pub(crate) fn new(option: Option<&syn::LitStr>, ident: &syn::Ident) -> Self {
         match option {
             Some(name) => Self {
@@ -119,7 +119,7 @@ impl Name {
     }
 }
 
-/// What the options of one kind say.
+/// The options of one kind of handler.
 pub(crate) enum Options {
     Tool(Box<Tool>),
     Prompt(Prompt),
@@ -127,7 +127,7 @@ pub(crate) enum Options {
     Completer(Completer),
 }
 
-/// What all kinds have in common.
+/// The options that all kinds have in common.
 #[derive(Default)]
 pub(crate) struct Common {
     pub(crate) name: Option<syn::LitStr>,
@@ -138,7 +138,7 @@ pub(crate) struct Common {
 }
 
 impl Handler {
-    /// Decides what a function means. `markers` are those of its parameters, which no longer carry them.
+    /// Builds the model of a function. `markers` are the attributes that were removed from its parameters.
     pub(crate) fn from_function(
         kind: Kind,
         options: TokenStream,
@@ -168,7 +168,7 @@ impl Handler {
             }
         };
         errors.finish()?;
-        // Without options there was an error, so `finish` has returned already.
+        // Unreachable: without options there was an error, and `finish` has returned it.
         let Some((common, options)) = parsed else {
             return Err(syn::Error::new_spanned(&signature.ident, "no options"));
         };
@@ -215,7 +215,7 @@ fn flavor(
             errors.push(syn::Error::new(
                 key,
                 format!(
-                    "`blocking` is for functions that are not `async`; in an `async` {} use `spawn_blocking`",
+                    "`blocking` cannot be combined with `async`; in an `async` {} use `spawn_blocking`",
                     kind.noun()
                 ),
             ));

@@ -1,6 +1,6 @@
-//! What an annotated item means: plain values with every default decided and every span kept.
+//! Models of annotated items: plain values with every default decided and every span kept.
 //!
-//! Rules that need no types are checked on the way. Tokens are written by `expand`.
+//! Building a model also checks the rules that need no types. `expand` writes the tokens.
 
 pub(crate) mod access;
 pub(crate) mod check;

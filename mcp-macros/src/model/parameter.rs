@@ -1,4 +1,4 @@
-//! A parameter of an annotated function.
+//! The model of a parameter.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -22,24 +22,24 @@ pub(crate) struct Parameter {
     pub(crate) name: Name,
     /// An expression of type `&'static str`.
     pub(crate) description: Option<TokenStream>,
-    /// The type as it is written, or for `&T` what it refers to.
+    /// The type as written; for `&T`, the `T`.
     pub(crate) ty: syn::Type,
-    /// Whether it is lent: `&T`.
+    /// `true` if the function borrows the value: `&T`.
     pub(crate) lent: bool,
     pub(crate) constraints: Constraints,
-    /// JSON text.
+    /// A sample value, as JSON.
     pub(crate) example: Option<String>,
     pub(crate) default: Option<Keyed<DefaultValue>>,
     pub(crate) complete: Option<Complete>,
     pub(crate) header: Option<syn::LitStr>,
     pub(crate) flatten: bool,
-    /// Where it says that it takes values which lead anywhere.
+    /// The span of `any_path`, which accepts values that lead out of a directory.
     pub(crate) any_path: Option<Span>,
-    /// Where `#[arg(…)]` stands, which is for arguments only.
+    /// The span of `#[arg(…)]`, which is for arguments only.
     pub(crate) marker: Option<Span>,
 }
 
-/// What must hold for a value.
+/// The constraints of a value.
 #[derive(Default)]
 pub(crate) struct Constraints {
     pub(crate) range: Option<Keyed<Range>>,
@@ -71,7 +71,7 @@ impl Constraints {
         }
     }
 
-    /// An empty range allows nothing, which nobody wants.
+    /// Rejects empty ranges, which allow no value at all.
     fn check(&self, errors: &mut Errors) {
         if let Some(Keyed {
             key,
@@ -88,7 +88,7 @@ impl Constraints {
                 _ => {
                     errors.push(syn::Error::new(
                         *key,
-                        "both ends of a range are whole numbers, or both are decimal",
+                        "the ends of a range must both be whole numbers or both be decimal numbers",
                     ));
                     false
                 }
@@ -96,7 +96,7 @@ impl Constraints {
             if empty {
                 errors.push(syn::Error::new(
                     *key,
-                    "this range is empty, so no value would be allowed",
+                    "this range is empty, so it allows no value",
                 ));
             }
         }
@@ -112,7 +112,7 @@ impl Constraints {
         {
             errors.push(syn::Error::new(
                 *key,
-                "this range is empty, so no length would be allowed",
+                "this range is empty, so it allows no length",
             ));
         }
         if let Some(items) = &self.items {
@@ -122,7 +122,7 @@ impl Constraints {
 }
 
 impl Parameter {
-    /// The parameters of a signature, as far as they are valid. `markers` are what stood on each.
+    /// Returns the valid parameters of a signature. `markers` are the attributes that were removed from each parameter.
     pub(crate) fn from_signature(
         kind: Kind,
         signature: &syn::Signature,
@@ -153,7 +153,7 @@ impl Parameter {
             errors.push(syn::Error::new_spanned(
                 attribute,
                 format!(
-                    "a parameter of a {} takes `#[arg(…)]`, `#[complete(…)]` and doc comments only",
+                    "a parameter of a {} takes only `#[arg(…)]`, `#[complete(…)]` and doc comments",
                     kind.noun()
                 ),
             ));
@@ -163,7 +163,7 @@ impl Parameter {
         {
             errors.push(syn::Error::new(
                 complete.key,
-                format!("clients complete arguments of prompts and resource templates only, not of a {}", kind.noun()),
+                format!("clients complete only arguments of prompts and resource templates, not of a {}; remove `complete`", kind.noun()),
             ));
         }
         let (options, ident, (lent, ty)) = (options?, ident?, ty?);
@@ -171,7 +171,10 @@ impl Parameter {
         let example = options.example.and_then(|Expression(example)| {
             let json = default_value::to_json(&example);
             if json.is_none() {
-                errors.push(syn::Error::new_spanned(example, "an example is a literal"));
+                errors.push(syn::Error::new_spanned(
+                    example,
+                    "an example must be a literal",
+                ));
             }
             json
         });
@@ -220,7 +223,8 @@ impl Parameter {
     }
 }
 
-/// Some options exclude each other, and some are for one kind of handler only.
+/// Checks that each option is used on its kind of handler only, and that `flatten` is not combined with options of a single
+/// argument.
 fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
     if let Some(header) = &options.header
         && kind != Kind::Tool
@@ -228,7 +232,7 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
         errors.push(syn::Error::new(
             header.span(),
             format!(
-                "headers mirror arguments of tools only, not of a {}",
+                "headers mirror only arguments of tools, not of a {}; remove `header`",
                 kind.noun()
             ),
         ));
@@ -237,7 +241,7 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
         errors.push(syn::Error::new(
             options.any_path.span(),
             format!(
-                "`any_path` is for variables of resource templates; an argument of a {} takes any text",
+                "`any_path` is for variables of resource templates; an argument of a {} accepts any string",
                 kind.noun()
             ),
         ));
@@ -249,7 +253,7 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
         errors.push(syn::Error::new(
             options.flatten.span(),
             format!(
-                "`flatten` is for tools; the arguments of a {} are named one by one",
+                "`flatten` is for tools; list the arguments of a {} one by one",
                 kind.noun()
             ),
         ));
@@ -267,7 +271,7 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
     for span in others.into_iter().flatten() {
         errors.push(syn::Error::new(
             span,
-            "a flattened parameter is not one argument but several; say this on the fields of its type",
+            "this option does not apply to a flattened parameter; put it on the fields of the parameter's type",
         ));
     }
 }
@@ -287,10 +291,10 @@ fn plain_name(kind: Kind, pattern: &syn::Pat) -> syn::Result<syn::Ident> {
     }
 }
 
-/// Whether a type is `&T`, and the type or the `T`.
+/// Returns `true` and the `T` for a type `&T`, `false` and the type for any other.
 fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
     let (lent, ty) = match ty {
-        // What a `$type:ty` of `macro_rules!` stands for comes in an invisible group.
+        // A `$type:ty` of `macro_rules!` expands to an invisible group.
         syn::Type::Group(group) => return lent_or_owned(kind, &group.elem),
         syn::Type::Paren(parentheses) => return lent_or_owned(kind, &parentheses.elem),
         syn::Type::Reference(reference) => {
@@ -298,7 +302,7 @@ fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
                 return Err(syn::Error::new(
                     mutability.span,
                     format!(
-                        "a {} argument belongs to one call; take it by value, and write `mut` before its name",
+                        "a {} argument cannot be `&mut`, because it belongs to one call; take it by value, and write `mut` before its name",
                         kind.noun()
                     ),
                 ));
@@ -309,7 +313,7 @@ fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
                 return Err(syn::Error::new(
                     lifetime.span(),
                     format!(
-                        "a {} argument lives as long as the call; leave `'static` out, or take an owned type",
+                        "a {} argument lives only as long as the call; remove `'static`, or take an owned type",
                         kind.noun()
                     ),
                 ));
@@ -322,7 +326,7 @@ fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
         return Err(syn::Error::new(
             span,
             format!(
-                "a {} argument needs a type that can be named; write it instead of `impl …`",
+                "a {} argument cannot be `impl …`; name the type",
                 kind.noun()
             ),
         ));
@@ -330,13 +334,13 @@ fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
     if let Some((span, owned)) = find_nested_reference(ty.to_token_stream()) {
         return Err(syn::Error::new(
             span,
-            format!("only a whole parameter can be lent; write `{owned}` here"),
+            format!("a reference must be the whole parameter type; write `{owned}` here"),
         ));
     }
     Ok((lent, ty.clone()))
 }
 
-/// Where a reference stands inside of a type, and what is written instead.
+/// Finds a reference nested inside a type; returns its span and the owned type to write instead.
 fn find_nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(tree) = tokens.next() {
@@ -351,7 +355,7 @@ fn find_nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
                 {
                     lifetime = tokens.next();
                 }
-                // What lives forever is not lent: shared state may refer to it.
+                // A `'static` reference outlives the call, so shared state may hold it.
                 if matches!(lifetime, Some(TokenTree::Ident(name)) if name == "static") {
                     continue;
                 }
@@ -366,7 +370,7 @@ fn find_nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
                 };
                 return Some((and.span(), referent));
             }
-            // The parameters of a function pointer are no concern of ours.
+            // References in the parameters of a function pointer are allowed.
             TokenTree::Ident(word) if word == "fn" => return None,
             TokenTree::Group(group) => {
                 if let Some(found) = find_nested_reference(group.stream()) {
@@ -379,7 +383,7 @@ fn find_nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
     None
 }
 
-/// Where the word `impl` stands in a type.
+/// Returns the span of the word `impl` in a type.
 pub(crate) fn find_impl(tokens: TokenStream) -> Option<Span> {
     tokens.into_iter().find_map(|tree| match tree {
         TokenTree::Ident(ident) if ident == "impl" => Some(ident.span()),

@@ -1,20 +1,21 @@
-//! A prompt.
+//! The model of a prompt.
 
 use proc_macro2::TokenStream;
 
 use crate::model::Errors;
 use crate::model::access::Access;
 use crate::model::handler::{Common, Options};
+use crate::parse::access::Tags;
 use crate::parse::item_options::parse_options;
 use crate::parse::prompt::PromptOptions;
 use crate::parse::value::{Expression, Icon, Icons};
 
-/// What the options of a prompt say.
+/// The options of a prompt.
 pub(crate) struct Prompt {
     pub(crate) title: Option<syn::LitStr>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Option<syn::Expr>,
-    pub(crate) group: Option<syn::LitStr>,
+    pub(crate) tags: Vec<syn::LitStr>,
 }
 
 impl Prompt {
@@ -34,7 +35,7 @@ impl Prompt {
             title: options.title,
             icons: options.icons.map(|Icons(icons)| icons).unwrap_or_default(),
             meta: options.meta.map(|Expression(meta)| meta),
-            group: options.group,
+            tags: options.tags.map(|Tags(tags)| tags).unwrap_or_default(),
         };
         Some((common, Options::Prompt(prompt)))
     }

@@ -1,27 +1,28 @@
-//! A resource or resource template.
+//! The model of a resource or resource template.
 
 use proc_macro2::TokenStream;
 
 use crate::model::access::Access;
 use crate::model::handler::{Common, Options};
 use crate::model::{Errors, Kind};
+use crate::parse::access::Tags;
 use crate::parse::item_options::parse_address_and_options;
 use crate::parse::resource::{Audience, ResourceOptions};
 use crate::parse::value::{Cache, Expression, Icon, Icons, Time};
 
-/// What the address and the options of a resource or template say.
+/// The URI and the options of a resource or template.
 pub(crate) struct Resource {
     pub(crate) uri: syn::LitStr,
     pub(crate) title: Option<syn::LitStr>,
     pub(crate) mime_type: Option<syn::LitStr>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) size: Option<u64>,
-    /// Variants of `Role`.
+    /// Names of variants of `Role`.
     pub(crate) audience: Vec<&'static str>,
     pub(crate) priority: Option<f64>,
     pub(crate) last_modified: Option<syn::LitStr>,
     pub(crate) meta: Option<syn::Expr>,
-    pub(crate) group: Option<syn::LitStr>,
+    pub(crate) tags: Vec<syn::LitStr>,
     pub(crate) ttl: Option<Time>,
     pub(crate) cache: Option<Cache>,
     pub(crate) list: Option<syn::Path>,
@@ -66,7 +67,7 @@ impl Resource {
             priority,
             last_modified: options.last_modified,
             meta: options.meta.map(|Expression(meta)| meta),
-            group: options.group,
+            tags: options.tags.map(|Tags(tags)| tags).unwrap_or_default(),
             ttl: options.ttl,
             cache: options.cache,
             list: options.list.map(|list| list.value.0),
@@ -75,16 +76,16 @@ impl Resource {
     }
 }
 
-/// A template has no size of its own, and only a template has a family to list.
+/// Checks that a template has no `size`, and that only a template has `list`.
 fn check_kind(kind: Kind, options: &ResourceOptions, errors: &mut Errors) {
     match (kind, &options.size, &options.list) {
         (Kind::ResourceTemplate, Some(size), _) => errors.push(syn::Error::new(
             size.key,
-            "a resource template has no `size`; give it to the resources that `list` names",
+            "a resource template has no `size`; set it on the resources that `list` returns",
         )),
         (Kind::Resource, _, Some(list)) => errors.push(syn::Error::new(
             list.key,
-            "`list` belongs to a `resource_template`; a resource is listed as it is",
+            "`list` is for a `resource_template`, because a resource is listed as it is; remove it",
         )),
         _ => {}
     }
@@ -107,7 +108,7 @@ fn parse_priority(expression: &syn::Expr) -> syn::Result<f64> {
         .ok_or_else(|| {
             syn::Error::new_spanned(
                 expression,
-                "`priority` is a number from 0.0 (optional) to 1.0 (required)",
+                "`priority` must be a number from 0.0 (optional) to 1.0 (required)",
             )
         })
 }

@@ -1,15 +1,16 @@
-//! A tool.
+//! The model of a tool.
 
 use proc_macro2::{Span, TokenStream};
 
 use crate::model::Errors;
 use crate::model::access::Access;
 use crate::model::handler::{Common, Options};
+use crate::parse::access::Tags;
 use crate::parse::item_options::parse_options;
 use crate::parse::tool::{Requires, ToolOptions};
 use crate::parse::value::{Cache, Expression, Icon, Icons, Keyed, Time};
 
-/// What the options of a tool say.
+/// The options of a tool.
 pub(crate) struct Tool {
     pub(crate) title: Option<syn::LitStr>,
     pub(crate) read_only: Option<bool>,
@@ -18,10 +19,10 @@ pub(crate) struct Tool {
     pub(crate) open_world: Option<bool>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Option<syn::Expr>,
-    pub(crate) group: Option<syn::LitStr>,
-    /// The key, if it blocks its thread.
+    pub(crate) tags: Vec<syn::LitStr>,
+    /// The span of `blocking`, if the tool blocks its thread.
     pub(crate) blocking: Option<Span>,
-    /// Variants of `ClientFeature`.
+    /// Names of variants of `ClientFeature`.
     pub(crate) requires: Vec<&'static str>,
     pub(crate) schema: Option<syn::Expr>,
     pub(crate) strict: bool,
@@ -52,7 +53,7 @@ impl Tool {
             open_world: value(options.open_world),
             icons: options.icons.map(|Icons(icons)| icons).unwrap_or_default(),
             meta: options.meta.map(|Expression(meta)| meta),
-            group: options.group,
+            tags: options.tags.map(|Tags(tags)| tags).unwrap_or_default(),
             blocking: options
                 .blocking
                 .and_then(|blocking| blocking.value.then_some(blocking.key)),
@@ -69,7 +70,7 @@ impl Tool {
     }
 }
 
-/// What changes nothing cannot delete or overwrite.
+/// Checks that a read-only tool is not destructive.
 fn check_hints(options: &ToolOptions, errors: &mut Errors) {
     if let (Some(read_only), Some(destructive)) = (&options.read_only, &options.destructive)
         && read_only.value

@@ -1,11 +1,12 @@
-//! The options that say who may use a definition.
+//! The options that list strings in parentheses: the scopes and the tags of a definition.
 
 use darling::ast::NestedMeta;
 use darling::{Error, FromMeta, Result};
 use syn::spanned::Spanned;
 
-const FORM: &str =
-    "write the scopes in parentheses, each in quotes: `scopes(\"notes:read\", \"notes:write\")`";
+const SCOPES: &str =
+    "`scopes` takes strings in parentheses: `scopes(\"notes:read\", \"notes:write\")`";
+const TAGS: &str = "`tags` takes strings in parentheses: `tags(\"admin\", \"notes\")`";
 
 /// `scopes("notes:read", "notes:write")`
 #[derive(Clone, Debug)]
@@ -13,22 +14,37 @@ pub(crate) struct Scopes(pub(crate) Vec<syn::LitStr>);
 
 impl FromMeta for Scopes {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
-        let syn::Meta::List(list) = item else {
-            return Err(Error::custom(FORM).with_span(item));
-        };
-        let items = NestedMeta::parse_meta_list(list.tokens.clone())?;
-        if items.is_empty() {
-            return Err(Error::custom(FORM).with_span(item));
-        }
-        let mut errors = Error::accumulator();
-        let scopes = items.into_iter().filter_map(|item| match item {
-            NestedMeta::Lit(syn::Lit::Str(scope)) => Some(scope),
-            other => {
-                errors.push(Error::custom(FORM).with_span(&other.span()));
-                None
-            }
-        });
-        let scopes = scopes.collect();
-        errors.finish_with(Self(scopes))
+        strings(item, SCOPES).map(Self)
     }
+}
+
+/// `tags("admin", "notes")`
+#[derive(Clone, Debug)]
+pub(crate) struct Tags(pub(crate) Vec<syn::LitStr>);
+
+impl FromMeta for Tags {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        strings(item, TAGS).map(Self)
+    }
+}
+
+/// Reads `option("a", "b")`; anything else is an error that says the form.
+fn strings(item: &syn::Meta, form: &str) -> Result<Vec<syn::LitStr>> {
+    let syn::Meta::List(list) = item else {
+        return Err(Error::custom(form).with_span(item));
+    };
+    let items = NestedMeta::parse_meta_list(list.tokens.clone())?;
+    if items.is_empty() {
+        return Err(Error::custom(form).with_span(item));
+    }
+    let mut errors = Error::accumulator();
+    let strings = items.into_iter().filter_map(|item| match item {
+        NestedMeta::Lit(syn::Lit::Str(string)) => Some(string),
+        other => {
+            errors.push(Error::custom(form).with_span(&other.span()));
+            None
+        }
+    });
+    let strings = strings.collect();
+    errors.finish_with(strings)
 }

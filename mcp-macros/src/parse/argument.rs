@@ -1,4 +1,4 @@
-//! What stands on a parameter: `#[arg(…)]` and `#[complete(…)]`.
+//! The attributes of a parameter: `#[arg(…)]` and `#[complete(…)]`.
 
 use std::fmt;
 
@@ -9,61 +9,61 @@ use syn::spanned::Spanned;
 
 use crate::parse::value::{Expression, Keyed, keyed_text, needs_value, text};
 
-/// What stands in the parentheses of `#[arg(…)]`.
+/// The options of `#[arg(…)]`.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(arg))]
 pub(crate) struct ArgumentOptions {
-    /// What it means, if not the doc comment.
+    /// The description, instead of the doc comment.
     pub(crate) description: Option<Expression>,
-    /// The name on the wire, if not that of the parameter.
+    /// The name on the wire. Default: the parameter's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// What it is when left out: a literal is JSON, anything else is Rust.
+    /// The value if the client omits the argument: a literal is JSON, anything else is Rust.
     pub(crate) default: Option<Keyed<DefaultOption>>,
-    /// The numbers allowed.
+    /// The allowed numbers.
     pub(crate) range: Option<Keyed<Range>>,
-    /// How many characters or items are allowed.
+    /// The allowed number of characters or items.
     pub(crate) length: Option<Keyed<Length>>,
-    /// A regular expression that matches somewhere in it.
+    /// A regular expression that must match somewhere in the string.
     #[darling(with = keyed_text)]
     pub(crate) pattern: Option<Keyed<syn::LitStr>>,
     /// The `format` keyword.
     #[darling(with = keyed_text)]
     pub(crate) format: Option<Keyed<syn::LitStr>>,
-    /// What holds for each item of an array.
+    /// The constraints of each item of an array.
     pub(crate) items: Option<Keyed<ItemOptions>>,
     /// A sample value.
     pub(crate) example: Option<Expression>,
-    /// The header that mirrors it.
+    /// The HTTP header that mirrors the argument.
     #[darling(with = text)]
     pub(crate) header: Option<syn::LitStr>,
-    /// It takes the whole argument object.
+    /// The parameter takes the whole argument object.
     pub(crate) flatten: Flag,
-    /// It takes values that lead anywhere, as a variable of a template.
+    /// The parameter, a variable of a template, accepts values that lead out of a directory.
     pub(crate) any_path: Flag,
 }
 
-/// What stands in `items(…)`.
+/// The options of `items(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ItemOptions {
-    /// The numbers allowed.
+    /// The allowed numbers.
     pub(crate) range: Option<Keyed<Range>>,
-    /// How many characters or items are allowed.
+    /// The allowed number of characters or items.
     pub(crate) length: Option<Keyed<Length>>,
-    /// A regular expression that matches somewhere in it.
+    /// A regular expression that must match somewhere in the string.
     #[darling(with = keyed_text)]
     pub(crate) pattern: Option<Keyed<syn::LitStr>>,
     /// The `format` keyword.
     #[darling(with = keyed_text)]
     pub(crate) format: Option<Keyed<syn::LitStr>>,
-    /// What holds for each item of an inner array.
+    /// The constraints of each item of an inner array.
     pub(crate) items: Option<Keyed<Box<ItemOptions>>>,
 }
 
 /// `default`, or `default = value`.
 #[derive(Clone, Debug)]
 pub(crate) enum DefaultOption {
-    /// What the type's `Default` gives.
+    /// The value of the type's `Default`.
     OfType,
     /// This value.
     Value(syn::Expr),
@@ -79,7 +79,7 @@ impl FromMeta for DefaultOption {
     }
 }
 
-/// A number in a range, as it is written.
+/// A number literal in a range, with its span.
 #[derive(Clone, Debug)]
 pub(crate) struct Number {
     pub(crate) span: Span,
@@ -137,10 +137,10 @@ impl FromMeta for Range {
             match &mut end.value {
                 NumberValue::Integer(value) => *value = value.saturating_sub(1),
                 NumberValue::Float(_) => {
-                    return Err(Error::custom(
-                        "a range of decimal numbers includes its end: write `..=`",
-                    )
-                    .with_span(&range.limits));
+                    return Err(
+                        Error::custom("a decimal range must include its end; write `..=`")
+                            .with_span(&range.limits),
+                    );
                 }
             }
         }
@@ -198,7 +198,7 @@ fn parse_range(item: &syn::Meta, form: &str) -> Result<syn::ExprRange> {
     }
 }
 
-/// A literal number, perhaps negative.
+/// Reads a number literal, optionally negative.
 pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
     let (negative, literal) = match expression {
         syn::Expr::Unary(syn::ExprUnary {
@@ -224,7 +224,9 @@ pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
             NumberValue::Float(if negative { -value } else { value })
         }
         other => {
-            return Err(Error::custom("an end of a range is a literal number").with_span(other));
+            return Err(
+                Error::custom("the ends of a range must be number literals").with_span(other)
+            );
         }
     };
     Ok(Number {
@@ -233,17 +235,17 @@ pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
     })
 }
 
-/// What an argument may be completed to.
+/// The source of an argument's completion candidates.
 pub(crate) enum Complete {
-    /// What this completer offers.
+    /// The completer at this path.
     Function(syn::Path),
-    /// One of these texts.
+    /// These strings.
     Candidates(Vec<syn::LitStr>),
 }
 
 impl syn::parse::Parse for Complete {
     fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
-        const FORM: &str = "`complete` takes the path of a function, or a list of texts: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`";
+        const FORM: &str = "`complete` takes the path of a function, or a list of strings: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`";
         if !input.peek(syn::token::Bracket) {
             let function = input.parse().map(Self::Function);
             return function.map_err(|error| syn::Error::new(error.span(), FORM));
@@ -252,14 +254,16 @@ impl syn::parse::Parse for Complete {
         syn::bracketed!(list in input);
         let text = |input: syn::parse::ParseStream<'_>| {
             let text = input.parse::<syn::LitStr>();
-            text.map_err(|error| syn::Error::new(error.span(), "a candidate is a text in quotes"))
+            text.map_err(|error| {
+                syn::Error::new(error.span(), "a candidate must be a string literal")
+            })
         };
         let texts = list.parse_terminated(text, syn::Token![,])?;
         Ok(Self::Candidates(texts.into_iter().collect()))
     }
 }
 
-/// What `#[complete(…)]` says, if it is among these attributes.
+/// Reads `#[complete(…)]`, if it is among these attributes.
 pub(crate) fn parse_complete(
     attributes: &[syn::Attribute],
 ) -> syn::Result<Option<Keyed<Complete>>> {
@@ -271,7 +275,7 @@ pub(crate) fn parse_complete(
         if found.is_some() {
             return Err(syn::Error::new_spanned(
                 attribute.path(),
-                "an argument has one `complete`",
+                "`complete` is given twice; keep one",
             ));
         }
         let value = attribute.parse_args()?;

@@ -5,14 +5,14 @@ use darling::FromMeta;
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Keyed, PathValue, text};
 
-/// What stands in the parentheses of `#[completer(…)]`.
+/// The options of `#[completer(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct CompleterOptions {
-    /// The prompt it completes an argument of.
+    /// The prompt whose argument is completed.
     pub(crate) prompt: Option<Keyed<PathValue>>,
-    /// The template it completes a variable of.
+    /// The resource template whose variable is completed.
     pub(crate) template: Option<Keyed<PathValue>>,
-    /// Which argument or variable.
+    /// The name of the argument or variable.
     #[darling(with = text)]
     pub(crate) argument: Option<syn::LitStr>,
     #[darling(flatten)]

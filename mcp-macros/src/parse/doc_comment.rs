@@ -1,11 +1,11 @@
-//! Doc comments as text.
+//! Doc comments as strings.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// What the doc comments among these attributes say, as an expression of type `&'static str`.
+/// Returns the text of the doc comments among these attributes, as an expression of type `&'static str`.
 ///
-/// `None` if they say nothing. Anything but literals, such as `include_str!`, is left to `concat!`.
+/// `None` if there is no text. Values other than literals, such as `include_str!`, are left to `concat!`.
 pub(crate) fn from_attributes(attributes: &[syn::Attribute]) -> Option<TokenStream> {
     let mut lines = Vec::new();
     for attribute in attributes {
@@ -33,7 +33,7 @@ fn as_text(expression: &syn::Expr) -> Option<String> {
     }
 }
 
-/// Joins the lines without the indentation they share, and without empty lines around them.
+/// Joins the lines, without their common indentation and without leading or trailing empty lines.
 fn join(texts: &[String]) -> String {
     let lines = || texts.iter().flat_map(|text| text.split('\n'));
     let indent = lines()

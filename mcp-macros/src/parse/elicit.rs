@@ -1,45 +1,45 @@
-//! What stands on a form and its fields: `#[elicit(…)]`.
+//! The options of `#[elicit(…)]`, on forms, choices and their fields.
 
 use darling::FromAttributes;
 
 use crate::parse::argument::{Length, Range};
 use crate::parse::value::{Expression, Keyed, PathValue};
 
-/// What stands on the type.
+/// The options on the type.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct FormOptions {
-    /// Where the runtime is.
+    /// The path of the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// What stands on a field of a struct.
+/// The options on a field of a struct.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct FieldOptions {
-    /// The name in the answer, if not that of the field.
+    /// The name in the client's answer. Default: the field's name.
     pub(crate) name: Option<syn::LitStr>,
-    /// A name for people.
+    /// The display name.
     pub(crate) title: Option<Expression>,
-    /// What to fill in, if not the doc comment.
+    /// Instructions for the user, instead of the doc comment.
     pub(crate) description: Option<Expression>,
-    /// What it is unless the person says otherwise.
+    /// The value that the form starts with.
     pub(crate) default: Option<Keyed<Expression>>,
-    /// The numbers allowed.
+    /// The allowed numbers.
     pub(crate) range: Option<Keyed<Range>>,
-    /// How many characters or choices are allowed.
+    /// The allowed number of characters or choices.
     pub(crate) length: Option<Keyed<Length>>,
-    /// What the text looks like.
+    /// The format of the string.
     pub(crate) format: Option<Keyed<syn::LitStr>>,
 }
 
-/// What stands on a variant of an enum.
+/// The options on a variant of an enum.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct ChoiceOptions {
-    /// The value in the answer, if not the name of the variant.
+    /// The value in the client's answer. Default: the variant's name.
     pub(crate) name: Option<syn::LitStr>,
-    /// A name for people, if not the doc comment.
+    /// The display name, instead of the doc comment.
     pub(crate) title: Option<Expression>,
 }

@@ -6,13 +6,13 @@ use syn::parse::{Parse, ParseStream};
 
 use crate::model::Kind;
 
-/// A function or method as it is written.
+/// A function or method, as written.
 #[derive(Clone)]
 pub(crate) struct Function {
     pub(crate) attributes: Vec<syn::Attribute>,
     pub(crate) visibility: syn::Visibility,
     pub(crate) signature: syn::Signature,
-    /// The block, or whatever stands in its place.
+    /// The block, or any other tokens in its position.
     pub(crate) body: TokenStream,
 }
 
@@ -39,9 +39,9 @@ impl ToTokens for Function {
 }
 
 impl Function {
-    /// Takes the attributes off the parameters: markers and doc comments, which Rust does not allow there.
+    /// Removes markers and doc comments from the parameters, because Rust does not allow them there.
     ///
-    /// Gives one list per parameter, without the receiver.
+    /// Returns one list per parameter, without the receiver.
     pub(crate) fn take_parameter_attributes(&mut self) -> Vec<Vec<syn::Attribute>> {
         self.signature
             .inputs
@@ -59,7 +59,7 @@ impl Function {
             .collect()
     }
 
-    /// Takes the markers off: `#[tool]` and the like, of which there should be at most one.
+    /// Removes and returns the markers, such as `#[tool]`; a valid function has at most one.
     pub(crate) fn take_markers(&mut self) -> Vec<(Kind, syn::Attribute)> {
         let mut markers = Vec::new();
         self.attributes.retain(|attribute| {

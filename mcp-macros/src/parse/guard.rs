@@ -1,20 +1,20 @@
-//! The options that keep a handler within bounds, the same on every attribute.
+//! The options that limit a handler's time, rate, concurrency and output; every attribute takes the same ones.
 
 use darling::{Error, FromMeta, Result};
 
 use crate::parse::value::{Expression, Time, text};
 
-/// How often, how many at once, how long, how much.
+/// Limits on a handler.
 #[derive(Default, FromMeta)]
 pub(crate) struct GuardOptions {
-    /// How long a call may take.
+    /// Maximum duration of a call.
     pub(crate) timeout: Option<Time>,
-    /// How often it may be called.
+    /// Maximum rate of calls.
     #[darling(with = text)]
     pub(crate) rate: Option<syn::LitStr>,
-    /// How many calls may run at once.
+    /// Maximum number of concurrent calls.
     pub(crate) concurrency: Option<Count>,
-    /// How long an answer may be.
+    /// Maximum size of a result.
     pub(crate) max_output: Option<Size>,
 }
 
@@ -34,7 +34,7 @@ impl FromMeta for Count {
             _ => false,
         };
         if is_wrong {
-            let said = "`concurrency` is a whole number above zero: `concurrency = 4`";
+            let said = "`concurrency` must be a whole number above zero: `concurrency = 4`";
             return Err(Error::custom(said).with_span(&value));
         }
         Ok(Self(value))
@@ -84,7 +84,7 @@ fn parse_size(text: &str) -> Option<usize> {
         "MiB" => 1 << 20,
         _ => return None,
     };
-    // What any machine can count: the server may be built for another one.
+    // Counted in 32 bits, because the server may be built for a smaller machine than this one.
     let bytes = number.parse::<u32>().ok()?.checked_mul(bytes)?;
     usize::try_from(bytes).ok().filter(|bytes| *bytes > 0)
 }

@@ -1,4 +1,4 @@
-//! Splits an `impl` block into its head and its items. Only functions are looked into.
+//! Splits an `impl` block into its header and its items. Only functions are parsed further.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -7,13 +7,13 @@ use syn::parse::{Parse, ParseStream};
 
 use crate::parse::function::Function;
 
-/// An `impl` block as it is written.
+/// An `impl` block, as written.
 pub(crate) struct ImplBlock {
     pub(crate) attributes: Vec<syn::Attribute>,
     unsafety: Option<syn::Token![unsafe]>,
     impl_token: syn::Token![impl],
     pub(crate) generics: syn::Generics,
-    /// The trait that is implemented, which should not be there.
+    /// The implemented trait; an error, reported later.
     pub(crate) of_trait: Option<(syn::Path, syn::Token![for])>,
     pub(crate) self_type: syn::Type,
     brace: syn::token::Brace,
@@ -56,7 +56,7 @@ impl Parse for ImplBlock {
     }
 }
 
-/// The `Trait for` of a head that has one.
+/// Reads the `Trait for` of the header, if there is one.
 fn parse_trait(input: ParseStream<'_>) -> Option<(syn::Path, syn::Token![for])> {
     let fork = input.fork();
     let path = fork.parse::<syn::Path>().ok()?;
@@ -96,12 +96,12 @@ fn is_function(input: ParseStream<'_>) -> bool {
                 || input.peek2(syn::Token![extern])))
 }
 
-/// The block of a function, or the semicolon in its place.
+/// Reads the block of a function, or the semicolon in its position.
 fn parse_body(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     input.parse::<TokenTree>().map(ToTokens::into_token_stream)
 }
 
-/// A constant or type reaches to its `;`, a macro call to its `;` or its braces.
+/// Reads any other item: a constant or type ends at its `;`, a macro call at its `;` or its braces.
 fn parse_other(input: ParseStream<'_>, after_head: ParseStream<'_>) -> syn::Result<Item> {
     let ends_at_brace = !after_head.peek(syn::Token![const]) && !after_head.peek(syn::Token![type]);
     let mut tokens = TokenStream::new();
@@ -123,7 +123,7 @@ fn parse_other(input: ParseStream<'_>, after_head: ParseStream<'_>) -> syn::Resu
 }
 
 impl ImplBlock {
-    /// The conditions the block stands under.
+    /// The `#[cfg(…)]` attributes of the block.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = syn::Attribute> {
         self.attributes
             .iter()

@@ -1,4 +1,4 @@
-//! Reads what stands in the parentheses of an attribute.
+//! Reads the options in the parentheses of an attribute.
 
 use darling::FromMeta;
 use darling::ast::NestedMeta;
@@ -7,19 +7,20 @@ use syn::spanned::Spanned;
 
 use crate::parse::reword::reworded;
 
-/// Options that are all `key = value`.
+/// Reads a list of options.
 pub(crate) fn parse_options<T: FromMeta>(tokens: TokenStream) -> syn::Result<T> {
     let options = NestedMeta::parse_meta_list(tokens)?;
     T::from_list(&options).map_err(reworded)
 }
 
-/// A leading address, then options.
+/// Reads a leading URI, then a list of options.
 pub(crate) fn parse_address_and_options<T: FromMeta>(
     tokens: TokenStream,
     attribute: &str,
     example: &str,
 ) -> syn::Result<(syn::LitStr, T)> {
-    let missing = format!("`{attribute}` starts with an address: `#[{attribute}(\"{example}\")]`");
+    let missing =
+        format!("`{attribute}` needs a URI as its first argument: `#[{attribute}(\"{example}\")]`");
     let options = NestedMeta::parse_meta_list(tokens)?;
     match options.split_first() {
         Some((NestedMeta::Lit(syn::Lit::Str(address)), options)) => {

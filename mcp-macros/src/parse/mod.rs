@@ -1,4 +1,4 @@
-//! From tokens to options and split functions. Nothing is decided here: see `model`.
+//! Turns tokens into options and split functions. All decisions are left to `model`.
 
 pub(crate) mod access;
 pub(crate) mod argument;

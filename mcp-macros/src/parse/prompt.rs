@@ -2,31 +2,30 @@
 
 use darling::FromMeta;
 
-use crate::parse::access::Scopes;
+use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, Icons, PathValue, text};
 
-/// What stands in the parentheses of `#[prompt(…)]`.
+/// The options of `#[prompt(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct PromptOptions {
-    /// The name on the wire, if not that of the function.
+    /// The name on the wire. Default: the function's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// A name for people.
+    /// The display name.
     #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
-    /// What it is for, if not the doc comment.
+    /// The description, instead of the doc comment.
     pub(crate) description: Option<Expression>,
-    /// Pictures for user interfaces.
+    /// Icons for user interfaces.
     pub(crate) icons: Option<Icons>,
     /// The `_meta` object, as an expression.
     pub(crate) meta: Option<Expression>,
-    /// The group it can be selected by.
-    #[darling(with = text)]
-    pub(crate) group: Option<syn::LitStr>,
-    /// What a caller must be granted.
+    /// The tags it can be selected with.
+    pub(crate) tags: Option<Tags>,
+    /// The scopes that a caller must have, all of them.
     pub(crate) scopes: Option<Scopes>,
-    /// The function that says whether it is there for a caller.
+    /// The function that decides whether a caller can see it.
     pub(crate) visible_if: Option<PathValue>,
     #[darling(flatten)]
     pub(crate) guards: GuardOptions,

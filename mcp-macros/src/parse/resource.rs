@@ -3,47 +3,46 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
-use crate::parse::access::Scopes;
+use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, text};
 
-/// What stands after the address in the parentheses of `#[resource(…)]` and `#[resource_template(…)]`.
+/// The options after the URI in `#[resource(…)]` and `#[resource_template(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ResourceOptions {
-    /// The name on the wire, if not that of the function.
+    /// The name on the wire. Default: the function's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// A name for people.
+    /// The display name.
     #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
-    /// What it holds, if not the doc comment.
+    /// The description, instead of the doc comment.
     pub(crate) description: Option<Expression>,
-    /// The media type of its contents.
+    /// The media type of the contents.
     #[darling(with = text)]
     pub(crate) mime_type: Option<syn::LitStr>,
-    /// Pictures for user interfaces.
+    /// Icons for user interfaces.
     pub(crate) icons: Option<Icons>,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub(crate) size: Option<Keyed<u64>>,
-    /// Whom it is meant for.
+    /// The intended audience.
     pub(crate) audience: Option<Audience>,
-    /// How much it matters, from 0.0 to 1.0.
+    /// The importance, from 0.0 to 1.0.
     pub(crate) priority: Option<Expression>,
-    /// When it last changed, an ISO 8601 time.
+    /// The time of the last change, in ISO 8601.
     #[darling(with = text)]
     pub(crate) last_modified: Option<syn::LitStr>,
     /// The `_meta` object, as an expression.
     pub(crate) meta: Option<Expression>,
-    /// The group it can be selected by.
-    #[darling(with = text)]
-    pub(crate) group: Option<syn::LitStr>,
-    /// What a caller must be granted.
+    /// The tags it can be selected with.
+    pub(crate) tags: Option<Tags>,
+    /// The scopes that a caller must have, all of them.
     pub(crate) scopes: Option<Scopes>,
-    /// The function that says whether it is there for a caller.
+    /// The function that decides whether a caller can see it.
     pub(crate) visible_if: Option<PathValue>,
-    /// How long a client may reuse the contents.
+    /// The time for which a client may cache the contents.
     pub(crate) ttl: Option<Time>,
-    /// Who may share the contents.
+    /// The scope in which the contents may be cached.
     pub(crate) cache: Option<Cache>,
     /// The function that lists the resources of a template.
     pub(crate) list: Option<Keyed<PathValue>>,
@@ -54,10 +53,10 @@ pub(crate) struct ResourceOptions {
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// What stands in `audience(…)`.
+/// The options of `audience(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct Audience {
-    /// The person.
+    /// The user.
     pub(crate) user: Flag,
     /// The model.
     pub(crate) assistant: Flag,

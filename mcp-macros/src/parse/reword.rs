@@ -1,14 +1,14 @@
-//! Puts the errors of option parsing into our own words.
+//! Rewords the errors of option parsing.
 //!
-//! darling tells its errors apart by their texts only; a text that is not known here is passed on as it is.
+//! darling's errors differ only in their messages; a message that is not known here is passed on unchanged.
 
-/// The same errors at the same places, as we say them.
+/// Converts the errors, with new messages at the same spans.
 pub(crate) fn reworded(error: darling::Error) -> syn::Error {
     let mut said = syn::Error::from(error)
         .into_iter()
         .map(|error| syn::Error::new(error.span(), reword(&error.to_string())));
     let Some(mut first) = said.next() else {
-        return syn::Error::new(proc_macro2::Span::call_site(), "the options are not valid");
+        return syn::Error::new(proc_macro2::Span::call_site(), "invalid options");
     };
     first.extend(said);
     first
@@ -29,29 +29,29 @@ fn reword(text: &str) -> String {
         .strip_prefix("Unexpected type ")
         .or_else(|| text.strip_prefix("Unexpected literal type "))
     {
-        return format!("a value of the kind {kind} does not belong here");
+        return format!("a value of type {kind} is not allowed here");
     }
     match text {
         "Unexpected meta-item format `literal`" => {
-            "options are written `option = value`, such as `title = \"…\"`".to_owned()
+            "expected `option = value`, such as `title = \"…\"`".to_owned()
         }
         "Unexpected meta-item format `name-value`" | "Unexpected meta-item format `list`" => {
-            "this option is a word by itself, without a value".to_owned()
+            "this option takes no value".to_owned()
         }
         other => other.to_owned(),
     }
 }
 
-/// What to write instead of an option that is not known; `hint` is what darling says of it.
+/// Suggests what to write instead of an unknown option; `hint` is darling's suggestion.
 fn hint_for(name: &str, hint: &str) -> Option<String> {
     let instead = match name {
         "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" => {
-            "write `range(1..=9)` for numbers, `length(1..=9)` for text and lists"
+            "write `range(1..=9)` for numbers, `length(1..=9)` for strings and lists"
         }
         "min_length" | "max_length" | "min_items" | "max_items" => "write `length(1..=9)`",
         "regex" => "write `pattern = \"…\"`",
         "rename" => "write `name = \"…\"`",
-        "required" | "optional" => "an `Option<T>` may be left out, anything else is required",
+        "required" | "optional" => "an `Option<T>` is optional, anything else is required",
         _ => "",
     };
     if !instead.is_empty() {
@@ -65,14 +65,15 @@ fn hint_for(name: &str, hint: &str) -> Option<String> {
     Some(format!("options are {known}"))
 }
 
-/// Whether one is the beginning of the other, or they are as good as the same: darling also suggests what only looks alike.
+/// Returns `true` if one is a prefix of the other or the edit distance is small, because darling also suggests names that are
+/// only vaguely similar.
 fn is_close(written: &str, name: &str) -> bool {
     let begins = written.len().min(name.len()) >= 3
         && (written.starts_with(name) || name.starts_with(written));
     begins || edits(written, name) * 2 < written.len().max(name.len())
 }
 
-/// How many bytes to insert, delete or replace.
+/// Returns the edit distance in bytes: insertions, deletions and replacements.
 fn edits(a: &str, b: &str) -> usize {
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for (row, left) in a.bytes().enumerate() {
@@ -113,7 +114,7 @@ mod tests {
             ),
             (
                 "Unknown field: `max`. Did you mean `name`?",
-                "unknown option `max`; write `range(1..=9)` for numbers, `length(1..=9)` for text and lists",
+                "unknown option `max`; write `range(1..=9)` for numbers, `length(1..=9)` for strings and lists",
             ),
             ("Duplicate field `x`", "option `x` is given twice"),
             ("anything else", "anything else"),

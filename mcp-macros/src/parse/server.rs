@@ -5,15 +5,15 @@ use darling::util::Flag;
 
 use crate::parse::value::PathValue;
 
-/// What stands in the parentheses of `#[server(…)]`.
+/// The options of `#[server(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ServerOptions {
-    /// The path of the runtime crate, for all methods that do not name one.
+    /// The path of the runtime crate, for all methods that do not specify one.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// What stands in the parentheses of `#[main(…)]`.
+/// The options of `#[main(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct MainOptions {
     /// The path of the runtime crate.
@@ -21,7 +21,7 @@ pub(crate) struct MainOptions {
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// What stands in the parentheses of `#[shown(…)]`.
+/// The options of `#[shown(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ShownOptions {
     /// The path of the runtime crate.
@@ -29,14 +29,14 @@ pub(crate) struct ShownOptions {
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// What stands in the parentheses of `#[data(…)]`.
+/// The options of `#[data(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct DataOptions {
-    /// Only ever received: no `Serialize`.
+    /// The type is only received: no `Serialize`.
     pub(crate) input: Flag,
-    /// Only ever sent: no `Deserialize`.
+    /// The type is only sent: no `Deserialize`.
     pub(crate) output: Flag,
-    /// Fields it does not know are ignored.
+    /// Unknown fields are ignored.
     pub(crate) allow_unknown_fields: Flag,
     /// The path of the runtime crate.
     #[darling(rename = "crate")]

@@ -3,56 +3,55 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
-use crate::parse::access::Scopes;
+use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, flag, text};
 
-/// What stands in the parentheses of `#[tool(…)]`.
+/// The options of `#[tool(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ToolOptions {
-    /// The name on the wire, if not that of the function.
+    /// The name on the wire. Default: the function's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// A name for people.
+    /// The display name.
     #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
-    /// What it does, if not the doc comment.
+    /// The description, instead of the doc comment.
     pub(crate) description: Option<Expression>,
-    /// It changes nothing.
+    /// The tool changes nothing.
     #[darling(with = flag)]
     pub(crate) read_only: Option<Keyed<bool>>,
-    /// It may delete or overwrite.
+    /// The tool may delete or overwrite data.
     #[darling(with = flag)]
     pub(crate) destructive: Option<Keyed<bool>>,
-    /// Calling it again changes nothing more.
+    /// Repeated calls have no further effect.
     #[darling(with = flag)]
     pub(crate) idempotent: Option<Keyed<bool>>,
-    /// It reaches things outside the server.
+    /// The tool interacts with the world outside the server.
     #[darling(with = flag)]
     pub(crate) open_world: Option<Keyed<bool>>,
-    /// Pictures for user interfaces.
+    /// Icons for user interfaces.
     pub(crate) icons: Option<Icons>,
     /// The `_meta` object, as an expression.
     pub(crate) meta: Option<Expression>,
-    /// The group it can be selected by.
-    #[darling(with = text)]
-    pub(crate) group: Option<syn::LitStr>,
-    /// What a caller must be granted.
+    /// The tags it can be selected with.
+    pub(crate) tags: Option<Tags>,
+    /// The scopes that a caller must have, all of them.
     pub(crate) scopes: Option<Scopes>,
-    /// The function that says whether it is there for a caller.
+    /// The function that decides whether a caller can see it.
     pub(crate) visible_if: Option<PathValue>,
-    /// It blocks its thread.
+    /// The tool blocks its thread.
     #[darling(with = flag)]
     pub(crate) blocking: Option<Keyed<bool>>,
-    /// What a client must be able to do.
+    /// The features that the client must support.
     pub(crate) requires: Option<Requires>,
-    /// The input schema, if it shall not be generated.
+    /// The input schema, instead of the generated one.
     pub(crate) schema: Option<Expression>,
     /// Arguments are not coerced.
     pub(crate) strict: Option<bool>,
-    /// How long a client may reuse an answer.
+    /// The time for which a client may cache a result.
     pub(crate) ttl: Option<Time>,
-    /// Who may share an answer.
+    /// The scope in which a result may be cached.
     pub(crate) cache: Option<Cache>,
     #[darling(flatten)]
     pub(crate) guards: GuardOptions,
@@ -61,17 +60,17 @@ pub(crate) struct ToolOptions {
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// What stands in `requires(…)`.
+/// The options of `requires(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct Requires {
-    /// It can sample from a model.
+    /// Sampling from a model.
     pub(crate) sampling: Flag,
-    /// It can sample with tools.
+    /// Sampling with tools.
     pub(crate) sampling_tools: Flag,
-    /// It can ask the user with a form.
+    /// Elicitation with a form.
     pub(crate) elicitation: Flag,
-    /// It can send the user to an address.
+    /// Elicitation with a URL.
     pub(crate) elicitation_url: Flag,
-    /// It can list its roots.
+    /// Listing its roots.
     pub(crate) roots: Flag,
 }

@@ -4,7 +4,7 @@ use darling::{Error, FromMeta, Result};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-/// A value together with the place of its key, for carets.
+/// A value with the span of its key, for error carets.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed<T> {
     pub(crate) key: Span,
@@ -20,7 +20,7 @@ impl<T: FromMeta> FromMeta for Keyed<T> {
     }
 }
 
-/// Text in quotes.
+/// Reads a string literal.
 pub(crate) fn text(item: &syn::Meta) -> Result<Option<syn::LitStr>> {
     let literal = match item {
         syn::Meta::NameValue(pair) => literal(&pair.value),
@@ -35,7 +35,7 @@ pub(crate) fn text(item: &syn::Meta) -> Result<Option<syn::LitStr>> {
     }
 }
 
-/// Text in quotes, with the place of its key.
+/// Reads a string literal, with the span of its key.
 pub(crate) fn keyed_text(item: &syn::Meta) -> Result<Option<Keyed<syn::LitStr>>> {
     Ok(text(item)?.map(|value| Keyed {
         key: item.path().span(),
@@ -43,7 +43,7 @@ pub(crate) fn keyed_text(item: &syn::Meta) -> Result<Option<Keyed<syn::LitStr>>>
     }))
 }
 
-/// `read_only`, or `read_only = false`.
+/// Reads a flag: `read_only`, or `read_only = false`.
 pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
     let value = match item {
         syn::Meta::Path(_) => Some(true),
@@ -58,14 +58,16 @@ pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
         return Ok(Some(Keyed { key, value }));
     }
     let name = name(item);
-    let error = Error::custom(format!("write `{name}`, or `{name} = false`"));
+    let error = Error::custom(format!(
+        "`{name}` is a flag; write `{name}` or `{name} = false`"
+    ));
     Err(match item {
         syn::Meta::NameValue(pair) => error.with_span(&pair.value),
         _ => error.with_span(item.path()),
     })
 }
 
-/// A literal, also in the invisible group that `macro_rules!` makes of it.
+/// Returns the literal, also if it is inside the invisible group that `macro_rules!` makes.
 fn literal(expression: &syn::Expr) -> Option<&syn::Lit> {
     match expression {
         syn::Expr::Lit(literal) => Some(&literal.lit),
@@ -76,7 +78,7 @@ fn literal(expression: &syn::Expr) -> Option<&syn::Lit> {
 
 fn needs_text(item: &syn::Meta) -> Error {
     let name = name(item);
-    Error::custom(format!("`{name}` takes text in quotes: `{name} = \"…\"`"))
+    Error::custom(format!("`{name}` takes a string: `{name} = \"…\"`"))
 }
 
 fn name(item: &syn::Meta) -> String {
@@ -86,7 +88,7 @@ fn name(item: &syn::Meta) -> String {
         .unwrap_or_default()
 }
 
-/// A Rust expression, kept as it is: a string literal is a string, not an expression in quotes.
+/// A Rust expression, kept unchanged: a string literal is a string, not an expression in quotes.
 #[derive(Clone, Debug)]
 pub(crate) struct Expression(pub(crate) syn::Expr);
 
@@ -113,7 +115,7 @@ impl FromMeta for PathValue {
     }
 }
 
-/// A span of time: `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or an expression of type `Duration`.
+/// A duration: `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or an expression of type `Duration`.
 #[derive(Clone, Debug)]
 pub(crate) enum Time {
     Milliseconds(u64),
@@ -130,13 +132,13 @@ impl FromMeta for Time {
             }) => match parse_time(&text.value()) {
                 Some(milliseconds) => Ok(Self::Milliseconds(milliseconds)),
                 None => Err(Error::custom(format!(
-                    "`{}` is not a span of time; write a whole number and a unit: `250ms`, `5s`, `2m` or `1h`",
+                    "`{}` is not a duration; write a whole number and a unit: `250ms`, `5s`, `2m` or `1h`",
                     text.value()
                 ))
                 .with_span(text)),
             },
             syn::Expr::Lit(_) => Err(Error::custom(
-                "a span of time needs a unit: `\"250ms\"`, `\"5s\"`, `\"2m\"` or `\"1h\"`",
+                "a duration needs a unit: `\"250ms\"`, `\"5s\"`, `\"2m\"` or `\"1h\"`",
             )
             .with_span(&value)),
             _ => Ok(Self::Expression(value)),
@@ -157,7 +159,7 @@ fn parse_time(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(milliseconds)
 }
 
-/// Who may share an answer: `"public"` or `"private"`.
+/// The scope in which a result may be cached: `"public"` or `"private"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cache {
     Public,
@@ -170,40 +172,40 @@ impl FromMeta for Cache {
             syn::Lit::Str(text) if text.value() == "public" => Ok(Self::Public),
             syn::Lit::Str(text) if text.value() == "private" => Ok(Self::Private),
             other => {
-                Err(Error::custom("`cache` is `\"public\"` or `\"private\"`").with_span(other))
+                Err(Error::custom("`cache` must be `\"public\"` or `\"private\"`").with_span(other))
             }
         }
     }
 }
 
-/// `icons = ["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 96x96", theme = "dark")]`, or one text.
+/// `icons = ["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 96x96", theme = "dark")]`, or one string.
 #[derive(Clone, Debug)]
 pub(crate) struct Icons(pub(crate) Vec<Icon>);
 
-/// A picture.
+/// An icon.
 #[derive(Clone, Debug)]
 pub(crate) struct Icon {
     pub(crate) src: syn::LitStr,
     pub(crate) options: IconOptions,
 }
 
-/// What stands in the parentheses of `icon(…)`.
+/// The options of `icon(…)`.
 #[derive(Clone, Debug, Default, FromMeta)]
 pub(crate) struct IconOptions {
-    /// Where it is.
+    /// The URI of the image.
     #[darling(with = text)]
     src: Option<syn::LitStr>,
-    /// Its media type.
+    /// The media type.
     #[darling(with = text)]
     pub(crate) mime_type: Option<syn::LitStr>,
-    /// The sizes it suits, separated by spaces.
+    /// The suitable sizes, separated by spaces.
     #[darling(with = text)]
     pub(crate) sizes: Option<syn::LitStr>,
-    /// The background it is drawn for.
+    /// The background that it is drawn for.
     pub(crate) theme: Option<Theme>,
 }
 
-/// The background of a picture.
+/// The background of an icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     Light,
@@ -215,12 +217,14 @@ impl FromMeta for Theme {
         match value {
             syn::Lit::Str(text) if text.value() == "light" => Ok(Self::Light),
             syn::Lit::Str(text) if text.value() == "dark" => Ok(Self::Dark),
-            other => Err(Error::custom("`theme` is `\"light\"` or `\"dark\"`").with_span(other)),
+            other => {
+                Err(Error::custom("`theme` must be `\"light\"` or `\"dark\"`").with_span(other))
+            }
         }
     }
 }
 
-const ICON_FORM: &str = "an icon is `\"https://…\"` or `icon(src = \"https://…\", mime_type = \"image/png\", \
+const ICON_FORM: &str = "an icon must be `\"https://…\"` or `icon(src = \"https://…\", mime_type = \"image/png\", \
                          sizes = \"48x48\", theme = \"dark\")`";
 
 impl FromMeta for Icons {
@@ -232,7 +236,8 @@ impl FromMeta for Icons {
         };
         if icons.is_empty() {
             return Err(
-                Error::custom("`icons` is empty; name an icon or leave it out").with_span(&value),
+                Error::custom("`icons` is empty; add an icon or remove the option")
+                    .with_span(&value),
             );
         }
         let mut errors = Error::accumulator();
@@ -273,7 +278,7 @@ fn is_word(expression: &syn::Expr, word: &str) -> bool {
     matches!(expression, syn::Expr::Path(path) if path.path.is_ident(word))
 }
 
-/// The error for a key without a value.
+/// Returns the error for a key without a value.
 pub(crate) fn needs_value(item: &syn::Meta) -> Error {
     let name = name(item);
     Error::custom(format!("`{name}` needs a value: `{name} = …`")).with_span(item.path())

@@ -122,14 +122,14 @@ fn a_method_names_a_function_of_its_type() {
 
 #[test]
 fn scopes_are_texts_in_parentheses_each_once() {
-    const FORM: &str = "write the scopes in parentheses, each in quotes";
+    const FORM: &str = "`scopes` takes strings in parentheses";
     for (options, message) in [
         ("scopes", FORM),
         ("scopes()", FORM),
         (r#"scopes = "a""#, FORM),
         (r#"scopes("a", b)"#, FORM),
         (r#"scopes("a", 1)"#, FORM),
-        (r#"scopes("a", "b", "a")"#, "scope `a` is there twice"),
+        (r#"scopes("a", "b", "a")"#, "scope `a` is listed twice"),
         (
             r#"scopes("a"), scopes("b")"#,
             "option `scopes` is given twice",

@@ -35,7 +35,7 @@ fn the_first_parameter_has_no_name() {
                     ::core::assert!(< __mcp::Probe < () >> ::TEXT);
                     ::core::assert!(
                         < __mcp::Probe < < str as __mcp::Lend > ::Owned >> ::TEXT,
-                        "the first parameter of a completer is the text typed so far: `partial: &str`"
+                        "the first parameter of a completer must be a string, the text typed so far: `partial: &str`"
                     );
                 };
                 const _: () = {
@@ -109,7 +109,7 @@ fn what_is_completed_is_named_in_one_place() {
                     ::core::assert!(< __mcp::Probe < () >> ::TEXT);
                     ::core::assert!(
                         < __mcp::Probe < String >> ::TEXT,
-                        "the first parameter of a completer is the text typed so far: `partial: &str`"
+                        "the first parameter of a completer must be a string, the text typed so far: `partial: &str`"
                     );
                 };
                 const _: () = {

@@ -1,4 +1,4 @@
-//! What the macros emit, pretty-printed. Read a changed snapshot line by line before accepting it.
+//! Snapshots of expansions, pretty-printed. Read a changed snapshot line by line before accepting it.
 
 mod access;
 mod completer;

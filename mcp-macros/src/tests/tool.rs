@@ -46,7 +46,7 @@ fn a_function_is_described_and_handed_in() {
                     ::core::assert!(< __mcp::Probe < () >> ::RANGE);
                     ::core::assert!(
                         < __mcp::Probe < i64 >> ::RANGE,
-                        "`range` applies to numbers; for text use `length` or `pattern`"
+                        "`range` applies to numbers; for strings use `length` or `pattern`"
                     );
                 };
                 const _: () = {
@@ -54,7 +54,7 @@ fn a_function_is_described_and_handed_in() {
                     ::core::assert!(< __mcp::Probe < () >> ::RANGE);
                     ::core::assert!(
                         < __mcp::Probe < i64 >> ::MIN <= 0i128 && 0i128 <= < __mcp::Probe < i64 >>
-                        ::MAX, "the type of the argument cannot hold this number"
+                        ::MAX, "the argument's type cannot hold this number"
                     );
                 };
                 const _: () = {
@@ -62,7 +62,7 @@ fn a_function_is_described_and_handed_in() {
                     ::core::assert!(< __mcp::Probe < () >> ::RANGE);
                     ::core::assert!(
                         < __mcp::Probe < i64 >> ::MIN <= 5i128 && 5i128 <= < __mcp::Probe < i64 >>
-                        ::MAX, "the type of the argument cannot hold this number"
+                        ::MAX, "the argument's type cannot hold this number"
                     );
                 };
                 const _: () = {

@@ -1,4 +1,4 @@
-//! What a token says, and whether that is enough to be let in.
+//! Validation of a token's claims.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use super::Url;
 use crate::context::Principal;
 
-/// What a token has to say.
+/// Requirements for the claims of a token.
 pub(super) struct Expected<'e> {
-    /// Who issued it. None: whoever was asked about it vouches for it.
+    /// The issuer. `None` if the authorization server was asked about the token, and so vouches for it.
     pub(super) issuer: Option<&'e str>,
-    /// One of those it was issued for. None: whoever was asked about it has checked that.
+    /// The accepted audiences, one of which the token must name. `None` if the authorization server has checked that.
     pub(super) audiences: Option<&'e [&'e str]>,
-    /// Whether it has to say until when it is valid.
+    /// `true` if the token must state when it expires.
     pub(super) expires: bool,
-    /// How far clocks may differ.
+    /// Maximum difference between the clocks.
     pub(super) skew: Duration,
 }
 
-/// For whom tokens have to be issued; if nobody is named, for the address of the server.
+/// The audiences for which tokens must be issued; by default the URL of the server.
 #[derive(Debug, Default)]
 pub(super) struct Audiences(Vec<String>);
 
@@ -37,20 +37,20 @@ impl Audiences {
     }
 }
 
-/// Seconds since 1970.
+/// Returns the current time in seconds since 1970.
 pub(super) fn now() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs_f64()
 }
 
-/// So many seconds after 1970. None if no clock will ever show that.
+/// Converts seconds since 1970 to a time. Returns `None` if it is out of range.
 fn time_of(seconds: f64) -> Option<SystemTime> {
     let since = Duration::try_from_secs_f64(seconds).ok()?;
     SystemTime::UNIX_EPOCH.checked_add(since)
 }
 
 impl Expected<'_> {
-    /// Whose the token with these claims is, if they are as they should be. `Err` says what is wrong.
+    /// Returns the principal of the token with these claims, or the reason why they are not valid.
     pub(super) fn check(
         &self,
         claims: Map<String, Value>,
@@ -58,36 +58,36 @@ impl Expected<'_> {
     ) -> Result<Principal, &'static str> {
         let text = |name| claims.get(name).and_then(Value::as_str);
         let issuer = match (text("iss"), self.issuer) {
-            (said, Some(issuer)) if said != Some(issuer) => return Err("it is of another issuer"),
+            (said, Some(issuer)) if said != Some(issuer) => return Err("wrong issuer"),
             (_, Some(issuer)) => issuer,
             (said, None) => said.unwrap_or_default(),
         };
         if let Some(audiences) = self.audiences
             && !is_for(claims.get("aud"), audiences)
         {
-            return Err("it was issued for another server");
+            return Err("the token is for another server");
         }
         let skew = self.skew.as_secs_f64();
         let expiry = match claims.get("exp").map(Value::as_f64) {
             None if !self.expires => None,
             Some(Some(expiry)) if now < expiry + skew => time_of(expiry + skew),
-            Some(Some(_)) => return Err("it has expired"),
-            None | Some(None) => return Err("it does not say when it expires"),
+            Some(Some(_)) => return Err("the token has expired"),
+            None | Some(None) => return Err("the token has no valid `exp`"),
         };
         match claims.get("nbf").map(Value::as_f64) {
             None => {}
             Some(Some(begin)) if begin <= now + skew => {}
-            Some(_) => return Err("it is not valid yet"),
+            Some(_) => return Err("the token is not valid yet"),
         }
         let client = text("client_id").or(text("azp")).unwrap_or_default();
         let is_text = |subject: &Value| subject.is_string() || subject.is_null();
         if !claims.get("sub").is_none_or(is_text) {
-            return Err("its subject is no text");
+            return Err("the token's `sub` is not a string");
         }
-        // What acts for itself has no subject, or is its own.
+        // A client that acts for itself has no subject, or is its own subject.
         let subject = text("sub").unwrap_or(client);
         if subject.is_empty() {
-            return Err("it does not say whose it is");
+            return Err("the token names no subject");
         }
         let mut principal = Principal::new(subject)
             .issuer(issuer)
@@ -100,7 +100,8 @@ impl Expected<'_> {
     }
 }
 
-/// Whether one of these audiences is meant. Hosts are compared in small letters, and nothing else is made alike.
+/// Returns `true` if one of these audiences is among those of the token. Hosts are compared in lower case; nothing else is
+/// normalized.
 fn is_for(said: Option<&Value>, audiences: &[&str]) -> bool {
     let is_meant = |said: &Value| {
         let Some(said) = said.as_str() else {
@@ -117,7 +118,7 @@ fn is_for(said: Option<&Value>, audiences: &[&str]) -> bool {
     }
 }
 
-/// What the token is good for: `scope`, a text, and `scp`, a text or a list.
+/// Returns the scopes of the token: from `scope`, a string, and `scp`, a string or a list.
 fn scopes(claims: &Map<String, Value>) -> Vec<String> {
     let mut scopes = Vec::new();
     for said in ["scope", "scp"].iter().filter_map(|name| claims.get(*name)) {

@@ -1,4 +1,4 @@
-//! Asks an authorization server: bounded in time and size, without following it anywhere else.
+//! Requests to an authorization server: bounded in time and size, without following redirects.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,13 +14,13 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-/// Largest document that is read, in bytes.
+/// Maximum size of a document, in bytes.
 const MOST: usize = 1 << 20;
 
-/// Asks authorization servers. Made without connections, which are kept for the next question.
+/// HTTP client for authorization servers. Created without connections; later requests reuse those it opens.
 #[derive(Clone)]
 pub(super) struct Fetcher {
-    /// How long an answer may take.
+    /// Timeout for a response.
     pub(super) time: Duration,
     client: Arc<OnceLock<Result<Asking, String>>>,
 }
@@ -37,39 +37,39 @@ impl Default for Fetcher {
 }
 
 impl Fetcher {
-    /// The document at this address, which was checked before.
+    /// Fetches the document at this URL, which the caller has validated.
     pub(super) async fn get(&self, address: &str) -> Result<Value, String> {
         let request = Request::get(address).body(String::new());
         self.ask(request.map_err(|error| error.to_string())?).await
     }
 
-    /// The answer to a request, which has to be a document. `Err` says what went wrong.
+    /// Sends a request and parses the response as JSON. `Err` states the failure.
     pub(super) async fn ask(&self, mut request: Request<String>) -> Result<Value, String> {
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::ACCEPT, json);
         let asked = async {
             let response = self.client()?.request(request).await;
             let response = response.map_err(|error| causes(&error))?;
-            // That it is elsewhere is no answer: only addresses that somebody configured are asked.
+            // Redirects are refused: requests go only to configured URLs.
             if response.status() != StatusCode::OK {
-                return Err(format!("it answers {}", response.status()));
+                return Err(format!("the server answered {}", response.status()));
             }
             let bytes = read(response.into_body()).await?;
-            serde_json::from_slice(&bytes).map_err(|_| "it answers what is no JSON".to_owned())
+            serde_json::from_slice(&bytes).map_err(|_| "the response is not JSON".to_owned())
         };
         let answered = tokio::time::timeout(self.time, asked).await;
-        answered.unwrap_or_else(|_| Err(format!("it took longer than {:?}", self.time)))
+        answered.unwrap_or_else(|_| Err(format!("no response within {:?}", self.time)))
     }
 
     fn client(&self) -> Result<&Asking, String> {
         let made = self.client.get_or_init(|| {
-            // Named, because a program may have more than one, and no default then.
+            // Named explicitly: a program may have more than one provider, and then has no default.
             let provider = rustls::crypto::ring::default_provider();
             let builder = HttpsConnectorBuilder::new();
             let builder = builder.with_provider_and_native_roots(provider);
             let builder =
-                builder.map_err(|error| format!("this machine trusts no certificates: {error}"))?;
-            // Over plain HTTP only to this machine, which its addresses were checked for.
+                builder.map_err(|error| format!("no trusted root certificates: {error}"))?;
+            // Plain HTTP is only used for this machine, as checked when the URLs were parsed.
             let connector = builder.https_or_http().enable_http1().build();
             Ok(Client::builder(TokioExecutor::new()).build(connector))
         });
@@ -85,13 +85,13 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, String> {
             bytes.extend_from_slice(&data);
         }
         if bytes.len() > MOST {
-            return Err(format!("it answers with more than {MOST} bytes"));
+            return Err(format!("the response exceeds {MOST} bytes"));
         }
     }
     Ok(bytes)
 }
 
-/// An error and what caused it: the outermost says little.
+/// Returns the text of an error and of its causes: the outermost one says little.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Tokens that say nothing: the authorization server is asked about each.
+//! Opaque tokens, validated by the authorization server (token introspection, RFC 7662).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,22 +20,22 @@ use super::{Authenticating, Authenticator, Credentials, Refused, Url};
 use crate::context::Principal;
 use crate::handler::template::percent_encode;
 
-/// Most answers that are kept.
+/// Maximum number of cached results.
 const MOST: usize = 1_000;
-/// For how long a token is taken for valid of which nobody says when it expires, before it has to come again.
+/// Validity of an active token whose response has no `exp`; after this time the client has to send it again.
 const UNSAID: Duration = Duration::from_hours(1);
-/// Most questions at once: strangers can have as many asked as they know how to make up tokens.
+/// Maximum number of concurrent requests: anonymous callers can cause one with every token they make up.
 const AT_ONCE: usize = 64;
 
-/// Asks the authorization server about each token (RFC 7662), with credentials of the server's own.
+/// Validates each token by asking the authorization server (RFC 7662), with the server's own client credentials.
 ///
-/// A token is let in if the answer says that it is `active`, and `aud` is or holds the audience; `exp` and `nbf`, where the
-/// answer has them, are checked too. Good answers are kept for half a minute, at most 1,000 of them and none beyond `exp`:
-/// so long a token that was revoked may still be good. An answer may take 5 s and 1 MiB; without one, and while 64 others are
-/// waited for, requests are answered 503.
+/// A token is accepted if the response says `active`, and `aud` is or contains the audience; `exp` and `nbf` are checked if
+/// the response has them. Positive results are cached for 30 s, at most 1,000 of them and none past `exp`; for that time a
+/// revoked token may still be accepted. A response may take 5 s and 1 MiB. Without one, and while 64 other requests are
+/// pending, requests are answered 503.
 ///
-/// Streams of notifications end at `exp`, or after an hour if the answer has none; a client that comes back with its token is
-/// asked about anew.
+/// Streams of notifications end at `exp`, or after an hour if the response has none; if a client reconnects with its token,
+/// the token is validated again.
 pub struct Introspection {
     issuer: String,
     endpoint: String,
@@ -45,14 +45,14 @@ pub struct Introspection {
     fetcher: Fetcher,
     keep: Duration,
     kept: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
-    /// Places for questions.
+    /// Permits for concurrent requests.
     asking: Semaphore,
 }
 
 impl Introspection {
-    /// Asks `endpoint` of the authorization server `issuer`, as this client.
+    /// Creates an authenticator that asks `endpoint` of the authorization server `issuer`, as this client.
     ///
-    /// Both are addresses over HTTPS, or over HTTP on this machine.
+    /// Both are HTTPS URLs, or HTTP URLs on this machine.
     pub fn new(
         issuer: impl Into<String>,
         endpoint: impl Into<String>,
@@ -73,29 +73,30 @@ impl Introspection {
         }
     }
 
-    /// What `aud` of an answer has to be, or hold. May be repeated; one of them is enough. Default: the address of the server.
+    /// Adds an accepted audience: `aud` of a response must be or contain one of them. May be repeated. Default: the URL of
+    /// the server.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.add(audience.into());
         self
     }
 
-    /// Lets in what is `active`, whatever `aud` is. Only for an authorization server that says so of no token but those
-    /// issued for this server: with any other, tokens for other servers would be good here.
+    /// Accepts every `active` token, whatever its `aud`. Only for an authorization server that reports only tokens issued
+    /// for this server as active: with any other, tokens for other servers would be accepted here.
     #[must_use]
     pub fn trust_audience(mut self) -> Self {
         self.trusts_audience = true;
         self
     }
 
-    /// How long the authorization server may take to answer. Default 5 s.
+    /// Sets the timeout for the authorization server's response. Default 5 s.
     #[must_use]
     pub fn fetch_time(mut self, time: Duration) -> Self {
         self.fetcher.time = time;
         self
     }
 
-    /// How long a good answer is kept. Default 30 s; zero asks each time.
+    /// Sets how long positive results are cached. Default 30 s; zero asks for every request.
     #[must_use]
     pub fn keep(mut self, time: Duration) -> Self {
         self.keep = time;
@@ -114,20 +115,20 @@ impl Introspection {
             return Ok(principal.clone());
         }
         let Ok(_place) = self.asking.try_acquire() else {
-            return Err(Refused::unavailable("too many tokens are asked about"));
+            return Err(Refused::unavailable("too many requests are pending"));
         };
         let answer = self.ask(credentials.token).await.map_err(|problem| {
             tracing::warn!(
                 problem,
-                "the authorization server cannot be asked about tokens"
+                "tokens cannot be validated with the authorization server"
             );
             Refused::unavailable(problem)
         })?;
         let Value::Object(answer) = answer else {
-            return Err(Refused::unavailable("the answer is no object"));
+            return Err(Refused::unavailable("the response is not a JSON object"));
         };
         if answer.get("active") != Some(&Value::Bool(true)) {
-            return Err(Refused::invalid("it is not active"));
+            return Err(Refused::invalid("the token is not active"));
         }
         let left = match answer.get("exp").and_then(Value::as_f64) {
             None => self.keep,
@@ -161,7 +162,7 @@ impl Introspection {
         if kept.len() >= MOST {
             kept.retain(|_, (_, until)| now < *until);
         }
-        // With so many active at once, the others are asked about each time.
+        // With so many active tokens at once, the others are not cached.
         if kept.len() < MOST
             && let Some(until) = now.checked_add(time)
         {
@@ -202,7 +203,7 @@ impl Authenticator for Introspection {
     }
 }
 
-/// Says nothing of the credentials.
+/// Omits the credentials.
 impl fmt::Debug for Introspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Introspection")

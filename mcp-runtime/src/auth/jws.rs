@@ -1,8 +1,8 @@
-//! Signed tokens: which algorithms are good enough, which keys fit them, and whether a signature is right.
+//! Signed tokens: accepted algorithms, the keys that fit them, and verification of signatures.
 //!
-//! The cryptography is that of `ring`. An algorithm is one of this list, and has to fit the key's type: what a token or a key
-//! says of itself can only rule out more. Secrets that are shared (HS256) and no signature at all are not on the list, so a
-//! public key is never taken for a secret.
+//! `ring` does the cryptography. An algorithm must be on this list and fit the key's type; what a token or a key declares
+//! can only exclude more. Shared secrets (HS256) and unsigned tokens are not on the list, so a public key is never mistaken
+//! for a secret.
 //!
 //! Source: RFC 7515, RFC 7517, RFC 7518, RFC 8037, RFC 8725.
 
@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, VerificationAlgorithm};
 use serde_json::{Map, Value};
 
-/// A way to sign.
+/// A signature algorithm.
 pub(super) struct Algorithm {
     name: &'static str,
     scheme: Scheme,
@@ -19,7 +19,7 @@ pub(super) struct Algorithm {
 
 enum Scheme {
     Rsa(&'static RsaParameters),
-    /// On the curve of this name.
+    /// Signatures on the curve of this name.
     Curve(&'static str, &'static dyn VerificationAlgorithm),
 }
 
@@ -52,10 +52,10 @@ impl Algorithm {
     }
 }
 
-/// A key that signatures are checked with.
+/// A public key that verifies signatures.
 pub(super) struct Key {
     pub(super) id: Option<String>,
-    /// The only algorithm it is for, if it is for one only.
+    /// The only algorithm the key is for, if it is restricted to one.
     algorithm: Option<String>,
     material: Material,
 }
@@ -66,7 +66,7 @@ enum Material {
 }
 
 impl Key {
-    /// Reads a key of a set; `None` if it is of no use here.
+    /// Reads a key of a set; `None` if this module cannot use it.
     pub(super) fn read(json: &Value) -> Option<Self> {
         let text = |name| json.get(name).and_then(Value::as_str);
         let bytes = |name| URL_SAFE_NO_PAD.decode(text(name)?).ok();
@@ -113,7 +113,7 @@ impl Key {
         }
     }
 
-    /// Whether it can have signed with this algorithm.
+    /// Returns `true` if the key can have signed with this algorithm.
     fn fits(&self, algorithm: &Algorithm) -> bool {
         let is_for = match &self.algorithm {
             Some(only) => only == algorithm.name,
@@ -128,10 +128,10 @@ impl Key {
     }
 }
 
-/// A signed token, of which nothing is believed yet.
+/// A signed token that has not been verified yet.
 pub(super) struct Token<'t> {
     algorithm: &'static Algorithm,
-    /// The name of the key it is said to be signed with.
+    /// The id of the key that the token names.
     pub(super) key: Option<String>,
     message: &'t str,
     claims: &'t str,
@@ -139,51 +139,51 @@ pub(super) struct Token<'t> {
 }
 
 impl<'t> Token<'t> {
-    /// Reads a token. `Err` says what is wrong with it.
+    /// Reads a token. `Err` states why it is not one.
     pub(super) fn read(text: &'t str) -> Result<Self, &'static str> {
-        let (message, signature) = text.rsplit_once('.').ok_or("it is no signed token")?;
-        let (header, claims) = message.split_once('.').ok_or("it is no signed token")?;
+        let (message, signature) = text.rsplit_once('.').ok_or("not a signed token")?;
+        let (header, claims) = message.split_once('.').ok_or("not a signed token")?;
         let header = URL_SAFE_NO_PAD.decode(header).ok();
         let header = header.and_then(|json| serde_json::from_slice::<Map<_, _>>(&json).ok());
-        let header: Map<String, Value> = header.ok_or("its header is malformed")?;
+        let header: Map<String, Value> = header.ok_or("the header is malformed")?;
         let text = |name| match header.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err("its header is malformed"),
+            Some(_) => Err("the header is malformed"),
         };
         if header
             .get("crit")
             .is_some_and(|critical| !critical.is_null())
         {
-            return Err("its header asks for what is not known here");
+            return Err("unsupported `crit` header parameter");
         }
         let is_access_token = |typ: &str| {
             let typ = typ.to_ascii_lowercase();
             matches!(typ.trim_start_matches("application/"), "jwt" | "at+jwt")
         };
         if !text("typ")?.is_none_or(is_access_token) {
-            return Err("it is no access token");
+            return Err("not an access token");
         }
-        let name = text("alg")?.ok_or("its header is malformed")?;
+        let name = text("alg")?.ok_or("the header is malformed")?;
         let algorithm = ALGORITHMS.iter().find(|known| known.name == name);
         Ok(Self {
-            algorithm: algorithm.ok_or("it is signed in a way that is not good enough")?,
+            algorithm: algorithm.ok_or("unsupported signature algorithm")?,
             key: text("kid")?.map(str::to_owned),
             message,
             claims,
             signature: URL_SAFE_NO_PAD
                 .decode(signature)
-                .map_err(|_| "its signature is malformed")?,
+                .map_err(|_| "the signature is malformed")?,
         })
     }
 
-    /// Whether it may be signed with this key.
+    /// Returns `true` if the token may be signed with this key.
     pub(super) fn names(&self, key: &Key) -> bool {
         let is_named = self.key.is_none() || self.key == key.id;
         is_named && key.fits(self.algorithm)
     }
 
-    /// What it says, if it was signed with one of these keys.
+    /// Returns the claims, if the token was signed with one of these keys.
     pub(super) fn verify<'k>(
         &self,
         keys: impl IntoIterator<Item = &'k Key>,
@@ -191,11 +191,11 @@ impl<'t> Token<'t> {
         let mut keys = keys.into_iter().filter(|key| self.names(key));
         let message = self.message.as_bytes();
         if !keys.any(|key| key.verify(self.algorithm, message, &self.signature)) {
-            return Err("its signature is wrong");
+            return Err("the signature is invalid");
         }
         let claims = URL_SAFE_NO_PAD.decode(self.claims).ok();
         let claims = claims.and_then(|json| serde_json::from_slice(&json).ok());
-        claims.ok_or("its claims are malformed")
+        claims.ok_or("the claims are malformed")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tokens that say themselves whose they are: JSON Web Tokens.
+//! Self-contained tokens: JSON Web Tokens.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,17 +12,16 @@ use super::key_set::{self, KeySet, Source, Times};
 use super::{Authenticating, Authenticator, Credentials, Refused, Url};
 use crate::context::Principal;
 
-/// Checks tokens that are JSON Web Tokens, with the keys of the authorization server that issued them.
+/// Validates JSON Web Tokens with the keys of the authorization server that issued them.
 ///
-/// A token is let in if it is signed with one of the issuer's keys, by RS256, RS384, RS512, PS256, PS384, PS512, ES256,
-/// ES384 or `EdDSA`; if `iss` is the issuer, `aud` is or holds the audience, and `exp` is not over; if `nbf`, where there is
-/// one, is over. Its subject is `sub` (or else the client), its client `client_id` or `azp`, its scopes are in `scope` and
-/// `scp`.
+/// A token is accepted if it is signed with one of the issuer's keys, by RS256, RS384, RS512, PS256, PS384, PS512, ES256,
+/// ES384 or `EdDSA`; `iss` is the issuer; `aud` is or contains the audience; `exp` has not passed; and `nbf`, if present,
+/// has. Its subject is `sub` (or else the client), its client `client_id` or `azp`; its scopes are in `scope` and `scp`.
 ///
-/// The keys are found by the metadata of the issuer (RFC 8414, or `OpenID` Connect Discovery), over HTTPS (over HTTP on this
-/// machine), each document within 5 s and 1 MiB, without redirects. They are kept for 10 minutes. A token with an unknown
-/// key has them asked for again, at most every 30 s. While that fails, the last ones serve for an hour, and after that
-/// requests are answered 503.
+/// The keys are discovered through the issuer's metadata (RFC 8414, or `OpenID` Connect Discovery), over HTTPS (over HTTP
+/// on this machine), each document within 5 s and 1 MiB, without redirects. They are cached for 10 minutes. A token with an
+/// unknown key causes a refetch, at most every 30 s. If refetching fails, the last keys are accepted for an hour; after
+/// that, requests are answered 503.
 ///
 /// Source: RFC 9068, RFC 8707; `docs/requirements.md`, AUTH-02.
 pub struct Jwt {
@@ -36,7 +35,7 @@ pub struct Jwt {
 }
 
 impl Jwt {
-    /// Tokens of this issuer: exactly the text of their `iss`, an address over HTTPS, or over HTTP on this machine.
+    /// Accepts tokens of this issuer: exactly the value of their `iss`, an HTTPS URL, or an HTTP URL on this machine.
     pub fn issuer(issuer: impl Into<String>) -> Self {
         let issuer = issuer.into();
         let source = match Url::parse(&issuer) {
@@ -57,16 +56,18 @@ impl Jwt {
         }
     }
 
-    /// What `aud` of a token has to be, or hold. May be repeated; one of them is enough. Default: the address of the server.
+    /// Adds an accepted audience: `aud` of a token must be or contain one of them. May be repeated. Default: the URL of the
+    /// server.
     ///
-    /// Compared as it is, but for small and capital letters in the host of an address.
+    /// Compared exactly, except that the host of a URL is case-insensitive.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.add(audience.into());
         self
     }
 
-    /// Where the keys are, for an issuer without metadata, or with keys at another host. Default: the metadata says.
+    /// Sets the URL of the key set, for an issuer without metadata, or with keys on another host. Default: taken from the
+    /// metadata.
     #[must_use]
     pub fn key_set_url(mut self, address: &str) -> Self {
         let parsed = Url::parse(address).map(Source::At);
@@ -74,29 +75,29 @@ impl Jwt {
         self
     }
 
-    /// The keys themselves, `{"keys": […]}`: nothing is fetched then.
+    /// Sets the keys themselves, `{"keys": […]}`; nothing is fetched then.
     #[must_use]
     pub fn key_set(mut self, keys: &Value) -> Self {
         self.source = key_set::read(keys).map(Source::Given);
         self
     }
 
-    /// How far the clocks of issuer and server may differ. Default one minute.
+    /// Sets the maximum difference between the clocks of issuer and server. Default one minute.
     #[must_use]
     pub fn skew(mut self, skew: Duration) -> Self {
         self.skew = skew;
         self
     }
 
-    /// How long the issuer may take to answer. Default 5 s.
+    /// Sets the timeout for the issuer's response. Default 5 s.
     #[must_use]
     pub fn fetch_time(mut self, time: Duration) -> Self {
         self.fetcher.time = time;
         self
     }
 
-    /// How old keys may be before they are asked for again, and how old, if that fails, before they are good for nothing.
-    /// Default 10 minutes and one hour.
+    /// Sets how long keys are cached before they are refetched, and how long stale keys are still accepted if refetching
+    /// fails. Default 10 minutes and one hour.
     #[must_use]
     pub fn keep_keys(mut self, fresh: Duration, good: Duration) -> Self {
         self.times.fresh = fresh;
@@ -104,7 +105,7 @@ impl Jwt {
         self
     }
 
-    /// How long to wait, at least, before keys are asked for again. Default 30 s.
+    /// Sets the minimum time between two fetches of the keys. Default 30 s.
     #[must_use]
     pub fn refetch_after(mut self, pause: Duration) -> Self {
         self.times.pause = pause;

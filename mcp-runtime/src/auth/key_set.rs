@@ -1,8 +1,8 @@
-//! The keys an authorization server signs with: found, kept for a while, and asked for again when one is not among them.
+//! The signing keys of an authorization server: discovered, cached, and refetched when a token's key is not among them.
 //!
-//! Only the configured issuer's host, or an address configured beside it, is ever asked. One question is under way at a time,
-//! in a task of its own, so that it goes on when whoever asked goes away. While the server does not answer, the last good keys serve for a
-//! while; after that, nobody is let in.
+//! Only the configured issuer's host, or a URL configured in its place, is ever asked. One fetch is under way at a time, in
+//! a separate task, so that it continues when the caller that started it goes away. While the server does not answer, the
+//! last valid keys are accepted for a while; after that, no token is.
 //!
 //! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
@@ -21,25 +21,25 @@ use super::fetch::Fetcher;
 use super::jws::{Key, Token};
 use super::{Refused, Url};
 
-/// Where keys come from.
+/// Source of the keys.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// The metadata of the issuer says.
+    /// The `jwks_uri` in the issuer's metadata.
     Issuer { name: String, address: Url },
-    /// This address.
+    /// A configured URL.
     At(Url),
-    /// They were given.
+    /// Configured keys.
     Given(Arc<[Key]>),
 }
 
-/// How long keys are kept, and how often they are asked for.
+/// Lifetimes of cached keys, and the interval of fetches.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
-    /// Keys this old are asked for again.
+    /// Age at which keys are refetched.
     pub(super) fresh: Duration,
-    /// Keys this old are good for nothing.
+    /// Age at which keys are no longer accepted.
     pub(super) good: Duration,
-    /// What passes at least between two questions.
+    /// Minimum time between two fetches.
     pub(super) pause: Duration,
 }
 
@@ -62,7 +62,7 @@ type Flight = Shared<BoxFuture<'static, Option<Arc<[Key]>>>>;
 #[derive(Default)]
 struct State {
     kept: Option<(Arc<[Key]>, Instant)>,
-    /// When they were asked for last.
+    /// Time of the last fetch.
     asked: Option<Instant>,
     flight: Option<Flight>,
 }
@@ -72,7 +72,7 @@ impl KeySet {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The keys that a token may be signed with.
+    /// Returns the keys that may have signed a token.
     pub(super) async fn keys_for(
         &self,
         token: &Token<'_>,
@@ -92,12 +92,12 @@ impl KeySet {
         let is_fresh = fresh.is_some();
         match fresh.or_else(|| self.kept(times.good)) {
             Some(keys) if has_one(&keys) => Ok(keys),
-            Some(_) if is_fresh => Err(Refused::invalid("its key is unknown")),
-            _ => Err(Refused::unavailable("the keys of the issuer are unknown")),
+            Some(_) if is_fresh => Err(Refused::invalid("the token's key is unknown")),
+            _ => Err(Refused::unavailable("the issuer's keys are unavailable")),
         }
     }
 
-    /// What is kept, unless it is older than this.
+    /// Returns the cached keys, unless they are older than `age`.
     fn kept(&self, age: Duration) -> Option<Arc<[Key]>> {
         let state = self.state();
         let kept = state.kept.as_ref();
@@ -105,7 +105,7 @@ impl KeySet {
         kept.map(|(keys, _)| Arc::clone(keys))
     }
 
-    /// Asks for the keys, or waits for who does; not if they were asked for just now.
+    /// Fetches the keys, or waits for a fetch under way; does nothing if the last fetch was less than `pause` ago.
     async fn refresh(&self, source: &Source, fetcher: &Fetcher, pause: Duration) {
         let flight = {
             let mut state = self.state();
@@ -122,7 +122,7 @@ impl KeySet {
         };
         let answered = flight.clone().await;
         let mut state = self.state();
-        // Of all who waited, the first one keeps them.
+        // The first of the waiting callers stores the keys.
         if state
             .flight
             .as_ref()
@@ -136,7 +136,7 @@ impl KeySet {
     }
 }
 
-/// A question under way, which ends with whoever keeps the keys.
+/// A fetch under way, aborted when the key set is dropped.
 struct Asking(JoinHandle<Option<Arc<[Key]>>>);
 
 impl Future for Asking {
@@ -154,7 +154,7 @@ impl Drop for Asking {
     }
 }
 
-/// Asks for the keys. What goes wrong is in the log.
+/// Fetches the keys. Failures are logged.
 async fn ask(source: Source, fetcher: Fetcher) -> Option<Arc<[Key]>> {
     let asked = match &source {
         Source::Given(keys) => return Some(Arc::clone(keys)),
@@ -167,23 +167,23 @@ async fn ask(source: Source, fetcher: Fetcher) -> Option<Arc<[Key]>> {
     match asked.and_then(|set| read(&set)) {
         Ok(keys) => Some(keys),
         Err(problem) => {
-            tracing::warn!(problem, "the keys of the issuer of tokens cannot be had");
+            tracing::warn!(problem, "the token issuer's keys cannot be fetched");
             None
         }
     }
 }
 
-/// The keys of a set, without those that are of no use here.
+/// Reads the usable keys of a set.
 pub(super) fn read(set: &Value) -> Result<Arc<[Key]>, String> {
     let keys = set.get("keys").and_then(Value::as_array);
     let keys: Vec<Key> = keys.into_iter().flatten().filter_map(Key::read).collect();
     if keys.is_empty() {
-        return Err("there is no key of use in the set".to_owned());
+        return Err("the key set has no usable key".to_owned());
     }
     Ok(keys.into())
 }
 
-/// Where the metadata of an issuer says that its keys are.
+/// Returns the URL of the keys, from the metadata of an issuer.
 async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String> {
     let openid = "/.well-known/openid-configuration";
     let mut places = vec![
@@ -206,11 +206,11 @@ async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String
         if text("issuer") != Some(name) {
             return Err(format!("{place} is the metadata of another issuer"));
         }
-        let keys = text("jwks_uri").ok_or_else(|| format!("{place} names no `jwks_uri`"))?;
+        let keys = text("jwks_uri").ok_or_else(|| format!("{place} has no `jwks_uri`"))?;
         let keys = Url::parse(keys).map_err(|fault| format!("`jwks_uri` in {place} {fault}"))?;
         if keys.origin() != issuer.origin() {
             return Err(format!(
-                "{place} says that keys are at {keys}, another host; if they are, `key_set_url` has to say so too"
+                "{place} refers to keys on another host, {keys}; if they belong there, set `key_set_url`"
             ));
         }
         return Ok(keys);

@@ -1,8 +1,9 @@
-//! Who sends an HTTP request, by its access token.
+//! Authentication of HTTP requests by access token.
 //!
-//! [`Protected`] says how a server is protected; an [`Authenticator`] finds out whose a token is. There is one for JSON Web
-//! Tokens ([`Jwt`]), one that asks the authorization server ([`Introspection`]), one for a few tokens that never change
-//! ([`StaticTokens`]), and any closure is one. An authorization server is none of these: this framework has none.
+//! [`Protected`] configures the protection of a server; an [`Authenticator`] maps a token to its principal. There is one
+//! for JSON Web Tokens ([`Jwt`]), one that asks the authorization server ([`Introspection`]), and one for a few tokens that
+//! never change ([`StaticTokens`]); any suitable closure is one too. This framework does not include an authorization
+//! server.
 //!
 //! ```
 //! use mcp_runtime::Server;
@@ -15,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! Which requests need a token, and how they are refused without one, is decided in `transport/http/`.
+//! `transport/http/` decides which requests need a token, and how they are refused without one.
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 
@@ -45,28 +46,29 @@ pub(crate) use url::Url;
 
 use crate::context::Principal;
 
-/// Finds out whose an access token is.
+/// Maps an access token to its principal.
 ///
-/// **Open**: implement it for whatever knows. A closure is one too: `async |token: String| Ok(Principal::new("alice"))`.
+/// **Open**: implement it for custom kinds of tokens. A closure is one too: `async |token: String|
+/// Ok(Principal::new("alice"))`.
 ///
-/// Asked for each request that came with a token, and given up (its future is dropped) after
-/// [`Limits::authentication_time`](crate::Limits::authentication_time), or when the client goes away.
+/// Called for each request with a token. Cancelled (its future is dropped) after
+/// [`Limits::authentication_time`](crate::Limits::authentication_time), or when the client disconnects.
 pub trait Authenticator: Send + Sync + 'static {
-    /// Whose token it is, if it is valid and was issued for this server.
+    /// Returns the principal of the token, if it is valid and was issued for this server.
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a>;
 
-    /// The authorization server that issues the tokens, which clients are told of. Default: none.
+    /// Returns the authorization server that issues the tokens, which is announced to clients. Default: none.
     fn issuer(&self) -> Option<&str> {
         None
     }
 
-    /// What is wrong with how it was set up, in a sentence each; a server does not start with any. Default: nothing.
+    /// Returns the configuration errors, one sentence each; if there are any, the server does not start. Default: none.
     fn faults(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What an [`Authenticator`] will have found out.
+/// The future that an [`Authenticator`] returns.
 pub type Authenticating<'a> = Pin<Box<dyn Future<Output = Result<Principal, Refused>> + Send + 'a>>;
 
 impl<F, T> Authenticator for F
@@ -79,19 +81,19 @@ where
     }
 }
 
-/// What a request came with.
+/// The credentials of a request.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Credentials<'a> {
-    /// The bearer token: at most [`Limits::token`](crate::Limits::token) bytes of the characters that tokens are made of.
+    /// The bearer token: at most [`Limits::token`](crate::Limits::token) bytes of the characters that tokens consist of.
     pub token: &'a str,
-    /// The address of this server, which the token has to be for.
+    /// The URL of this server, for which the token must have been issued.
     pub resource: &'a str,
-    /// The head of the request.
+    /// The request line and headers.
     pub head: &'a Parts,
 }
 
-/// Says nothing of the token.
+/// Omits the token.
 impl fmt::Debug for Credentials<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")
@@ -100,7 +102,7 @@ impl fmt::Debug for Credentials<'_> {
     }
 }
 
-/// Why a request is not let in. What is said here goes to the log, and never to the client; it must not repeat the token.
+/// The reason why a request is refused. The text is logged and never sent to the client; it must not contain the token.
 #[derive(Clone, Debug)]
 pub struct Refused {
     pub(crate) kind: Refusing,
@@ -115,18 +117,18 @@ pub(crate) enum Refusing {
 }
 
 impl Refused {
-    /// The token is not valid here: 401.
+    /// The token is not valid for this server: 401.
     pub fn invalid(why: impl fmt::Display) -> Self {
         Self::new(Refusing::Invalid, why)
     }
 
-    /// The token is valid, but not for these scopes, all of which would be needed: 403.
+    /// The token is valid but lacks these scopes, all of which are required: 403.
     pub fn insufficient(scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter().map(Into::into).collect();
         Self::new(Refusing::Insufficient(scopes), "scopes are missing")
     }
 
-    /// It cannot be found out just now: 503.
+    /// The token cannot be checked at the moment: 503.
     pub fn unavailable(why: impl fmt::Display) -> Self {
         Self::new(Refusing::Unavailable, why)
     }

@@ -1,4 +1,4 @@
-//! How a server is protected.
+//! Protection of a server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::{Authenticator, Url};
 use crate::handler::rules;
 
-/// How a server is protected: by which address it is known, who checks tokens, where clients get them.
+/// Protection of a server: its URL, the authenticator that checks tokens, and the authorization servers that issue them.
 ///
-/// Each request then needs an access token in its header `Authorization: Bearer …`. One without is answered 401, which says
-/// where the metadata of the server is (RFC 9728); clients learn from it where to get a token, and for which scopes. See
-/// `docs/authorization.md`.
+/// Each request then needs an access token in its header `Authorization: Bearer …`. A request without one is answered 401
+/// with the location of the server's metadata (RFC 9728), from which clients learn where to get a token, and for which
+/// scopes. See `docs/authorization.md`.
 ///
-/// Requests to the host of the address are let in, as with
+/// Requests to the host of the URL are allowed, as with
 /// [`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host).
 #[derive(Clone)]
 #[must_use]
@@ -26,10 +26,10 @@ pub struct Protected {
 }
 
 impl Protected {
-    /// Clients know the server by the address `resource`, path included: `https://mcp.example.com/mcp`. Tokens are issued for
-    /// it, and `authenticator` checks them.
+    /// Protects a server that clients know by the URL `resource`, path included: `https://mcp.example.com/mcp`. Tokens are
+    /// issued for this URL, and `authenticator` checks them.
     ///
-    /// Over HTTPS, or over HTTP on this machine; without a fragment.
+    /// It is an HTTPS URL, or an HTTP URL on this machine, without a fragment.
     pub fn new(resource: impl Into<String>, authenticator: impl Authenticator) -> Self {
         Self {
             resource: resource.into(),
@@ -41,36 +41,36 @@ impl Protected {
         }
     }
 
-    /// Where clients get tokens: the issuer of an authorization server. May be repeated. Default: that of the authenticator.
+    /// Adds an authorization server, by its issuer, from which clients get tokens. May be repeated. Default: that of the
+    /// authenticator.
     ///
-    /// Without any there is no metadata, and people have to give their clients tokens by hand.
+    /// Without one there is no metadata, and users have to give their clients tokens by hand.
     pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
         self.servers.push(issuer.into());
         self
     }
 
-    /// Scopes that every request needs, whatever it asks for. Clients are told to ask for these first. Default: none.
+    /// Sets scopes that every request needs. Clients are told to request these first. Default: none.
     pub fn require(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.required = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The scopes that clients are told of: `scopes_supported` of the metadata. Default: those that any definition needs, and
-    /// those that every request does. `offline_access` is never among them.
+    /// Sets the scopes that are announced to clients: `scopes_supported` of the metadata. Default: those that any
+    /// definition requires, and those that every request needs. `offline_access` is never among them.
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported = Some(scopes.into_iter().map(Into::into).collect());
         self
     }
 
-    /// For clients of 2025-03-26, which look for the metadata of the authorization server at the origin of this one: they are
-    /// sent on to this address, such as `https://login.example.com/.well-known/oauth-authorization-server`. Default: nothing
-    /// is there.
+    /// Redirects clients of 2025-03-26, which look for the authorization server's metadata at the origin of this server, to
+    /// this URL, such as `https://login.example.com/.well-known/oauth-authorization-server`. Default: no redirect.
     pub fn origin_metadata(mut self, address: impl Into<String>) -> Self {
         self.origin_metadata = Some(address.into());
         self
     }
 
-    /// The issuers that clients are told of.
+    /// Returns the issuers that are announced to clients.
     pub(crate) fn issuers(&self) -> Vec<&str> {
         if self.servers.is_empty() {
             self.authenticator.issuer().into_iter().collect()
@@ -79,7 +79,7 @@ impl Protected {
         }
     }
 
-    /// What is wrong with it, in a sentence each.
+    /// Returns the configuration errors, one sentence each.
     pub(crate) fn faults(&self) -> Vec<String> {
         let addresses = [("resource", &self.resource)]
             .into_iter()

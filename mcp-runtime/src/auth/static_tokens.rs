@@ -8,16 +8,16 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 use super::{Authenticating, Authenticator, Credentials, Refused};
 use crate::context::Principal;
 
-/// Shortest token, in characters.
+/// Minimum length of a token, in characters.
 const LEAST: usize = 32;
 
-/// Lets in whoever has one of a few tokens: for a server with a handful of callers who know each other.
+/// Accepts a few fixed tokens: for a server with a handful of callers who know each other.
 ///
-/// They do not expire, and are not issued for one server only, so give each server tokens of its own, at least 32 random
-/// characters each, from a file or the environment. There is no authorization server, so clients are told of none: people
-/// enter their token into their client.
+/// The tokens do not expire, and are not bound to one server, so give each server separate tokens of at least 32 random
+/// characters each, from a file or the environment. There is no authorization server to announce to clients: users enter
+/// their token into their client.
 ///
-/// Only digests are kept, and all of them are compared, in a time that says nothing of the tokens.
+/// Only digests are kept. All of them are compared, in a time that does not depend on the tokens.
 #[derive(Default)]
 pub struct StaticTokens {
     tokens: Vec<([u8; 32], Principal)>,
@@ -25,13 +25,13 @@ pub struct StaticTokens {
 }
 
 impl StaticTokens {
-    /// Without any yet.
+    /// Creates an authenticator without tokens.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whoever has this token is this principal. May be repeated.
+    /// Maps a token to a principal. May be repeated.
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
         self.too_short |= token.len() < LEAST;
@@ -50,10 +50,10 @@ impl StaticTokens {
     }
 }
 
-/// A digest of a token, by which it is known without being kept.
+/// Returns the digest of a token, which identifies it without keeping it.
 pub(super) fn hashed(token: &str) -> [u8; 32] {
     let mut bytes = [0; 32];
-    // Both are as long as the algorithm says.
+    // Both have the length of a SHA-256 digest.
     bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
     bytes
 }
@@ -61,18 +61,18 @@ pub(super) fn hashed(token: &str) -> [u8; 32] {
 impl Authenticator for StaticTokens {
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a> {
         let principal = self.find(credentials.token).cloned();
-        let principal = principal.ok_or_else(|| Refused::invalid("it is unknown"));
+        let principal = principal.ok_or_else(|| Refused::invalid("the token is unknown"));
         Box::pin(std::future::ready(principal))
     }
 
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.tokens.is_empty() {
-            faults.push("there are no tokens, so nobody would be let in".to_owned());
+            faults.push("there are no tokens, so every request would be refused".to_owned());
         }
         if self.too_short {
             faults.push(format!(
-                "a token of `StaticTokens` is shorter than {LEAST} characters; `openssl rand -base64 32` makes one"
+                "a token of `StaticTokens` is shorter than {LEAST} characters; create one with `openssl rand -base64 32`"
             ));
         }
         faults

@@ -1,44 +1,44 @@
-//! Addresses that are compared, and addresses that may be fetched.
+//! URLs that are compared, and URLs that may be fetched.
 
 use std::fmt;
 use std::net::Ipv4Addr;
 
 use hyper::Uri;
 
-/// An absolute address over HTTPS, or over HTTP to this machine. Its scheme and host are in small letters.
+/// An absolute HTTPS URL, or an HTTP URL on this machine. Scheme and host are in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     text: String,
-    /// Where the path begins.
+    /// Offset of the path.
     path: usize,
 }
 
 impl Url {
-    /// Reads an address. `Err` says what is wrong with it.
+    /// Parses a URL. `Err` states why it is not accepted.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.contains('#') {
             return Err("has a fragment");
         }
-        // It is said in header fields, between quotation marks.
+        // The URL is sent in headers, between quotation marks.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
         if !text.bytes().all(is_plain) {
-            return Err("holds characters that addresses have not");
+            return Err("contains characters that URLs cannot have");
         }
-        let uri: Uri = text.parse().map_err(|_| "is no address")?;
+        let uri: Uri = text.parse().map_err(|_| "is not a URL")?;
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-            return Err("is no absolute address");
+            return Err("is not an absolute URL");
         };
         if authority.as_str().contains('@') {
-            return Err("holds a user");
+            return Err("contains a user");
         }
         match scheme {
             "https" => {}
             "http" if is_loopback(authority.host()) => {}
-            _ => return Err("is neither `https` nor of this machine"),
+            _ => return Err("uses neither `https` nor a host on this machine"),
         }
         let origin = format!("{scheme}://{authority}").to_ascii_lowercase();
         let path = origin.len();
-        // What follows is as it was written; a path that `Uri` made up is not.
+        // The rest stays as it was written, without the path that `Uri` adds if there is none.
         let rest = text.get(path..).unwrap_or_default();
         Ok(Self {
             text: origin + rest,
@@ -50,18 +50,18 @@ impl Url {
         &self.text
     }
 
-    /// Scheme, host and port.
+    /// Returns scheme, host and port.
     pub(crate) fn origin(&self) -> &str {
         self.text.get(..self.path).unwrap_or_default()
     }
 
-    /// The host, with the port if there is one.
+    /// Returns the host, with the port if there is one.
     pub(crate) fn authority(&self) -> &str {
         let origin = self.origin();
         origin.split_once("://").map_or(origin, |(_, rest)| rest)
     }
 
-    /// The path, without a slash at its end: empty for an address that has none.
+    /// Returns the path without a trailing slash: empty for a URL that has none.
     pub(crate) fn path(&self) -> &str {
         let rest = self.text.get(self.path..).unwrap_or_default();
         rest.split('?')
@@ -70,7 +70,7 @@ impl Url {
             .trim_end_matches('/')
     }
 
-    /// The address of a document about this one: `/.well-known/NAME` between host and path.
+    /// Returns the URL of a metadata document about this one: `/.well-known/NAME` between host and path.
     pub(crate) fn well_known(&self, name: &str) -> String {
         format!("{}/.well-known/{name}{}", self.origin(), self.path())
     }

@@ -1,6 +1,6 @@
-//! One connection: requests and their answers, questions, notices.
+//! One connection: requests and their responses, questions, notifications.
 //!
-//! A task reads and one writes; both end with the client. A request whose future is dropped is cancelled.
+//! One task reads and one writes; both end with the client. A request whose future is dropped is cancelled.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,29 +17,29 @@ use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{Era, ProtocolVersion};
 
-const GONE: Failure = Failure::Broken("the server has gone");
+const GONE: Failure = Failure::Broken("the server has closed the connection");
 
-/// A server in this process, as one of its clients sees it.
+/// A connection to a server in this process, as one of its clients uses it.
 pub(crate) struct InProcess {
     pub(crate) stream: DuplexStream,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) caller: Caller,
 }
 
-/// A client of one connection.
+/// A client with one connection.
 pub(crate) struct Client {
     version: ProtocolVersion,
-    /// What it says it can be asked for.
+    /// The capabilities that the client declares.
     capabilities: Value,
-    /// What the server says it offers.
+    /// The capabilities that the server declares.
     pub(super) offered: Value,
     pub(super) instructions: Option<String>,
     next_id: AtomicU64,
     shared: Arc<Shared>,
     dispatcher: Arc<Dispatcher>,
-    /// Who it is to the server.
+    /// The caller that the server takes this client for.
     caller: Caller,
-    /// Dropped with the client.
+    /// The tasks that read and write, aborted when the client is dropped.
     _tasks: JoinSet<()>,
 }
 
@@ -49,16 +49,17 @@ struct Shared {
     pending: Mutex<Pending>,
 }
 
-/// Who waits for which answer.
+/// The requests that wait for a response.
 #[derive(Default)]
 struct Pending {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
-    /// There will be no more answers.
+    /// `true` once there will be no more responses.
     gone: bool,
 }
 
 impl Client {
-    /// A client that is ready: it has shaken hands, or learnt what is offered, and is told when lists change.
+    /// Connects a client and returns it once it is ready: it knows the server's capabilities, and receives notifications
+    /// when lists change.
     pub(crate) async fn connect(
         server: InProcess,
         version: ProtocolVersion,
@@ -100,8 +101,8 @@ impl Client {
         self.version
     }
 
-    /// The resources that have a definition, without what listing functions give, which no request can leave out: the
-    /// server is asked directly.
+    /// Returns the resources that have a definition, without those from listing functions. No request can exclude these, so
+    /// the dispatcher is called directly.
     pub(crate) fn defined_resources(&self) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
@@ -141,7 +142,7 @@ impl Client {
         Ok(())
     }
 
-    /// Is told from now on when the resource at this address changes.
+    /// Subscribes to changes of the resource with this URI.
     #[cfg(feature = "testing")]
     pub(crate) async fn follow(&self, uri: &str) -> Result<(), Failure> {
         match self.version.era() {
@@ -156,14 +157,14 @@ impl Client {
         Ok(())
     }
 
-    /// Opens a subscription, and waits until it is there. It lasts as long as the client.
+    /// Opens a subscription, and waits until the server acknowledges it. It lasts as long as the client.
     async fn listen(&self, wanted: Value) -> Result<(), Failure> {
         let params = json!({"notifications": wanted});
         self.request("subscriptions/listen", params).await?;
         Ok(())
     }
 
-    /// Calls a method and awaits what it comes to. In the modern era that may be questions.
+    /// Calls a method and waits for its result. In the modern era that may consist of questions.
     pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
@@ -192,7 +193,7 @@ impl Client {
             .send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// The parameters with what every request of this revision carries.
+    /// Adds the metadata that every request of this protocol version carries.
     fn dress(&self, mut params: Value, id: u64) -> Value {
         let mut meta = Map::new();
         meta.insert("progressToken".into(), id.into());
@@ -218,7 +219,7 @@ fn client_info() -> Value {
     json!({"name": "mcp-runtime", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// A request under way. Dropped before its answer, it is cancelled.
+/// A request under way. It is cancelled if dropped before its response.
 struct Waiting<'a> {
     client: &'a Client,
     id: u64,
@@ -240,7 +241,7 @@ impl Shared {
     }
 
     fn send(&self, message: Value) {
-        // If it cannot be sent the server has gone, which the reader finds out.
+        // Sending fails only after the server has closed the connection, which the reader detects.
         let _ = self.outgoing.send(message);
     }
 
@@ -249,7 +250,7 @@ impl Shared {
             .as_u64()
             .and_then(|id| self.pending().waiting.remove(&id));
         if let Some(waiting) = waiting {
-            // Nobody waits any more: it was cancelled just now.
+            // The receiver is gone if the request was just cancelled.
             let _ = waiting.send(outcome);
         }
     }
@@ -281,10 +282,10 @@ impl Shared {
                 let outcome = match message["error"].take() {
                     Value::Null => match message["result"].take() {
                         result @ Value::Object(_) => Ok(result),
-                        _ => Err(Failure::Broken("the server sent a result that is none")),
+                        _ => Err(Failure::Broken("the server sent an invalid result")),
                     },
                     error => Err(serde_json::from_value::<ErrorObject>(error).map_or(
-                        Failure::Broken("the server sent an error that is none"),
+                        Failure::Broken("the server sent an invalid error"),
                         Failure::Refused,
                     )),
                 };
@@ -293,7 +294,7 @@ impl Shared {
         }
     }
 
-    /// A request of the server, legacy era.
+    /// Answers a request from the server. Legacy era only.
     fn asked(&self, method: &str, id: &Value, params: Value) {
         let question = Question {
             method: method.to_owned(),
@@ -306,7 +307,7 @@ impl Shared {
         self.send(match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(reason) => {
-                // Nothing says which call asked.
+                // The request does not tell which call it belongs to, so all calls fail.
                 self.fail_all(&Failure::Unanswered(reason.clone()));
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}})
             }

@@ -1,4 +1,4 @@
-//! What comes from a server besides answers, and how a request can fail.
+//! Messages from a server other than responses, and the failures of a request.
 
 use std::fmt;
 
@@ -8,48 +8,48 @@ use crate::context::{List, Progress};
 use crate::jsonrpc::ErrorObject;
 use crate::types::LoggingLevel;
 
-/// A question of the server, as it was on the wire.
+/// A question from the server, as it was on the wire.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Question {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// Its parameters; an empty object for `roots/list`.
+    /// The parameters; an empty object for `roots/list`.
     pub params: Value,
 }
 
 impl Question {
-    /// What the person reads; empty if it is not for a person.
+    /// Returns the text for the user; empty if the question is not for a user.
     #[must_use]
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
     }
 }
 
-/// Something the server said that nobody asked for.
+/// A notification from the server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// How far a call has come.
+    /// Progress of a call.
     Progress(Progress),
     /// A log message.
     #[non_exhaustive]
     Log {
-        /// How severe it is.
+        /// The severity.
         level: LoggingLevel,
-        /// Who says so, if that has a name.
+        /// The name of the logger, if it has one.
         logger: Option<String>,
-        /// What is said.
+        /// The message.
         data: Value,
     },
-    /// A list changed. Of resources and templates, either: the protocol does not tell them apart.
+    /// A list changed. The protocol does not distinguish resources from resource templates.
     ListChanged(List),
-    /// The resource at this address changed.
+    /// The resource with this URI changed.
     ResourceUpdated(String),
 }
 
 impl Notice {
-    /// Reads a notification; nothing if it is of another kind.
+    /// Reads a notification; returns `None` if it is of another kind.
     pub(super) fn read(method: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().map(str::to_owned);
         Some(match method {
@@ -72,25 +72,25 @@ impl Notice {
     }
 }
 
-/// Whoever uses the client.
+/// The user of a client: answers questions, and receives notifications.
 pub(crate) trait Host: Send + Sync + 'static {
-    /// The result to answer a question with. An error says why there is none, and fails the call.
+    /// Returns the result that answers a question. An error states why there is none, and fails the call.
     fn answer(&self, question: &Question) -> Result<Value, String>;
 
     fn notice(&self, notice: Notice);
 
-    /// A call ended with questions, and goes on with their answers. Modern era only.
+    /// Called when a call ended with questions and continues with their answers. Modern era only.
     fn round(&self) {}
 }
 
-/// Why a request came to nothing.
+/// The reason why a request failed.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// The server says so.
+    /// The server answered with an error.
     Refused(ErrorObject),
     /// A question was not answered, for this reason.
     Unanswered(String),
-    /// The server has gone, or says what no server says.
+    /// The server closed the connection or sent something invalid.
     Broken(&'static str),
 }
 

@@ -1,12 +1,12 @@
-//! A client in the same process, in any revision: what the command line and the client for tests are made of.
+//! An in-process client for any protocol version, used by the command line and by the client for tests.
 //!
-//! It says what a well-behaved client says, and believes the server, whose code it shares. What is answered to questions
-//! and done with notices is its [`Host`]'s business. A client that believes nothing is in the tests.
+//! It behaves like a well-behaved client, and trusts the server, whose code it shares. Its [`Host`] answers questions and
+//! receives notifications. For a client that trusts nothing, see the integration tests.
 
 mod connection;
 #[cfg_attr(
     not(feature = "testing"),
-    expect(unreachable_pub, reason = "tests alone see questions and notices")
+    expect(unreachable_pub, reason = "only tests see questions and notifications")
 )]
 mod message;
 mod requests;
@@ -16,7 +16,7 @@ pub(crate) use connection::{Client, InProcess};
 pub(crate) use message::{Failure, Host};
 #[cfg_attr(
     not(feature = "testing"),
-    expect(unreachable_pub, reason = "tests alone see questions and notices")
+    expect(unreachable_pub, reason = "only tests see questions and notifications")
 )]
 pub use message::{Notice, Question};
 pub(crate) use requests::Listed;

@@ -1,4 +1,4 @@
-//! Requests in several steps: lists of several pages, calls of several rounds.
+//! Requests in several steps: lists with several pages, calls with several rounds.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,10 @@ use crate::client::Client;
 use crate::client::message::{Failure, Question};
 use crate::protocol::ProtocolVersion;
 
-/// Most pages of a list, and most rounds of a call: more than a server gives that ever ends.
+/// Maximum number of pages of a list, and of rounds of a call: more than any server needs unless it never finishes.
 const MOST_STEPS: usize = 10_000;
 
-/// A list of what a server has.
+/// A list that a server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listed {
     Tools,
@@ -22,7 +22,7 @@ impl Listed {
     pub(crate) const ALL: [Self; 4] =
         [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
-    /// The member of a page that holds the items.
+    /// Returns the member of a page that holds the items.
     pub(crate) const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -32,7 +32,7 @@ impl Listed {
         }
     }
 
-    /// The member of an item by which it is known.
+    /// Returns the member that identifies an item.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -50,7 +50,7 @@ impl Listed {
         }
     }
 
-    /// The capability a server has that offers it.
+    /// Returns the server capability that includes the list.
     const fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -61,12 +61,12 @@ impl Listed {
 }
 
 impl Client {
-    /// Whether the server says that it has such things.
+    /// Returns `true` if the server declares the capability for this list.
     pub(crate) fn offers(&self, list: Listed) -> bool {
         self.offered.get(list.capability()).is_some()
     }
 
-    /// All of a list; empty if the server does not offer it.
+    /// Returns all items of a list; none if the server does not offer it.
     pub(crate) async fn list(&self, list: Listed) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
         if !self.offers(list) {
@@ -86,7 +86,7 @@ impl Client {
         Err(Failure::Broken("the list does not end"))
     }
 
-    /// Calls a method, answers what is asked on the way, and gives what it comes to.
+    /// Calls a method, answers the questions asked on the way, and returns the result.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let mut next = params.clone();
         for _ in 0..MOST_STEPS {
@@ -115,7 +115,7 @@ impl Client {
         Err(Failure::Broken("the call does not end"))
     }
 
-    /// Completes an argument of a prompt, or a variable of a template, given earlier ones.
+    /// Completes an argument of a prompt, or a variable of a resource template, given the earlier ones.
     pub(crate) async fn complete(
         &self,
         reference: Value,
@@ -125,7 +125,7 @@ impl Client {
     ) -> Result<Value, Failure> {
         let mut params =
             json!({"ref": reference, "argument": {"name": argument, "value": partial}});
-        // Older revisions have no context.
+        // Earlier protocol versions have no context.
         if self.version() >= ProtocolVersion::V2025_06_18
             && earlier
                 .as_object()

@@ -1,8 +1,8 @@
-//! Who calls, as rules about who may do what see it.
+//! The caller, as seen by access rules.
 
 use crate::context::Principal;
 
-/// Who calls, as far as rules about who may do what are concerned: what a function for `visible_if` decides by.
+/// The caller of a request, as seen by access rules such as `visible_if` functions.
 ///
 /// ```
 /// use mcp_runtime::Caller;
@@ -15,12 +15,12 @@ use crate::context::Principal;
 ///
 /// | Caller | When | Scopes |
 /// |---|---|---|
-/// | trusted | standard input and output, a client in the same process, [`Connection::trusted`](crate::transport::Connection::trusted) | do not apply: has them all |
-/// | a [`Principal`] | credentials were checked, whatever the transport | those that were granted, and what they imply ([`Server::scope_implies`](crate::Server::scope_implies)) |
-/// | anonymous | everybody else | none |
+/// | trusted | standard input and output, a client in the same process, [`Connection::trusted`](crate::transport::Connection::trusted) | do not apply: has all |
+/// | a [`Principal`] | credentials were checked, on any transport | those granted, and those they include ([`Server::scope_implies`](crate::Server::scope_implies)) |
+/// | anonymous | all other callers | none |
 ///
-/// Whoever starts a process has its rights already, and the specification lets servers on stdio take credentials from the
-/// environment: hence trusted. A principal is never more than its scopes, whatever carries it.
+/// The user who starts a process already has its rights, and the specification lets servers on stdio take credentials from
+/// the environment: hence trusted. A principal is limited to its scopes on every transport.
 ///
 /// Source: every revision since 2025-03-26, basic/authorization, "Protocol Requirements".
 #[derive(Clone, Debug, Default)]
@@ -35,19 +35,19 @@ enum Standing {
 }
 
 impl Caller {
-    /// Somebody of whom nothing is known.
+    /// Returns an anonymous caller.
     #[must_use]
     pub const fn anonymous() -> Self {
         Self(Standing::Anonymous)
     }
 
-    /// Somebody who may do everything, such as whoever started the process.
+    /// Returns a caller who may do everything, such as the user who started the process.
     #[must_use]
     pub const fn trusted() -> Self {
         Self(Standing::Trusted)
     }
 
-    /// Who it is, if that is known from credentials.
+    /// Returns the principal, if the caller has credentials.
     #[must_use]
     pub const fn principal(&self) -> Option<&Principal> {
         match &self.0 {
@@ -56,13 +56,13 @@ impl Caller {
         }
     }
 
-    /// Whether scopes do not apply.
+    /// Returns `true` if scopes do not apply to the caller.
     #[must_use]
     pub const fn is_trusted(&self) -> bool {
         matches!(self.0, Standing::Trusted)
     }
 
-    /// Whether they may do what needs this scope.
+    /// Returns `true` if the caller may use definitions that require this scope.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
         match &self.0 {
@@ -72,7 +72,7 @@ impl Caller {
         }
     }
 
-    /// What tells callers apart. All who are anonymous are the same, and all who are trusted.
+    /// Returns a key that identifies the caller. All anonymous callers share one key, and so do all trusted callers.
     pub(crate) fn key(&self) -> &str {
         match &self.0 {
             Standing::Anonymous => "",

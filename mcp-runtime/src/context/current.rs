@@ -1,6 +1,6 @@
-//! The call whose handler this thread is running, for `tracing` events to find their client.
+//! The call whose handler runs on this thread, so that `tracing` events find their client.
 //!
-//! Kept only while somebody forwards events: otherwise a call pays one relaxed load.
+//! Tracked only if events are forwarded; otherwise a call costs one relaxed load.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,18 +13,18 @@ thread_local! {
     static CURRENT: RefCell<Option<Context>> = const { RefCell::new(None) };
 }
 
-/// From now on, calls say who they are.
+/// Turns on tracking of the current call.
 #[cfg(any(feature = "client-logs", test))]
 pub(crate) fn forward() {
     FORWARDING.store(true, Ordering::Relaxed);
 }
 
-/// Whether calls have to say who they are.
+/// Returns `true` if the current call is tracked.
 pub(crate) fn is_forwarding() -> bool {
     FORWARDING.load(Ordering::Relaxed)
 }
 
-/// Runs `work` as part of a call, or as part of what runs already.
+/// Runs `work` as part of `call`; without one, as part of the current call.
 pub(crate) fn within<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     match call {
         Some(call) => replaced(Some(call), work),
@@ -32,7 +32,7 @@ pub(crate) fn within<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Runs `work` as part of no call: its events find no client.
+/// Runs `work` outside of any call: its events are sent to no client.
 pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
     if is_forwarding() {
         replaced(None, work)
@@ -42,22 +42,22 @@ pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
 }
 
 fn replaced<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
-    /// Puts back what was there before, also when `work` panics.
+    /// Restores the previous call, even if `work` panics.
     struct Restore(Option<Context>);
     impl Drop for Restore {
         fn drop(&mut self) {
             let before = self.0.take();
-            // The thread may be ending; then there is nothing to put back.
+            // The thread may be ending; then there is nothing to restore.
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }
-    // While the thread ends, it runs no call.
+    // Fails while the thread ends, when it runs no call.
     let before = CURRENT.try_with(|current| current.replace(call));
     let _restore = before.ok().map(Restore);
     work()
 }
 
-/// The call this thread is running, if any.
+/// Returns the call that runs on this thread, if any.
 #[cfg(any(feature = "client-logs", test))]
 pub(crate) fn current() -> Option<Context> {
     CURRENT

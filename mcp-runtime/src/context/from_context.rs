@@ -3,12 +3,12 @@
 use crate::context::{Caller, Context, Principal, States};
 use crate::handler::tool_error::ToolError;
 
-/// What a handler can ask for besides its arguments.
+/// A value injected into a handler, besides its arguments.
 ///
 /// ```
 /// use mcp_runtime::{Context, FromContext, ToolError};
 ///
-/// /// Whom the request is for, as the client says in `_meta`.
+/// /// The tenant of the request, as sent by the client in `_meta`.
 /// struct Tenant(String);
 ///
 /// impl FromContext for Tenant {
@@ -21,18 +21,18 @@ use crate::handler::tool_error::ToolError;
 /// }
 /// ```
 pub trait FromContext: Sized {
-    /// Takes the value for one call.
+    /// Extracts the value for one call.
     ///
     /// # Errors
     ///
-    /// Why it cannot be had; the call fails with it before the handler runs.
+    /// If the value is not available; the call fails with this error before the handler runs.
     fn from_context(context: &Context) -> Result<Self, ToolError>;
 
-    /// At start-up: whether calls will find what they need.
+    /// Checks at start-up that calls will find the state they need.
     ///
     /// # Errors
     ///
-    /// What is missing and how to provide it.
+    /// If state is missing, with a message on how to provide it.
     fn check(states: &States) -> Result<(), String> {
         let _ = states;
         Ok(())
@@ -45,24 +45,25 @@ impl FromContext for Context {
     }
 }
 
-/// Who calls, by their credentials. Take `Option<Principal>` to serve callers without, as on standard input and output.
+/// The principal of the caller. Take `Option<Principal>` to serve callers without credentials too, as on standard input and
+/// output.
 impl FromContext for Principal {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         let principal = context.principal().cloned();
         principal.ok_or_else(|| {
-            ToolError::shown("this is for callers with credentials, and none came with the request")
+            ToolError::shown("this is only for callers with credentials, and the request has none")
         })
     }
 }
 
-/// Who calls, also if it is nobody in particular.
+/// The caller, with or without credentials.
 impl FromContext for Caller {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         Ok(context.caller().clone())
     }
 }
 
-/// `None` when the value cannot be had.
+/// `None` if the value is not available.
 impl<T: FromContext> FromContext for Option<T> {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         Ok(T::from_context(context).ok())

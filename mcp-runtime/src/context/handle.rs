@@ -1,4 +1,4 @@
-//! The running server, as handlers and background tasks see it.
+//! The handle to a running server, for handlers and background tasks.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,43 +11,43 @@ use crate::handler::dynamic::{
 use crate::handler::rules;
 use crate::protocol::encode::ListKind;
 
-/// A running server: send change notices, change what is registered, stop it. Cheap to clone.
+/// A handle to a running server: sends change notifications, edits its lists, stops it. Cheap to clone.
 #[derive(Clone)]
 pub struct ServerHandle(pub(crate) Arc<dyn Control>);
 
 impl ServerHandle {
-    /// The tools, to add to or to take from.
+    /// Returns an editor of the tools.
     #[must_use]
     pub fn tools(&self) -> Editor<DynamicTool> {
         Editor::new(&self.0)
     }
 
-    /// The prompts, to add to or to take from.
+    /// Returns an editor of the prompts.
     #[must_use]
     pub fn prompts(&self) -> Editor<DynamicPrompt> {
         Editor::new(&self.0)
     }
 
-    /// The resources with an address of their own, to add to or to take from; named by address.
+    /// Returns an editor of the resources with fixed URIs; their names are their URIs.
     #[must_use]
     pub fn resources(&self) -> Editor<DynamicResource> {
         Editor::new(&self.0)
     }
 
-    /// The resource templates, to add to or to take from; named by the text of the template.
+    /// Returns an editor of the resource templates; their names are their URI templates.
     #[must_use]
     pub fn resource_templates(&self) -> Editor<DynamicTemplate> {
         Editor::new(&self.0)
     }
 
-    /// Tells clients that something changed.
+    /// Returns a notifier, which tells clients about changes.
     #[must_use]
     pub fn notify(&self) -> Notifier {
         Notifier(Arc::clone(&self.0))
     }
 
-    /// Stops the server: calls that run, and those that came before and wait for their turn, may finish within
-    /// [`Limits::drain`](crate::Limits::drain). Requests that come later are refused; cancels are still heard.
+    /// Stops the server. Calls that are running or queued may finish within [`Limits::drain`](crate::Limits::drain).
+    /// Later requests are refused; cancellations are still accepted.
     pub fn shut_down(&self) {
         self.0.shut_down();
     }
@@ -59,12 +59,12 @@ impl fmt::Debug for ServerHandle {
     }
 }
 
-/// Changes one list of a running server. Clients that follow the list are told by themselves, and only if it changed.
+/// Edits one list of a running server. Clients subscribed to the list are notified automatically, and only if it changed.
 ///
-/// Calls under way are not disturbed: they finish with the definition they started with.
+/// Running calls are not affected: they finish with the definition they started with.
 ///
-/// Before the server starts, changes are only noted: whether they can be made, and whether they change anything, shows when
-/// it starts, and [`names`](Self::names) is empty until then.
+/// Before the server starts, edits are only recorded: they are checked and applied when it starts, and
+/// [`names`](Self::names) is empty until then.
 #[derive(Clone)]
 pub struct Editor<D> {
     control: Arc<dyn Control>,
@@ -83,59 +83,59 @@ impl<D: ItemKind> Editor<D> {
     ///
     /// # Errors
     ///
-    /// [`Duplicate`](crate::ErrorKind::Duplicate) if the name is taken, also by a disabled definition;
-    /// [`Configuration`](crate::ErrorKind::Configuration) with everything that is wrong with it.
+    /// [`Duplicate`](crate::ErrorKind::Duplicate) if the name is taken, even by a disabled definition;
+    /// [`Configuration`](crate::ErrorKind::Configuration) if the definition is invalid, with all mistakes.
     pub fn insert(&self, definition: D) -> Result<(), Error> {
         self.apply(Step::Insert(definition.into_item())).map(drop)
     }
 
-    /// Puts a definition in the place of the one of its name, or adds it. It is enabled then.
+    /// Replaces the definition of the same name, or adds it. The new definition is enabled.
     ///
     /// # Errors
     ///
-    /// [`Configuration`](crate::ErrorKind::Configuration) with everything that is wrong with it.
+    /// [`Configuration`](crate::ErrorKind::Configuration) if the definition is invalid, with all mistakes.
     pub fn replace(&self, definition: D) -> Result<(), Error> {
         self.apply(Step::Replace(definition.into_item())).map(drop)
     }
 
-    /// Takes a definition away, however it came. Returns whether there was one.
+    /// Removes a definition, added dynamically or by a macro. Returns `true` if there was one.
     ///
-    /// Before the start, a name that nothing has is a start-up error; then this returns `true`.
-    #[allow(clippy::must_use_candidate, reason = "the answer is a courtesy")]
+    /// Before the start, this returns `true`, and an unknown name is a start-up error.
+    #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn remove(&self, name: &str) -> bool {
         self.apply(Step::Remove(name.into())).unwrap_or(false)
     }
 
-    /// Shows a disabled definition again. Returns whether that changed anything.
+    /// Enables a disabled definition. Returns `true` if that changed anything.
     ///
-    /// Before the start, a name that nothing has is a start-up error; then this returns `true`.
-    #[allow(clippy::must_use_candidate, reason = "the answer is a courtesy")]
+    /// Before the start, this returns `true`, and an unknown name is a start-up error.
+    #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn enable(&self, name: &str) -> bool {
         self.apply(Step::Enable(name.into())).unwrap_or(false)
     }
 
-    /// Hides a definition: clients neither see it nor can use it. Returns whether that changed anything.
+    /// Disables a definition: clients can neither see nor use it. Returns `true` if that changed anything.
     ///
-    /// Before the start, a name that nothing has is a start-up error, because what was misspelt would be served; then this
-    /// returns `true`.
-    #[allow(clippy::must_use_candidate, reason = "the answer is a courtesy")]
+    /// Before the start, this returns `true`, and an unknown name is a start-up error, because a definition whose name is
+    /// misspelled here would be served.
+    #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn disable(&self, name: &str) -> bool {
         self.apply(Step::Disable(name.into())).unwrap_or(false)
     }
 
-    /// The names of all enabled definitions, in the order of the list.
+    /// Returns the names of all enabled definitions, in the order of the list.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.control.names(D::LIST)
     }
 
-    /// Makes several changes at once: all or none, and one notice.
+    /// Makes several changes at once, all or none, with a single notification.
     ///
-    /// Returns whether the list changed.
+    /// Returns `true` if the list changed.
     ///
     /// # Errors
     ///
-    /// As [`insert`](Self::insert), for the first definition that cannot be taken.
+    /// As [`insert`](Self::insert), for the first definition that is refused.
     pub fn edit(&self, changes: impl FnOnce(&mut Batch<D>)) -> Result<bool, Error> {
         let mut batch = Batch {
             steps: Vec::new(),
@@ -164,34 +164,34 @@ impl<D: ItemKind> fmt::Debug for Editor<D> {
     }
 }
 
-/// Changes collected by [`Editor::edit`], made together, in order.
+/// Changes collected by [`Editor::edit`], applied together, in order.
 pub struct Batch<D> {
     steps: Vec<Step>,
     kind: PhantomData<fn(D)>,
 }
 
 impl<D: ItemKind> Batch<D> {
-    /// Adds a definition; an error of the whole if the name is taken.
+    /// Adds a definition. If the name is taken, the whole edit fails.
     pub fn insert(&mut self, definition: D) -> &mut Self {
         self.step(Step::Insert(definition.into_item()))
     }
 
-    /// Puts a definition in the place of the one of its name, or adds it.
+    /// Replaces the definition of the same name, or adds it.
     pub fn replace(&mut self, definition: D) -> &mut Self {
         self.step(Step::Replace(definition.into_item()))
     }
 
-    /// Takes a definition away, if there is one.
+    /// Removes a definition, if there is one.
     pub fn remove(&mut self, name: impl Into<String>) -> &mut Self {
         self.step(Step::Remove(name.into()))
     }
 
-    /// Shows a disabled definition again.
+    /// Enables a disabled definition.
     pub fn enable(&mut self, name: impl Into<String>) -> &mut Self {
         self.step(Step::Enable(name.into()))
     }
 
-    /// Hides a definition.
+    /// Disables a definition.
     pub fn disable(&mut self, name: impl Into<String>) -> &mut Self {
         self.step(Step::Disable(name.into()))
     }
@@ -211,35 +211,35 @@ impl<D: ItemKind> fmt::Debug for Batch<D> {
     }
 }
 
-/// Tells clients that something changed. Changes made through [`ServerHandle::tools`] and the like tell by themselves.
+/// Notifies clients of changes. Edits made through [`ServerHandle::tools`] and the like notify clients automatically.
 #[derive(Clone)]
 pub struct Notifier(Arc<dyn Control>);
 
 impl Notifier {
-    /// The list of tools is not what it was.
+    /// Announces that the list of tools changed.
     pub fn tools_changed(&self) {
         self.0.notify(Change::List(ListKind::Tools));
     }
 
-    /// The list of prompts is not what it was.
+    /// Announces that the list of prompts changed.
     pub fn prompts_changed(&self) {
         self.0.notify(Change::List(ListKind::Prompts));
     }
 
-    /// The list of resources or of resource templates is not what it was.
+    /// Announces that the list of resources or of resource templates changed.
     pub fn resources_changed(&self) {
         self.0.notify(Change::List(ListKind::Resources));
     }
 
-    /// What is at this address is not what it was. Reaches the clients that follow exactly this address.
+    /// Announces that the resource at this URI changed. Notifies the clients subscribed to exactly this URI.
     ///
-    /// What is no address, because something in it should be [percent-encoded](crate::percent_encode), is told to nobody, and is
-    /// an error in the log.
+    /// For an invalid URI, such as one that should be [percent-encoded](crate::percent_encode), no client is notified, and an
+    /// error is logged.
     pub fn resource_updated(&self, uri: impl Into<String>) {
         let uri = uri.into();
         match rules::uri(&uri).into_result() {
             Ok(()) => self.0.notify(Change::Resource(uri)),
-            Err(problem) => tracing::error!(problem, "a changed resource is told to nobody"),
+            Err(problem) => tracing::error!(problem, "changed resource has an invalid URI"),
         }
     }
 }
@@ -250,7 +250,7 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// Something clients may want to know.
+/// A change that clients can be notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     List(ListKind),
@@ -271,7 +271,7 @@ pub enum List {
 }
 
 impl List {
-    /// Which notice tells of a change. Templates share that of resources.
+    /// Returns the notification that announces a change. Templates share that of resources.
     pub(crate) fn kind(self) -> ListKind {
         match self {
             Self::Tools => ListKind::Tools,
@@ -281,14 +281,14 @@ impl List {
     }
 }
 
-/// Changes of one list, made together or not at all.
+/// Changes to one list, applied together or not at all.
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) list: List,
     pub(crate) steps: Vec<Step>,
 }
 
-/// One change of a list.
+/// One change to a list.
 #[derive(Debug)]
 pub(crate) enum Step {
     Insert(Item),
@@ -298,12 +298,12 @@ pub(crate) enum Step {
     Disable(String),
 }
 
-/// What a handle can make the server do; implemented by `dispatch`.
+/// The actions of a handle on its server; implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: Change);
-    /// Whether the list changed. The server has told its clients then.
+    /// Edits a list. Returns `true` if it changed; clients have been notified then.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
-    /// The names of what is enabled, in order.
+    /// Returns the names of the enabled definitions, in order.
     fn names(&self, list: List) -> Vec<String>;
     fn shut_down(&self);
 }
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::handler::dynamic::Arguments;
 
-    /// Writes down what it is asked to do.
+    /// Records the requested actions.
     #[derive(Default)]
     struct Recorder(Mutex<Vec<String>>);
 

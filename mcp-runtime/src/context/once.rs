@@ -1,4 +1,4 @@
-//! Things that are done once, however often their handler is run.
+//! Work that runs once per call, however often its handler runs.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -18,12 +18,12 @@ use crate::context::Context;
 use crate::context::ask::Asking;
 use crate::handler::tool_error::{Result, ToolError};
 
-/// Which call it is: the same in all rounds of a call, another for every other call.
+/// The id of a call: the same in all rounds of the call, and unique to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub(crate) [u8; 16]);
 
 impl CallId {
-    /// Its bytes, as random as the operating system makes them.
+    /// Returns its bytes, which come from the operating system's random number generator.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
@@ -43,7 +43,7 @@ impl fmt::Debug for CallId {
 }
 
 impl Context {
-    /// Does something once, however often the handler is run with answers of the client.
+    /// Runs `work` once per call, however often the handler runs again with answers from the client.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -53,16 +53,16 @@ impl Context {
     /// # Ok(()) }
     /// ```
     ///
-    /// What it comes to is kept with the call, as JSON, and given again when the handler is run again. An error is not kept:
-    /// then it is done again. A round of the call does not end while it is under way.
+    /// The result is kept with the call, as JSON, and returned when the handler runs again. An error is not kept: then the
+    /// work runs again. A round of the call does not end while the work is in progress.
     ///
-    /// A client that sends an earlier round again makes it be done again, unless the server has a
+    /// If a client resends an earlier round, the work runs again, unless the server has a
     /// [`once_store`](crate::Server::once_store).
     ///
     /// # Errors
     ///
-    /// The error of `work`; a name used twice in one run; a value that cannot be written as JSON or read back. A question
-    /// inside is an error too.
+    /// If `work` fails, if it asks the client a question, if the name is used twice in one run, or if the result cannot be
+    /// converted to JSON and back.
     pub async fn once<T, W, F>(&self, name: impl Into<String> + Send, work: W) -> Result<T>
     where
         T: Serialize + DeserializeOwned,
@@ -90,7 +90,7 @@ impl Context {
                 }
                 OnceClaim::Taken => {
                     return Err(ToolError::shown(format_args!(
-                        "`{name}` of this call was begun before, and what it came to is not known; it is not done again"
+                        "`{name}` of this call was started before and its outcome is unknown; it is not run again"
                     )));
                 }
             }
@@ -113,7 +113,7 @@ fn read<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
     Ok(serde_json::from_str(result.unwrap_or("null"))?)
 }
 
-/// Something that is being done; says how it ended when it is dropped.
+/// Work in progress; reports its result when dropped.
 struct UnderWay<'a> {
     asking: &'a dyn Asking,
     name: &'a str,
@@ -130,12 +130,12 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is just polling something that is done once.
+/// Returns `true` while this thread polls work that runs once.
 pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Polls a future so that questions in it know where they are.
+/// Polls a future so that questions in it can tell that they are inside of [`Context::once`].
 struct Inside<'a, T>(Pin<Box<dyn Future<Output = T> + Send + 'a>>);
 
 impl<T> Future for Inside<'_, T> {
@@ -153,7 +153,7 @@ impl<T> Future for Inside<'_, T> {
     }
 }
 
-/// What a [`OnceStore`] gives.
+/// The future returned by the methods of a [`OnceStore`].
 pub type StoreFuture<'a, T> = Pin<
     Box<
         dyn Future<Output = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>>
@@ -162,39 +162,39 @@ pub type StoreFuture<'a, T> = Pin<
     >,
 >;
 
-/// What a [`OnceStore`] says to somebody who wants to begin.
+/// The response of a [`OnceStore`] to a claim on some work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnceClaim {
-    /// Go ahead; nobody else may.
+    /// The caller may do the work; no other claim is granted.
     Granted,
-    /// It is done, and came to this.
+    /// The work is done, with this result.
     Done(String),
-    /// Somebody else has begun, and has not said how it ended; perhaps never will.
+    /// The work was started by another claim, which has not reported an outcome and perhaps never will.
     Taken,
 }
 
-/// Remembers what [`Context::once`] did, so that "at most once" is a promise also when a client sends a round again.
+/// A store of the work done by [`Context::once`], which guarantees "at most once" even if a client resends a round.
 ///
-/// **Open**: implement it over a database that all instances of a server share. [`begin`](Self::begin) must be atomic: of
-/// two that want to begin the same, only one is granted. What was granted stays taken until it is completed or abandoned;
-/// an instance that dies in between leaves it taken, because nobody knows what it did. Entries are not needed any longer
-/// than a call can go on: [`Limits::state_time`](crate::Limits::state_time) times [`Limits::rounds`](crate::Limits::rounds).
+/// **Open**: implement it on a database that all instances of a server share. [`begin`](Self::begin) must be atomic: of two
+/// claims on the same work, only one is granted. Granted work stays taken until it is completed or abandoned; if an instance
+/// dies in between, the work stays taken, because its outcome is unknown. Entries can be deleted after the maximum duration
+/// of a call: [`Limits::state_time`](crate::Limits::state_time) times [`Limits::rounds`](crate::Limits::rounds).
 pub trait OnceStore: Send + Sync + 'static {
-    /// Wants to begin `name` of this call.
+    /// Claims the work `name` of this call.
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim>;
 
-    /// It is done, and came to this JSON.
+    /// Records that the work is done, with its result as JSON.
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()>;
 
-    /// It failed, and may be begun again.
+    /// Records that the work failed and may be claimed again.
     fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()>;
 }
 
-/// Remembers in this process: enough for a server of one instance, until it is started again.
+/// A store in the memory of this process: sufficient for a server of one instance, until it restarts.
 ///
-/// Holds at most 10,000 entries, each for six hours, which is longer than a call can go on by default. When it is full,
-/// nothing new is begun: forgetting would break the promise.
+/// Holds at most 10,000 entries, each for six hours, which is longer than a call can last by default. When it is full, new
+/// claims fail: dropping entries would break the guarantee.
 #[derive(Debug)]
 pub struct MemoryStore {
     entries: Mutex<Entries>,
@@ -202,7 +202,7 @@ pub struct MemoryStore {
     keep: Duration,
 }
 
-/// What was begun when, and what it came to if it is done.
+/// Start times of work, and results of completed work.
 type Entries = HashMap<(CallId, Box<str>), (Instant, Option<Box<str>>)>;
 
 impl Default for MemoryStore {
@@ -216,7 +216,7 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty one.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -247,7 +247,7 @@ impl MemoryStore {
 impl OnceStore for MemoryStore {
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
         let claim = self.claim(call, name);
-        Box::pin(async { claim.ok_or_else(|| "too many calls are remembered already".into()) })
+        Box::pin(async { claim.ok_or_else(|| "the store of completed work is full".into()) })
     }
 
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
@@ -282,7 +282,7 @@ mod tests {
             store.begin(one, "a").await.unwrap(),
             OnceClaim::Done("7".into())
         );
-        // Full: nothing is forgotten for the sake of something new.
+        // When the store is full, nothing is dropped to make room.
         assert!(store.begin(one, "b").await.is_err());
         store.abandon(other, "a").await.unwrap();
         assert_eq!(store.begin(other, "a").await.unwrap(), OnceClaim::Granted);

@@ -1,4 +1,4 @@
-//! Who calls, as far as that is known from credentials.
+//! The principal: the caller that credentials identify.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-/// Who calls, established from credentials: by an authenticator of ours, or by the program the server is mounted into.
+/// A caller identified by credentials: by a built-in authenticator, or by the program the server is mounted into.
 ///
-/// Made by whoever checked the credentials, never from what a client says of itself. Cheap to clone.
+/// Created by the code that checked the credentials, never from claims that a client makes about itself. Cheap to clone.
 ///
 /// Two principals are the same caller if issuer, subject and client are the same; scopes and claims may differ from one
-/// token to the next. What a session or a call remembers is for the same caller alone.
+/// token to the next. The state of a session or call is available only to the same caller.
 ///
 /// ```
 /// use mcp_runtime::Principal;
@@ -33,12 +33,12 @@ struct Known {
     scopes: BTreeSet<Box<str>>,
     claims: Map<String, Value>,
     expires_at: Option<SystemTime>,
-    /// Made when first asked for.
+    /// Created on first use.
     key: OnceLock<Box<str>>,
 }
 
 impl Principal {
-    /// Somebody, by the name under which the issuer of the credentials knows them: `sub` of a token.
+    /// Creates a principal with its name at the issuer of the credentials: `sub` of a token.
     #[must_use]
     pub fn new(subject: impl Into<String>) -> Self {
         Self(Arc::new(Known {
@@ -52,21 +52,21 @@ impl Principal {
         }))
     }
 
-    /// Who vouches for them: `iss` of a token. Default: nobody, an empty text.
+    /// Sets the issuer of the credentials: `iss` of a token. Default: none, an empty string.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.known().issuer = issuer.into().into_boxed_str();
         self
     }
 
-    /// The program that acts for them: `client_id` of a token. Default: unknown, an empty text.
+    /// Sets the client that acts for the principal: `client_id` of a token. Default: unknown, an empty string.
     #[must_use]
     pub fn client_id(mut self, client: impl Into<String>) -> Self {
         self.known().client = client.into().into_boxed_str();
         self
     }
 
-    /// What they may do. Default: nothing that needs a scope.
+    /// Sets the granted scopes. Default: none.
     #[must_use]
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter();
@@ -76,18 +76,19 @@ impl Principal {
         self
     }
 
-    /// What else the credentials say: the claims of a token. Default: none.
+    /// Sets further claims of the credentials: the claims of a token. Default: none.
     #[must_use]
     pub fn with_claims(mut self, claims: Map<String, Value>) -> Self {
         self.known().claims = claims;
         self
     }
 
-    /// The time at which the credentials expire: `exp` of a token, plus the tolerated clock skew. Default: never.
+    /// Sets the time at which the credentials expire: `exp` of a token, plus the tolerated clock skew. Default: never.
     ///
-    /// From then on, HTTP requests with these credentials are refused with 401, and streams of notifications that they opened end:
-    /// `subscriptions/listen` with its result, others without a word. Their clients come back with new credentials. Calls that
-    /// run are not ended. A principal among the extensions of a request is not refused: there the embedding program decides.
+    /// From then on, HTTP requests with these credentials are rejected with 401, and streams of notifications that they
+    /// opened end: `subscriptions/listen` with its result, others without a message. Clients reconnect with new
+    /// credentials. Running calls are not ended. A principal among the extensions of a request is not rejected: there the
+    /// embedding program decides.
     #[must_use]
     pub fn with_expires_at(mut self, time: SystemTime) -> Self {
         self.known().expires_at = Some(time);
@@ -100,50 +101,50 @@ impl Principal {
         known
     }
 
-    /// The name under which the issuer knows them.
+    /// Returns the name of the principal at the issuer.
     #[must_use]
     pub fn subject(&self) -> &str {
         &self.0.subject
     }
 
-    /// Who vouches for them; empty if nobody does.
+    /// Returns the issuer of the credentials; empty if there is none.
     #[must_use]
     pub fn issued_by(&self) -> &str {
         &self.0.issuer
     }
 
-    /// The program that acts for them; empty if that is unknown.
+    /// Returns the client that acts for the principal; empty if unknown.
     #[must_use]
     pub fn client(&self) -> &str {
         &self.0.client
     }
 
-    /// What they may do, in order.
+    /// Returns the granted scopes, sorted.
     pub fn granted(&self) -> impl Iterator<Item = &str> {
         self.0.scopes.iter().map(|scope| &**scope)
     }
 
-    /// Whether this scope was granted.
+    /// Returns `true` if the scope was granted.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
         self.0.scopes.contains(scope)
     }
 
-    /// What else the credentials say.
+    /// Returns further claims of the credentials.
     #[must_use]
     pub fn claims(&self) -> &Map<String, Value> {
         &self.0.claims
     }
 
-    /// The time at which the credentials expire; `None` if that is unknown, or never.
+    /// Returns the time at which the credentials expire; `None` if it is unknown or they never expire.
     #[must_use]
     pub fn expires_at(&self) -> Option<SystemTime> {
         self.0.expires_at
     }
 
-    /// What tells callers apart: a text that is the same for the same caller, and for nobody else.
+    /// Returns a string that identifies the caller: equal for the same caller, and different for all others.
     ///
-    /// Issuer, subject and client, each with its length before it. For keys of maps and stores, not for people.
+    /// It consists of issuer, subject and client, each prefixed with its length. For keys of maps and stores, not for people.
     #[must_use]
     pub fn key(&self) -> &str {
         self.0.key.get_or_init(|| {
@@ -154,7 +155,7 @@ impl Principal {
     }
 }
 
-/// Says who it is and what they may do; claims can hold what nobody should read in a log.
+/// Shows identity and scopes. Leaves out the claims, which may contain data that does not belong in a log.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")

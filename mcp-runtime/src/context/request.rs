@@ -11,23 +11,23 @@ use crate::protocol::client_info;
 use crate::telemetry::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
-/// The context of one call: who is asking, progress, logging, cancellation, the running server.
+/// The context of one call: the caller, progress, logging, questions, cancellation, the running server.
 ///
-/// Take it as a parameter, `ctx: Context` or `ctx: &Context`. Cheap to clone; a clone may outlive the call, but what it
-/// sends after the answer is dropped.
+/// Take it as a parameter, `ctx: Context` or `ctx: &Context`. Cheap to clone; a clone may outlive the call, but
+/// notifications sent after the response are dropped.
 #[derive(Clone)]
 pub struct Context(Arc<dyn Call>);
 
-/// A call as its context sees it; implemented by `dispatch`, which keeps all of it in one allocation.
+/// A call as seen by its context; implemented by `dispatch`, which keeps all of it in one allocation.
 pub(crate) trait Call: Send + Sync {
     fn request(&self) -> &RequestContext;
-    /// Where its notifications go.
+    /// Returns the sender of the call's notifications.
     fn outbound(&self) -> &dyn Outbound;
-    /// How it asks its client.
+    /// Returns the transport of the call's questions.
     fn asking(&self) -> &dyn Asking;
 }
 
-/// What dispatch knows about a request when a handler asks for its context.
+/// The data of a request behind the context of its handler.
 pub(crate) struct RequestContext {
     pub(crate) client: Client,
     #[cfg(feature = "telemetry")]
@@ -36,7 +36,7 @@ pub(crate) struct RequestContext {
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of `params._meta`, an object.
     pub(crate) meta: Option<Box<str>>,
-    /// Made when first asked for, as hardly any handler does.
+    /// Created on first use, because few handlers use it.
     pub(crate) cancelled: OnceLock<CancellationToken>,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
@@ -47,29 +47,29 @@ impl RequestContext {
         self.cancelled.get_or_init(CancellationToken::default)
     }
 
-    /// The call is over before its time.
+    /// Cancels the call.
     pub(crate) fn cancel(&self) {
         self.cancellation().cancel();
     }
 }
 
-/// Who the client says it is.
+/// The name and version that the client reports.
 #[derive(Debug)]
 pub(crate) enum Client {
-    /// It said so when it shook hands.
+    /// Reported in the handshake.
     Known(Option<Arc<Implementation>>),
-    /// It says so in `_meta`, which is read when somebody wants to know.
+    /// Reported in `_meta`, which is parsed on first use.
     Claimed(OnceLock<Option<Box<Implementation>>>),
 }
 
-/// Where a call's notifications go; implemented by `dispatch`, which encodes them and limits their rate.
+/// The sender of a call's notifications; implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait Outbound: Send + Sync {
     fn progress(&self, progress: &Progress);
-    /// Whether a message of this level would be sent; checked before one is rendered.
+    /// Returns `true` if messages of this level are sent; checked before a message is rendered.
     fn logs(&self, level: LoggingLevel) -> bool;
-    /// Closes the connection that carries the call, where the client can come back for the answer.
+    /// Closes the connection that carries the call, if the client can reconnect for the response.
     fn close_stream(&self) {}
-    /// `data` is JSON.
+    /// Sends a log message, whose `data` is JSON.
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str);
 }
 
@@ -90,7 +90,7 @@ impl Context {
         self.0.asking()
     }
 
-    /// Tells the client how far the call has come, if it asked to know.
+    /// Reports progress to the client, if the client requested progress notifications.
     ///
     /// ```
     /// # fn copy(ctx: &mcp_runtime::Context) {
@@ -100,20 +100,20 @@ impl Context {
     /// # }
     /// ```
     ///
-    /// Values must grow; one that does not is dropped. Bursts are merged, at most 20 a second by default
-    /// ([`Limits::progress`](crate::Limits::progress)), and the last value is always sent before the answer.
+    /// Values must increase; others are dropped. Bursts are merged, to at most 20 notifications a second by default
+    /// ([`Limits::progress`](crate::Limits::progress)), and the last value is always sent before the response.
     ///
-    /// Source: every revision, basic/utilities/progress. 2024-11-05 has no message: it is left out there.
+    /// Source: every revision, basic/utilities/progress. 2024-11-05 has no message, so it is omitted there.
     pub fn progress(&self, progress: impl Into<Progress>) {
         self.outbound().progress(&progress.into());
     }
 
-    /// Sends a log message to the client, if it wants messages of this level.
+    /// Sends a log message to the client, if the client accepts messages of this level.
     ///
-    /// `data` is any JSON; a string is the usual choice. Must hold no secrets. At most 100 a second by default
+    /// `data` is any JSON, usually a string. It must not contain secrets. At most 100 messages a second are sent by default
     /// ([`Limits::logs`](crate::Limits::logs)).
     ///
-    /// Source: every revision, server/utilities/logging. From 2026-07-28 a client must ask for logs with each request.
+    /// Source: every revision, server/utilities/logging. From 2026-07-28 a client must request logs in each request.
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
         self.log_as(level, None, data);
     }
@@ -125,7 +125,7 @@ impl Context {
         }
         match serde_json::to_string(&data) {
             Ok(data) => self.outbound().log(level, logger, &data),
-            Err(error) => tracing::warn!(%error, "a log message could not be written as JSON"),
+            Err(error) => tracing::warn!(%error, "cannot serialize a log message as JSON"),
         }
     }
 
@@ -149,52 +149,51 @@ impl Context {
         self.log(LoggingLevel::Error, data);
     }
 
-    /// Lets the client's connection go while the call goes on: the client comes back for the answer.
+    /// Closes the client's connection while the call continues; the client reconnects for the response.
     ///
-    /// For calls that take long, so that no connection is held open for them. Works over HTTP for sessions of
-    /// revision 2025-11-25, whose clients reconnect by themselves; everywhere else it does nothing, and the answer comes
-    /// as usual.
+    /// For long calls, so that they do not keep a connection open. Works over HTTP for sessions of revision 2025-11-25,
+    /// whose clients reconnect by themselves; otherwise it does nothing, and the response is sent as usual.
     ///
     /// Source: revision 2025-11-25, basic/transports, "Sending Messages to the Server".
     pub fn close_stream(&self) {
         self.outbound().close_stream();
     }
 
-    /// Whether the call is over before its time: cancelled, timed out, or its client gone.
+    /// Returns `true` if the call was cancelled or timed out, or if its client is gone.
     ///
-    /// A handler need not ask: its future is dropped then. This is for threads and tasks it started.
+    /// A handler need not check: its future is dropped then. This is for threads and tasks that it started.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let cancelled = self.0.request().cancelled.get();
         cancelled.is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Waits until the call is over before its time. See [`is_cancelled`](Self::is_cancelled).
+    /// Waits until the call is cancelled. See [`is_cancelled`](Self::is_cancelled).
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
         self.0.request().cancellation().cancelled()
     }
 
-    /// Who calls, if that is known from credentials; never over stdio.
+    /// Returns the principal, if the caller has credentials; never over stdio.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.0.request().caller.principal()
     }
 
-    /// Who calls, as rules about who may do what see it: also whether scopes apply at all.
+    /// Returns the caller, as seen by access rules: also shows if scopes apply at all.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.0.request().caller
     }
 
-    /// The place of the request in a distributed trace, if its caller named one: to be passed on to services this call
-    /// uses, unless the program exports spans of its own. See `docs/observability.md`.
+    /// Returns the trace context of the request, if the caller sent one. Pass it on to services that this call uses, unless
+    /// the program exports its own spans. See `docs/observability.md`.
     #[cfg(feature = "telemetry")]
     #[must_use]
     pub fn trace_context(&self) -> Option<&TraceContext> {
         self.0.request().trace.as_ref()
     }
 
-    /// Who the client says it is. Untrusted: decide nothing by it.
+    /// Returns the name and version that the client reports. Untrusted: do not base decisions on it.
     #[must_use]
     pub fn client(&self) -> Option<&Implementation> {
         let request = self.0.request();
@@ -206,13 +205,13 @@ impl Context {
         }
     }
 
-    /// What the client says it can do.
+    /// Returns the capabilities that the client declares.
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         &self.0.request().capabilities
     }
 
-    /// The `_meta` object of the request; empty if there is none.
+    /// Returns the `_meta` object of the request; empty if there is none.
     #[must_use]
     pub fn meta(&self) -> Meta {
         let meta = self.0.request().meta.as_deref();
@@ -220,14 +219,14 @@ impl Context {
             .unwrap_or_default()
     }
 
-    /// The running server: change notices, and what is registered.
+    /// Returns the running server, for change notifications and edits of its lists.
     #[must_use]
     pub fn server(&self) -> &ServerHandle {
         &self.0.request().server
     }
 
-    /// The shared value of type `T`, if the server was given one. [`State<T>`](crate::State) as a parameter is checked
-    /// at start-up and usually nicer.
+    /// Returns the shared value of type `T`, if the server has one. A parameter [`State<T>`](crate::State) is usually better,
+    /// because it is checked at start-up.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.states().get()
@@ -242,29 +241,29 @@ impl std::fmt::Debug for Context {
     }
 }
 
-/// How far a call has come, for [`Context::progress`]. Made from a number, `(number, total)`, or
+/// The progress of a call, for [`Context::progress`]. Converts from a number, `(number, total)`, or
 /// `(number, total, message)`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How much is done, in any unit. Must grow from one report to the next, and be finite.
+    /// The amount done so far, in any unit. Must increase from one report to the next, and be finite.
     pub progress: f64,
-    /// How much there is in all, if known.
+    /// The total amount, if known.
     pub total: Option<f64>,
-    /// What is going on, for people.
+    /// A description of the current step, for people.
     pub message: Option<String>,
 }
 
-/// Numbers that count progress.
+/// Numbers that measure progress.
 pub trait Amount {
-    /// The number as the protocol has it.
+    /// Converts the number into the protocol's type.
     fn amount(self) -> f64;
 }
 
 macro_rules! amounts {
     ($($type:ty)*) => {$(
         impl Amount for $type {
-            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress is for people to watch")]
+            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress is shown to people")]
             fn amount(self) -> f64 {
                 self as f64
             }

@@ -66,7 +66,7 @@ impl States {
         self.0.insert(TypeId::of::<T>(), value);
     }
 
-    /// The value of type `T`.
+    /// Returns the value of type `T`, if there is one.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0

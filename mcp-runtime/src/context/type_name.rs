@@ -1,11 +1,11 @@
-//! Names of types as people write them, for messages.
+//! Short names of types, for messages.
 
-/// The name of `T` without the paths in it: `Mutex<Vec<String>>`.
+/// Returns the name of `T` without the paths in it: `Mutex<Vec<String>>`.
 pub(crate) fn short_type_name<T: ?Sized>() -> String {
     without_paths(std::any::type_name::<T>())
 }
 
-/// What stands before the last `::` of each path is left out.
+/// Removes everything before the last segment of each path.
 fn without_paths(name: &str) -> String {
     let mut short = String::with_capacity(name.len());
     let mut start = 0;

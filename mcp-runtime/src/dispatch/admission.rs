@@ -1,26 +1,26 @@
-//! As whom a caller is let in: which scopes come with those that were granted, and what becomes of those whom nobody knows.
+//! Admission of callers: scopes implied by the granted ones, and whether anonymous callers are trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::Caller;
 
-/// As whom callers are let in.
+/// Rules for admitting callers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Admission {
-    /// What comes with a scope, as far as it was said of that scope itself.
+    /// Directly implied scopes, by the scope that implies them.
     implied: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
-    /// Callers of whom nothing is known may do everything.
+    /// `true` if anonymous callers may do everything.
     pub(crate) trusts_anonymous: bool,
 }
 
 impl Admission {
-    /// Whoever has `broad` has `narrow` as well.
+    /// Adds a rule: callers with the scope `broad` have `narrow` as well.
     pub(crate) fn imply(&mut self, broad: &str, narrow: &str) {
         let implied = self.implied.entry(broad.into()).or_default();
         implied.insert(narrow.into());
     }
 
-    /// The caller as everything behind this sees it.
+    /// Returns the caller as the rest of the server sees it.
     pub(super) fn admit(&self, caller: Caller) -> Caller {
         match caller.principal() {
             None if self.trusts_anonymous => Caller::trusted(),
@@ -37,7 +37,7 @@ impl Admission {
         }
     }
 
-    /// These scopes, and all that come with them.
+    /// Returns these scopes and all scopes that they imply.
     fn with_implied<'a>(&'a self, granted: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
         let mut all = granted.clone();
         let mut open: Vec<&str> = granted.iter().copied().collect();

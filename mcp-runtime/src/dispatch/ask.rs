@@ -1,4 +1,4 @@
-//! What one call may ask the client, and how: the two ways a question travels meet here.
+//! Questions of one call to its client, over both ways in which a question can travel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,41 +16,41 @@ use crate::dispatch::stream::Sink;
 use crate::protocol::{self, ProtocolVersion, encode, errors, input};
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
-/// How often a form is asked for whose answer does not fit, in the whole of a call.
+/// Maximum number of times that a form is sent if its answers do not fit, over all rounds of a call.
 const TRIES: u32 = 3;
 
-/// What one call may ask the client.
+/// The questions of one call to its client.
 pub(super) struct Asks {
     dispatcher: Arc<Dispatcher>,
     version: ProtocolVersion,
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
-    /// Nothing, until something is asked.
+    /// `None` until the call uses its first question or `once`.
     seen: Mutex<Option<Box<Seen>>>,
     way: Way,
-    /// Whoever polls the call: a question may be polled by somebody else.
+    /// Wakes the task that polls the call: a question may be polled by another task.
     caller: Bell,
 }
 
 /// How questions travel.
 pub(super) enum Way {
-    /// Not at all: what is called cannot be answered with a question.
+    /// Not at all: this method cannot ask questions.
     None,
-    /// As requests of our own.
+    /// As requests from the server.
     Requests {
         pending: Arc<Pending>,
         sink: Arc<dyn Sink>,
-        /// Those of this call that await an answer.
+        /// The ids of requests of this call that await an answer.
         waiting: Mutex<Vec<u64>>,
     },
-    /// With the end of a round.
+    /// At the end of a round.
     Rounds(Round),
 }
 
-/// What was asked in this run.
+/// The questions and `once` names used in this run of the handler.
 #[derive(Default)]
 struct Seen {
-    /// How often each digest, or name, was asked for.
+    /// The number of uses of each digest or name.
     asked: BTreeMap<String, u32>,
     once: BTreeSet<String>,
 }
@@ -79,14 +79,14 @@ impl Asks {
         }
     }
 
-    /// Who is to be woken when a question is asked or answered elsewhere.
+    /// Registers the task to be woken when a question is asked or answered in another task.
     pub(super) fn register(&self, task: &TaskContext<'_>) {
         if !matches!(self.way, Way::None) {
             self.caller.register(task.waker());
         }
     }
 
-    /// Whether the client, rather than the server, is being waited for.
+    /// Returns `true` while the call waits for an answer of the client.
     pub(super) fn is_waiting(&self) -> bool {
         match &self.way {
             Way::Requests { waiting, .. } => !lock(waiting).is_empty(),
@@ -94,7 +94,7 @@ impl Asks {
         }
     }
 
-    /// What the round ends with, if it ends now. Called when the handler is pending.
+    /// Ends the round if it can end now, and returns its end. Called when the handler is pending.
     pub(super) fn round_over(&self) -> Option<RoundEnd> {
         match &self.way {
             Way::Rounds(round) => round.end(|| self.call_id()),
@@ -102,7 +102,7 @@ impl Asks {
         }
     }
 
-    /// The call is over: whoever still waits for an answer elsewhere is told.
+    /// Ends the questions of a call that is over: tasks that still wait for an answer get an error.
     pub(super) fn close(&self) {
         match &self.way {
             Way::None => {}
@@ -122,7 +122,7 @@ impl Asks {
         lock(&self.seen)
     }
 
-    /// The key for what is known by `name`, numbered from the second time on.
+    /// Returns the key for this digest or name, numbered from the second use on.
     fn numbered(&self, name: &str) -> String {
         let mut seen = self.seen();
         let asked = &mut seen.get_or_insert_default().asked;
@@ -139,7 +139,7 @@ impl Asks {
         AskError::Misused(format!("more than {most} questions are open at once"))
     }
 
-    /// Gives a question an id of our own, and the time it has.
+    /// Gives a question a request id and a deadline.
     fn open(
         &self,
         question: &mut Question,
@@ -153,7 +153,7 @@ impl Asks {
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
         lock(waiting).push(id);
-        // Far enough away, if the limit is too large for a clock.
+        // A year, if the limit is too large for the clock.
         let now = Instant::now();
         let until = now.checked_add(limits.question_time);
         let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
@@ -162,7 +162,7 @@ impl Asks {
         Ok(())
     }
 
-    /// Looks for the answer to a request of our own, and sends the request when it may be sent.
+    /// Polls for the answer to a request from the server, and sends the request once it may be sent.
     fn receive(
         &self,
         question: &mut Question,
@@ -198,7 +198,7 @@ impl Asks {
         Poll::Ready(answer)
     }
 
-    /// Sends a request of our own; `false` if nobody reads it.
+    /// Sends a request to the client. Returns `false` if the stream is closed.
     fn send(&self, request: &InputRequest, id: u64, sink: &dyn Sink) -> bool {
         let elicitation = match request {
             InputRequest::Url { .. } => seal::random_id(),
@@ -210,7 +210,7 @@ impl Asks {
         sink.send(&message)
     }
 
-    /// One question less is waited for, so the call's own time goes on.
+    /// Removes a question that is no longer waited for, so that the clock of the call can go on.
     fn no_longer(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
         lock(waiting).retain(|other| *other != id);
         self.caller.wake();
@@ -230,7 +230,7 @@ impl Asking for Asks {
     fn check(&self, request: &InputRequest) -> Result<(), AskError> {
         if once::is_inside() {
             return Err(AskError::Misused(
-                "a question inside `once`: ask first, and hand the answer in".into(),
+                "questions cannot be asked inside `once`; ask first, and pass the answer in".into(),
             ));
         }
         input::check(request).map_err(AskError::Misused)?;
@@ -241,7 +241,7 @@ impl Asking for Asks {
         }
         match &self.way {
             Way::None => Err(AskError::Misused(
-                "the client can be asked from tools, prompts and resources only".into(),
+                "only tools, prompts and resources can ask the client".into(),
             )),
             Way::Requests { .. } | Way::Rounds(_) => Ok(()),
         }
@@ -302,7 +302,7 @@ impl Asking for Asks {
         question.rejected = question.rejected.saturating_add(1);
         question.progress = Asked::Not;
         let again = match &self.way {
-            // A person may correct a form. A program answers the same again.
+            // A user can correct a form. A program would give the same answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             Way::Rounds(round) => round.reject(&question.place.key, TRIES),
             Way::None | Way::Requests { .. } => question.rejected < TRIES,
@@ -338,7 +338,7 @@ impl Asking for Asks {
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError> {
         if once::is_inside() {
             return Err(AskError::Misused(format!(
-                "`{name}` is done inside another `once`"
+                "`once` with the name `{name}` is nested in another `once`"
             )));
         }
         if !self
@@ -348,7 +348,7 @@ impl Asking for Asks {
             .insert(name.to_owned())
         {
             return Err(AskError::Misused(format!(
-                "`{name}` is done twice in one call: each `once` needs a name of its own"
+                "`once` with the name `{name}` is used twice in one call; give each its own name"
             )));
         }
         match &self.way {

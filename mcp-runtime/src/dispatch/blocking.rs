@@ -1,4 +1,4 @@
-//! Waiting for a place: among the calls of a handler that may run at once, or among the threads that may block.
+//! Waiting for a permit: to run a handler with limited concurrency, or to block a thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::protocol::errors;
 use crate::registry::{Place, Places};
 use crate::telemetry;
 
-/// When somebody for whom there was no room may try again.
+/// Delay after which a refused caller may retry.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How often a call waits for a place just now. Its time does not run while it does.
+/// The number of permits that a call is waiting for. The clock of its timeout stops while it waits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits(Arc<AtomicUsize>);
 
@@ -25,7 +25,7 @@ impl Waits {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    /// A place for a call of `what`, once there is one.
+    /// Waits for a permit for a call of `what`.
     pub(super) async fn place(
         &self,
         places: &Places,
@@ -49,8 +49,8 @@ impl Waits {
     }
 }
 
-/// Runs work that blocks on a thread made for that, when there is a place. A thread cannot be cancelled: work that was given
-/// up runs to its end, and keeps its place and `held` until then.
+/// Runs blocking work on its own thread, once a permit is free. A thread cannot be cancelled: abandoned work runs to its end,
+/// and keeps its permit and `held` until then.
 pub(super) async fn on_a_thread(
     dispatcher: Arc<Dispatcher>,
     work: Blocking,
@@ -62,14 +62,14 @@ pub(super) async fn on_a_thread(
     let place = place.await?;
     let work = telemetry::carried(work);
     let work = move || {
-        // What it panics with stays on this thread, also if nobody waits for it any more.
+        // The panic is caught on this thread, so that it is contained even if the call was abandoned.
         let output = panics::catch(work);
         drop((place, held));
         output
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(output)) => output,
-        // Goes on to where all panics of handlers end.
+        // Resumed, to be caught where all panics of handlers are.
         Ok(Err(panic)) => std::panic::resume_unwind(Box::new(panic)),
         Err(error) => Err(ToolError::from(error)),
     }

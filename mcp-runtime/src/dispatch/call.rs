@@ -1,7 +1,7 @@
-//! A call under way, and what it comes to.
+//! Running calls and their results.
 //!
-//! Panics of user code end here, and so does the time a call may take. Dropping a [`RunningCall`] drops the handler's
-//! future and tells clones of its context.
+//! Panics of user code are caught here, and timeouts enforced. Dropping a [`RunningCall`] drops the handler's future and
+//! cancels clones of its context.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,16 +20,16 @@ use crate::panics;
 
 pub(crate) use crate::dispatch::finish::Finished;
 
-/// A call that was started.
+/// The state of a call after its start.
 pub(crate) enum Started<R = RunningCall, F = Finished> {
-    /// It is over already.
+    /// Finished already.
     Done(F),
-    /// It has to be polled.
+    /// Still running: to be polled.
     Running(R),
 }
 
 impl Started {
-    /// Polls it once if it has to be polled, see [`RunningCall::first_poll`].
+    /// Polls a running call once, see [`RunningCall::first_poll`].
     #[cfg(feature = "http")]
     pub(crate) fn polled_once(self) -> Self {
         match self {
@@ -42,24 +42,24 @@ impl Started {
     }
 }
 
-/// A handler's future with everything that ends with it.
+/// A handler's future, and the state that is dropped with it.
 pub(crate) struct RunningCall {
     future: Option<Running>,
     finish: Option<Finish>,
     scope: Scope,
     limit: Duration,
-    /// What of the limit is left while no clock runs.
+    /// Remaining time while the clock is stopped.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// Whether it waits for a place, if it may.
+    /// The permits it is waiting for, if it needs any.
     waits: Option<Waits>,
 }
 
-/// What a call's handler was given, if it asked for a context.
+/// The context of a call, if its handler takes one.
 pub(super) struct Scope(pub(super) Option<Arc<CallContext>>);
 
 impl Scope {
-    /// Sends what was held back, and closes the call's stream.
+    /// Sends held-back notifications, and closes the call's stream.
     pub(super) fn close(&mut self) {
         if let Some(context) = self.0.take() {
             context.close();
@@ -99,13 +99,13 @@ impl RunningCall {
         }
     }
 
-    /// Its time stands still while it waits for a place.
+    /// Stops the clock while the call waits for a permit.
     pub(super) fn with_waits(mut self, waits: Waits) -> Self {
         self.waits = Some(waits);
         self
     }
 
-    /// Ends the call: its future is dropped, and its stream closed, before anybody writes the answer.
+    /// Ends the call: its future is dropped, and its stream closed, before the response is written.
     fn finished(&mut self, mut outcome: Outcome) -> Poll<Finished> {
         if let Err(panic) = self.drop_future()
             && matches!(outcome, Outcome::Output(_) | Outcome::Input(_))
@@ -115,13 +115,13 @@ impl RunningCall {
         self.scope.close();
         match self.finish.take() {
             Some(finish) => Poll::Ready(finish.with(outcome)),
-            // Polled again after it was over, which no caller does; there is nothing to answer.
+            // Polled again after the end, which no caller does; the response was returned already.
             None => Poll::Pending,
         }
     }
 
-    /// The first poll, where nobody can be woken: whoever makes it polls again at once, or drops the call. So no clock is
-    /// started for what is over with the second.
+    /// Polls the call for the first time, without a waker: the caller must poll again at once, or drop the call. This avoids
+    /// a timer for calls that finish with the first poll.
     pub(crate) fn first_poll(&mut self) -> Poll<Finished> {
         self.poll_handler(&mut TaskContext::from_waker(Waker::noop()))
     }
@@ -150,10 +150,10 @@ impl RunningCall {
         }
     }
 
-    /// Lets the handler's time pass while it is the handler that takes it.
+    /// Polls the timeout, whose clock runs only while the handler itself is working.
     fn poll_clock(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
         if self.is_waiting() {
-            // Neither the client's time nor that of others is the handler's.
+            // Time spent waiting for the client or for a permit is not charged to the handler.
             if let Some(deadline) = self.deadline.take() {
                 self.left = deadline
                     .deadline()
@@ -174,7 +174,7 @@ impl RunningCall {
         self.finished(Outcome::TimedOut(limit))
     }
 
-    /// Whether it waits for the client, or for a place.
+    /// Returns `true` while the call waits for the client, or for a permit.
     fn is_waiting(&self) -> bool {
         let context = self.scope.0.as_ref();
         self.waits.as_ref().is_some_and(Waits::is_waiting)

@@ -1,4 +1,4 @@
-//! What is made for a handler that takes a context: all of it in one allocation.
+//! The state behind a handler's context, in a single allocation.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -11,7 +11,7 @@ use crate::dispatch::session::LogLevel;
 use crate::dispatch::stream::{CallStream, LogBudget, Sink};
 use crate::jsonrpc::Member;
 
-/// A call, as its handler and whoever runs it share it.
+/// The state of a call that its handler and the dispatcher share.
 pub(super) struct CallContext {
     request: RequestContext,
     pub(super) stream: CallStream,
@@ -19,7 +19,7 @@ pub(super) struct CallContext {
 }
 
 impl CallContext {
-    /// Made when a handler first asks for it. `asking` is there if the call may ask the client.
+    /// Creates the state, when a handler first takes its context. `asking` is `Some` if the call may ask the client.
     pub(super) fn new(
         dispatcher: &Arc<Dispatcher>,
         request: &Request<'_>,
@@ -71,13 +71,13 @@ impl CallContext {
         }
     }
 
-    /// The call is over: sends what was held back, and nothing from then on.
+    /// Closes the call: sends held-back notifications, and nothing from then on.
     pub(super) fn close(&self) {
         self.stream.finish();
         self.asks.close();
     }
 
-    /// Tells clones of the context that the call is over before its time.
+    /// Marks the call as cancelled, which clones of the context can see.
     pub(super) fn cancel(&self) {
         self.request.cancel();
     }

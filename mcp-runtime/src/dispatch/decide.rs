@@ -1,4 +1,4 @@
-//! What a message asks for: the first rows of the decision table, which era it belongs to.
+//! Routing of a message: the first rows of the decision table, which determine its era.
 //!
 //! The body decides the era: a claim in `params._meta` makes a request modern and beats the method's name.
 //! Source: `docs/requirements.md`, section 3.2.
@@ -16,40 +16,40 @@ use crate::protocol::encode::{self, Gap};
 use crate::protocol::{Claim, Era, Method, Modern, ProtocolVersion, claim, errors};
 use crate::telemetry::{Asked, Called, Timer};
 
-/// What to do about a message.
+/// The action for a message.
 #[allow(
     clippy::large_enum_variant,
-    reason = "lives on the stack of whoever reads a message; a box would cost each call an allocation"
+    reason = "lives on the stack of the reader of a message; a box would cost each call an allocation"
 )]
 pub(crate) enum Decision<'m> {
-    /// Nothing.
+    /// Do nothing.
     Silent,
-    /// Send what was written.
+    /// Send the message that was written.
     Answered,
-    /// Send what was written, with this page of a list in it, which all who ask for it share.
+    /// Send the message that was written, with this page of a list inserted, which is shared by all requests for it.
     Around(Gap, Bytes),
-    /// Refuse the request of this id: what it asks for needs scopes that the caller lacks, [`errors::scopes_needed`]. Where
-    /// there are status codes it has one of its own, so nothing is written yet.
+    /// Refuse the request with this id: it needs scopes that the caller lacks, see [`errors::scopes_needed`]. HTTP has its own
+    /// status code for this, so nothing has been written yet.
     Forbidden(RequestId, Box<ErrorObject>),
     /// Run user code.
     Call(Prepared<'m>),
-    /// The client takes back the request of this id.
+    /// Cancel the request with this id.
     Cancel(RequestId),
 }
 
-/// What answering a request came to.
+/// The result of answering a request.
 #[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
 pub(crate) enum Answer<'m> {
-    /// What is to be sent now is written: the answer, or the first message of a request that stays open.
+    /// The message to be sent now is written: the response, or the first message of a request that stays open.
     Written,
-    /// The answer is written, but for this page of a list, which all who ask for it share.
+    /// The response is written, except for this page of a list, which is shared by all requests for it.
     Around(Gap, Bytes),
     /// User code has to run.
     Call(Prepared<'m>),
 }
 
 impl Dispatcher {
-    /// Decides what a message asks for. Appends at most one message to `out`. Runs no user code.
+    /// Decides how to handle a message. Appends at most one message to `out`. Runs no user code.
     pub(crate) fn decide<'m>(
         self: &Arc<Self>,
         message: &'m Message<'m>,
@@ -79,7 +79,7 @@ impl Dispatcher {
             encode::error(
                 out,
                 Some(id),
-                &ErrorObject::invalid_request("a request of this id is still open"),
+                &ErrorObject::invalid_request("a request with this id is still open"),
             );
             return Decision::Answered;
         }
@@ -100,9 +100,9 @@ impl Dispatcher {
         }
     }
 
-    /// Decides what a request whose claim was read asks for; the error is left to the caller, who has a status for it.
+    /// Decides how to handle a request whose claim was read. Errors are returned, because the caller chooses a status for them.
     ///
-    /// `session` is that of this request alone.
+    /// `session` belongs to this request only.
     #[cfg(feature = "http")]
     pub(crate) fn decide_modern<'m>(
         self: &Arc<Self>,
@@ -118,7 +118,7 @@ impl Dispatcher {
         answer
     }
 
-    /// Shows an operator a request that is answered without user code.
+    /// Records in telemetry a request that is answered without user code.
     fn note(
         &self,
         timer: Timer,
@@ -147,7 +147,7 @@ impl Dispatcher {
         });
     }
 
-    /// Shows an operator a handshake that a transport made by itself: what was agreed on, or why nothing was.
+    /// Records in telemetry a handshake that a transport made itself: the protocol version, or the error.
     #[cfg(feature = "http")]
     pub(crate) fn note_handshake(
         &self,
@@ -214,7 +214,7 @@ impl Dispatcher {
             method => method.filter(|method| method.is_in(Era::Legacy)),
         };
         let Some(legacy) = &session.legacy else {
-            // Half a claim was meant as one.
+            // Half a claim is taken for an attempt at one.
             return Err(match params.meta(MetaMember::ClientCapabilities) {
                 Some(_) => errors::missing_claim(),
                 None => errors::not_initialized(),
@@ -240,7 +240,7 @@ fn notification<'m>(method: &str, params: &Params<'m>, session: &mut Session) ->
             Some(id) => Decision::Cancel(id),
             None => Decision::Silent,
         },
-        // With a claim it is a modern message, which touches nothing that the legacy era keeps.
+        // With a claim it is a modern message, which must not touch legacy state.
         "notifications/initialized" if params.meta(MetaMember::ProtocolVersion).is_none() => {
             if let Some(legacy) = &mut session.legacy {
                 legacy.ready = true;

@@ -1,4 +1,4 @@
-//! What all channels of one server share.
+//! The state that all channels of a server share.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -25,45 +25,45 @@ use crate::types::{
     ServerCapabilities,
 };
 
-/// What all channels of one server share.
+/// The state that all channels of a server share.
 pub(crate) struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
     pub(super) shared: Arc<Shared>,
     pub(super) rates: Rates,
-    /// Places for tools that block a thread.
+    /// Permits for tools that block a thread.
     pub(super) blocking: Places,
 }
 
-/// What the author of the server decided.
+/// The settings of the server, from its builder.
 pub(crate) struct Settings {
     pub(crate) identity: Identity,
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
     pub(crate) seal: Seal,
-    /// Who remembers what was done once, besides the call itself.
+    /// Store for the results of `once`, in addition to the call itself.
     pub(crate) once_store: Option<Arc<dyn OnceStore>>,
-    /// Whether log messages are offered.
+    /// `true` if the logging capability is declared.
     pub(crate) logging: bool,
-    /// Whether clients up to 2025-06-18 get -32602 for arguments that do not fit, rather than a tool result.
+    /// `true` if clients up to 2025-06-18 get -32602 for invalid arguments, rather than a tool result.
     pub(crate) argument_errors: bool,
-    /// Whether results are compared with output schemas.
+    /// `true` if results are compared with output schemas.
     pub(crate) check_outputs: bool,
-    /// How long `server/discover` and the four lists may be reused.
+    /// Cache hints for `server/discover` and the four lists.
     pub(crate) cache: CacheHints,
-    /// Who wants to know of spans.
+    /// Hooks called with new spans.
     pub(crate) hooks: Hooks,
-    /// How often handlers may be called, all together.
+    /// Rate of all handlers together.
     pub(crate) rate: Option<Rate>,
-    /// What stands around handlers.
+    /// The middleware around handlers.
     pub(crate) around: Next,
-    /// What is done to all text that a model reads.
+    /// Applied to all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
 }
 
-/// How long results may be reused that are not a resource.
+/// Cache hints for results other than resources.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CacheHints {
     pub(crate) discover: CacheHint,
@@ -88,12 +88,12 @@ impl Dispatcher {
         })
     }
 
-    /// Whether blocking tools run, also those whose calls were given up.
+    /// Returns `true` while blocking tools run, including those whose calls were abandoned.
     pub(crate) fn is_blocking(&self) -> bool {
         self.blocking.in_use()
     }
 
-    /// The caller with the scopes that come with those that were granted.
+    /// Returns the caller with the scopes that its granted scopes imply.
     #[cfg(feature = "auth")]
     pub(crate) fn admit(&self, caller: Caller) -> Caller {
         self.settings.admission.admit(caller)
@@ -115,7 +115,7 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// The resources this caller may use that have a definition: items of a list with commas between.
+    /// Returns the resources with a definition that this caller may use, as list items separated by commas.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
@@ -125,13 +125,13 @@ impl Dispatcher {
             .defined_resources(version)
     }
 
-    /// All scopes that anything needs that is served now, in order.
+    /// Returns all scopes that current definitions need, sorted.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> std::collections::BTreeSet<String> {
         self.registry.snapshot().scopes()
     }
 
-    /// Something that is served and needs scopes, which strangers lack.
+    /// Returns the name of a definition that needs scopes, if anonymous callers are not trusted and so cannot use it.
     #[cfg(feature = "http")]
     pub(crate) fn closed_to_strangers(&self) -> Option<String> {
         let snapshot = self.registry.snapshot();
@@ -139,7 +139,7 @@ impl Dispatcher {
         name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
-    /// What the server offers, from what is registered now.
+    /// Returns the capabilities of the server, from its current definitions.
     pub(super) fn capabilities(&self, snapshot: &Snapshot) -> ServerCapabilities {
         let list = |offered: bool| offered.then_some(ListChangedCapability { list_changed: true });
         ServerCapabilities {
@@ -166,32 +166,32 @@ impl std::fmt::Debug for Dispatcher {
     }
 }
 
-/// What a [`ServerHandle`] reaches; it exists before the server starts.
+/// The target of a [`ServerHandle`]; it exists before the server starts.
 #[derive(Default)]
 pub(crate) struct Shared {
     notices: Notices,
     registry: OnceLock<Arc<Registry>>,
-    /// Changes made before the start, kept for it.
+    /// Changes made before the start, applied at the start.
     early: Mutex<Vec<Edit>>,
     shutdown: CancellationToken,
 }
 
 impl Shared {
-    /// Says when the server is to stop.
+    /// Returns the token that is cancelled when the server has to stop.
     pub(crate) fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
     }
 
-    /// What was changed before the start, in order.
+    /// Takes the changes made before the start, in order.
     pub(crate) fn take_early(&self) -> Vec<Edit> {
         std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Attaches the registry; from here on changes are made at once.
+    /// Attaches the registry; from now on changes are applied at once.
     ///
     /// # Errors
     ///
-    /// If a change that was asked for while the registry was built cannot be made.
+    /// If a change requested while the registry was built cannot be applied.
     pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         for edit in early.drain(..) {

@@ -1,4 +1,4 @@
-//! How a call fails: what its client is told, and what only the log says.
+//! Failures of calls: the response for the client, and the causes for the log.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::random;
 use crate::telemetry::{Ended, Refused, refused};
 
 impl Finish {
-    /// The ways to fail: text that is shown, a cause only the log sees, a protocol error.
+    /// Writes a failure: a message for the model, an internal error whose cause is only logged, or a JSON-RPC error.
     pub(super) fn write_failure(
         &self,
         ToolError(failure): ToolError,
@@ -53,7 +53,7 @@ impl Finish {
         }
     }
 
-    /// Arguments that do not fit: for a tool something the model can mend, otherwise an error.
+    /// Writes invalid arguments: for a tool, as a result that lets the model correct them, otherwise as an error.
     pub(super) fn write_faults(
         &self,
         faults: &[Fault],
@@ -73,26 +73,26 @@ impl Finish {
         Err(ErrorObject::invalid_params(text).with_data(data))
     }
 
-    /// Tells the log of a panic, and gives what the client is told.
+    /// Logs a panic, and returns the error for the client.
     pub(super) fn panicked(&self, panic: &str) -> ErrorObject {
         let reference = reference();
         tracing::error!(reference, called = self.name(), panic, "a handler panicked");
         internal(&reference)
     }
 
-    /// Tells the log what went wrong, and gives what the client is told.
+    /// Logs a failure, and returns the error for the client.
     pub(super) fn internal(&self, what: &str, cause: &dyn fmt::Display) -> ErrorObject {
         internal(&self.log(what, cause))
     }
 
-    /// Tells the log what went wrong; gives the reference under which it stands there.
+    /// Logs a failure, and returns the reference by which it can be found in the log.
     fn log(&self, what: &str, cause: &dyn fmt::Display) -> String {
         let reference = reference();
         tracing::error!(reference, called = self.name(), error = %cause, "{what}");
         reference
     }
 
-    /// Gives an error a code that its protocol version has for what happens in a call.
+    /// Replaces the code of an error if handlers may not use it in this protocol version.
     pub(super) fn translate(&self, error: &mut ErrorObject) {
         let code = codes::of_call(error, self.version);
         if code != error.code {
@@ -101,14 +101,14 @@ impl Finish {
                 code = error.code,
                 sent = code,
                 version = self.version.as_str(),
-                "a handler failed with a code that is not for handlers in this protocol version"
+                "a handler failed with a code that handlers may not use in this protocol version"
             );
             error.code = code;
         }
     }
 
-    /// Writes in the place of an answer of `size` bytes from `start` that it is too large. Says how the call ends, unless it is
-    /// an error that may stay.
+    /// Replaces a response of `size` bytes from `start` that is too large. Returns the end of the call if that changes it,
+    /// which it does not for an error, or for a response within the limit.
     pub(super) fn shorten(
         &self,
         size: usize,
@@ -133,12 +133,12 @@ impl Finish {
         });
         out.truncate(start);
         if let Some(error) = error {
-            let text = format!("the error is larger than {limit} bytes, so its text was left out");
+            let text = format!("the error is larger than {limit} bytes, so its text was removed");
             *error = ErrorObject::new(error.code, text);
             encode::error(out, Some(&self.id), error);
             return None;
         }
-        // Its size differs by revision, by what stands around it.
+        // Without the size: it differs between protocol versions, by the members around the result.
         let text = format!("the result is larger than {limit} bytes, so ask for less");
         Some(if matches!(self.target, Target::Tool(_)) {
             encode::tool_error(out, self.reply(), text);
@@ -154,7 +154,7 @@ fn internal(reference: &str) -> ErrorObject {
     ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
 }
 
-/// A name for one failure, by which the log can be searched.
+/// Creates a random reference for one failure, to search the log for.
 fn reference() -> String {
     let mut bytes = [0; 8];
     match random::fill(&mut bytes) {

@@ -1,4 +1,4 @@
-//! What a call came to, and how it is written.
+//! Results of calls, and writing their responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::registry::{PromptEntry, ToolEntry};
 use crate::telemetry::{Called, Ended, Sight};
 use crate::types::CallToolResult;
 
-/// Who is to be answered, once a call is over.
+/// Everything needed to write the response once a call is over.
 pub(super) struct Finish {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) id: RequestId,
@@ -29,32 +29,32 @@ pub(super) struct Finish {
     pub(super) target: Target,
     pub(super) sight: Sight,
     pub(super) caller: Caller,
-    /// Most bytes of the answer.
+    /// Maximum size of the response in bytes.
     pub(super) max_output: usize,
 }
 
-/// What was called.
+/// The target of a call.
 pub(super) enum Target {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
     Resource(Box<Located>),
-    /// With the partial text.
+    /// A completion of this partial text.
     Completion(Box<str>),
     /// A page of resources that user code lists.
     List(CacheHint),
 }
 
-/// What a call came to.
+/// The outcome of a call.
 pub(super) enum Outcome {
     Output(Output),
     Refused(Refusal),
     Panicked(String),
     TimedOut(Duration),
-    /// The round is over: the client is asked for what is open.
+    /// The round is over: the open questions are sent to the client.
     Input(RoundEnd),
 }
 
-/// A call that is over, ready to be written.
+/// A finished call whose response can be written.
 pub(crate) struct Finished {
     finish: Finish,
     outcome: Outcome,
@@ -70,7 +70,7 @@ impl Finish {
 }
 
 impl Finished {
-    /// Appends the answer, one message. Gives the error if it is one, for transports that say it twice.
+    /// Appends the response, one message. Returns the error if it is one, for transports that also report it in another way.
     pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<ErrorObject> {
         let start = out.len();
         let Self {
@@ -94,7 +94,7 @@ impl Finished {
             ended = ended.with_error(error.code);
         }
         let size = out.len().saturating_sub(start);
-        // The author bounds results; whoever runs the server bounds errors too; a question is neither.
+        // `max_output` applies to results; `Limits::result` also to errors; neither to questions.
         if size > finish.max_output && !is_question {
             ended = finish
                 .shorten(size, &mut error, out, start)
@@ -106,7 +106,7 @@ impl Finished {
 }
 
 impl Outcome {
-    /// How the request ends, if it is answered with a result.
+    /// Returns the end of the request, assuming that it is answered with a result.
     fn ended(&self) -> Ended {
         match self {
             Self::Output(Ok(Answer::Tool(result))) if result.is_error => Ended::ToolError,
@@ -120,7 +120,7 @@ impl Outcome {
 }
 
 impl Target {
-    /// What of it an operator sees.
+    /// Returns the target as recorded in telemetry.
     pub(super) fn called(&self) -> Called<'_> {
         match self {
             Self::Tool(entry) => Called::Tool(&entry.tool.name),
@@ -140,7 +140,7 @@ impl Finish {
         }
     }
 
-    /// Writes the answer, or gives the error it is, with its texts as the author wants them.
+    /// Writes the result, or returns the error, with sanitized text.
     fn write_clean(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         self.write(outcome, out).map_err(|mut error| {
             let cleaned = self
@@ -157,7 +157,7 @@ impl Finish {
         self.dispatcher.settings.sanitizer.as_ref()
     }
 
-    /// Writes the result of a tool, if it is what the tool promised.
+    /// Writes the result of a tool if it matches the output schema.
     fn write_tool(
         &self,
         result: &mut CallToolResult,
@@ -173,7 +173,7 @@ impl Finish {
             let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
             let problem = entry.outputs.problem(&entry.tool, result, was_touched);
             if let Some(problem) = problem {
-                let what = "a result does not fit the output schema of its tool";
+                let what = "a result does not match the output schema of its tool";
                 return Err(self.internal(what, &problem));
             }
         }
@@ -196,7 +196,7 @@ impl Finish {
     }
 
     fn write(&self, mut outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
-        // Written where it is, as nearly every answer is: a result is large.
+        // Nearly every response is this one. It is written in place, because moving a result is expensive.
         if let (Outcome::Output(Ok(Answer::Tool(result))), Target::Tool(entry)) =
             (&mut outcome, &self.target)
         {
@@ -224,12 +224,12 @@ impl Finish {
         }
     }
 
-    /// Asks the client for what is open. What the call remembers goes with it, sealed.
+    /// Writes the open questions. The journal of the call is sent along, sealed.
     fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
         if end.journal.round > limits.rounds {
             let most = limits.rounds;
-            let text = format!("asked the client {most} times in a row without coming to an end");
+            let text = format!("asked the client {most} times in a row without finishing");
             return self.write_failure(ToolError::shown(text), out);
         }
         let binding = self.binding(&end.arguments).digest();
@@ -237,11 +237,11 @@ impl Finish {
         let journal = end.journal.write();
         let state = seal.seal(&binding, &journal, seal::now());
         let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
-        // A state that is kept here is a handle for the client, and takes its room here.
+        // If the state is kept in this process, the client only has a handle, and the journal takes the space.
         let (size, most) = (state.len().max(journal.len()), limits.request_state);
         if size > most {
             let text = format!(
-                "what this call has to remember between two rounds takes {size} characters; at most {most} can be sent"
+                "the state of this call between two rounds takes {size} characters; the maximum is {most}"
             );
             return self.write_failure(ToolError::shown(text), out);
         }
@@ -251,7 +251,7 @@ impl Finish {
         Ok(())
     }
 
-    /// What the state of this call is bound to.
+    /// Returns the binding of this call's state.
     pub(super) fn binding<'a>(&'a self, arguments: &'a str) -> Binding<'a> {
         let (method, name) = match &self.target {
             Target::Tool(entry) => ("tools/call", &*entry.tool.name),
@@ -299,7 +299,7 @@ impl Finish {
         Ok(())
     }
 
-    /// What was called, for the log.
+    /// Returns the name of the target for the log.
     pub(super) fn name(&self) -> &str {
         match &self.target {
             Target::Resource(located) => &located.uri,

@@ -1,6 +1,6 @@
-//! What a modern call remembers from round to round: answers, results of what is done once, questions that are open.
+//! The journal of a modern call, kept from round to round: answers, results of `once`, and open questions.
 //!
-//! It travels sealed, with the client. That there is one proves that the call was let in: it is made when a round ends.
+//! The client carries it, sealed. Its existence proves that the call was admitted: a journal is written when a round ends.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
 
@@ -11,43 +11,43 @@ use serde_json::value::RawValue;
 
 use crate::context::{CallId, Place};
 
-/// What a call remembers.
+/// The state that a call keeps between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
-    /// Which call it is.
+    /// The id of the call.
     #[serde(rename = "i")]
     call: Option<[u8; 16]>,
-    /// How many rounds have ended.
+    /// Number of rounds that have ended.
     #[serde(rename = "r")]
     pub(super) round: u16,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, Answer>,
-    /// How many answers did not fit, by key.
+    /// Number of answers that did not fit, by key.
     #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
     rejected: BTreeMap<String, u32>,
     #[serde(rename = "d", default, skip_serializing_if = "BTreeMap::is_empty")]
     done: BTreeMap<String, Box<RawValue>>,
-    /// The questions the last round ended with, and a digest of what was asked if the key does not tell.
+    /// The questions that ended the last round, with a digest of each question whose key does not contain one.
     #[serde(rename = "o", default, skip_serializing_if = "BTreeMap::is_empty")]
     open: BTreeMap<String, Option<String>>,
 }
 
-/// An answer, and a digest of what was asked if the key does not tell.
+/// An answer, with a digest of its question if the key does not contain one.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answer(Option<String>, Box<RawValue>);
 
-/// The answers of a request, by key, each the text of any JSON.
+/// The answers in a request, by key, each any JSON.
 pub(super) type Responses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
-    /// From what was sealed.
+    /// Parses a journal that was unsealed.
     pub(super) fn read(sealed: &[u8]) -> Option<Self> {
         serde_json::from_str(std::str::from_utf8(sealed).ok()?).ok()
     }
 
-    /// To be sealed.
+    /// Serializes the journal, to be sealed.
     pub(super) fn write(&self) -> Vec<u8> {
-        // Strings, numbers and JSON that was read before always can be written.
+        // Strings, numbers and JSON that was parsed before can always be written.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
@@ -55,7 +55,7 @@ impl Journal {
         self.call.map(CallId)
     }
 
-    /// The answers to what the last round asked, all of them, whether or not they are needed in the next; others are left.
+    /// Moves all answers to the questions of the last round into the journal, needed or not, and leaves others in `responses`.
     pub(super) fn enter(&mut self, responses: &mut Responses) {
         for (key, digest) in std::mem::take(&mut self.open) {
             if let Some(response) = responses.remove(&key) {
@@ -64,19 +64,20 @@ impl Journal {
         }
     }
 
-    /// Enters one answer, of any form: the question's reader finds out if it fits.
+    /// Adds one answer, of any form: it is validated when the question reads it.
     pub(super) fn take(&mut self, key: String, digest: Option<String>, response: Box<RawValue>) {
         self.answers.insert(key, Answer(digest, response));
     }
 
-    /// The answer to a question, unless it now asks something else.
+    /// Returns the answer to a question, unless the question has changed.
     pub(super) fn answer(&self, place: &Place) -> Option<&str> {
         let Answer(digest, response) = self.answers.get(&place.key)?;
         let is_same = digest.as_ref().is_none_or(|digest| *digest == place.digest);
         is_same.then(|| response.get())
     }
 
-    /// An answer does not fit. It is forgotten, and so asked for again, unless that many did not; says whether it is.
+    /// Counts an answer that does not fit. Removes it and returns `true` if the question may be asked again, because fewer
+    /// than `most` answers have been rejected.
     pub(super) fn reject(&mut self, key: &str, most: u32) -> bool {
         let rejected = self.rejected.entry(key.to_owned()).or_default();
         *rejected = rejected.saturating_add(1);
@@ -87,19 +88,19 @@ impl Journal {
         again
     }
 
-    /// What something that is done once came to.
+    /// Returns the result of the `once` with this name.
     pub(super) fn done(&self, name: &str) -> Option<&str> {
         self.done.get(name).map(|result| result.get())
     }
 
-    /// Something was done once, and came to this JSON.
+    /// Stores the result of the `once` with this name, as JSON.
     pub(super) fn set_done(&mut self, name: &str, result: &str) {
         if let Ok(result) = RawValue::from_string(result.to_owned()) {
             self.done.insert(name.to_owned(), result);
         }
     }
 
-    /// The round ends with these questions.
+    /// Ends the round with these open questions.
     pub(super) fn end_round<'a>(&mut self, call: CallId, open: impl Iterator<Item = &'a Place>) {
         self.call = Some(call.0);
         self.round = self.round.saturating_add(1);
@@ -158,7 +159,7 @@ mod tests {
             assert_eq!(journal.reject("a", 2), again);
             assert_eq!(journal.answer(&asked[0]).is_none(), again);
         }
-        // The next run comes to the same end.
+        // The next run has the same outcome.
         let mut journal = Journal::read(&journal.write()).unwrap();
         assert_eq!(journal.answer(&asked[0]), Some("{}"));
         assert!(!journal.reject("a", 2));

@@ -1,4 +1,4 @@
-//! What only the legacy era has: the handshake, ping, subscriptions of a session, the log level of a session.
+//! Methods of the legacy era only: the handshake, ping, subscriptions and the log level of a session.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use crate::protocol::encode::{self, Filter, Reply};
 use crate::protocol::{InitializeParams, Method, ProtocolVersion, errors};
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
-/// The handshake: agrees on a revision and remembers who the client is.
+/// Performs the handshake: agrees on a protocol version and remembers the client's identity.
 pub(super) fn initialize<'m>(
     dispatcher: &Arc<Dispatcher>,
     id: &RequestId,
@@ -30,10 +30,10 @@ pub(super) fn initialize<'m>(
 }
 
 impl Dispatcher {
-    /// Answers a handshake; says what the client told of itself, and of which lists it may hear.
+    /// Answers a handshake. Returns the client's parameters, and the lists whose changes it may be notified of.
     ///
-    /// What needs somebody who remembers (the log level, subscriptions, change notices) is offered only if the session is
-    /// `lasting`.
+    /// Features that need a session with memory (the log level, subscriptions, change notifications) are offered only
+    /// if the session is `lasting`.
     pub(crate) fn shake_hands(
         &self,
         id: &RequestId,
@@ -63,7 +63,7 @@ impl Dispatcher {
     }
 }
 
-/// What is offered to a client of whom nothing is remembered.
+/// Removes the capabilities that need a session with memory.
 fn without_memory(offered: ServerCapabilities) -> ServerCapabilities {
     ServerCapabilities {
         logging: None,
@@ -74,7 +74,7 @@ fn without_memory(offered: ServerCapabilities) -> ServerCapabilities {
     }
 }
 
-/// Answers a ping, at any time.
+/// Answers a ping, which may arrive at any time.
 pub(super) fn pong(dispatcher: &Dispatcher, id: &RequestId, session: &Session, out: &mut Vec<u8>) {
     let agreed = session.legacy.as_ref().map(|legacy| legacy.client.version);
     let version = agreed.unwrap_or(ProtocolVersion::LATEST_LEGACY);
@@ -88,7 +88,7 @@ pub(super) fn pong(dispatcher: &Dispatcher, id: &RequestId, session: &Session, o
     );
 }
 
-/// Answers a request of a client that shook hands.
+/// Answers a request of a client that completed the handshake.
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: Request<'m>,
@@ -101,7 +101,7 @@ pub(super) fn answer<'m>(
         _ => return dispatcher.answer_common(request, session, out),
     };
     let is_offered = dispatcher.offers(request.method, &dispatcher.registry.snapshot());
-    // What they change has to be there for the next message.
+    // These methods change state that must still exist at the next message.
     if !is_offered || !session.is_lasting {
         return Err(errors::method_not_found(request.method.as_str()));
     }
@@ -125,7 +125,7 @@ fn follow(
         return Ok(());
     }
     let snapshot = dispatcher.registry.snapshot();
-    // Where callers see different resources, what is hidden must not be told from what there is not.
+    // If callers see different resources, a hidden resource must look like one that does not exist.
     if snapshot.is_filtered(List::Resources) {
         let view = snapshot.seen_by(&request.caller);
         view.read(&uri, request.version)?;
@@ -133,7 +133,7 @@ fn follow(
     if !legacy.mailbox.follow(&uri, limits.subscriptions) {
         let most = limits.subscriptions;
         return Err(ErrorObject::invalid_params(format!(
-            "a session can follow at most {most} resources"
+            "a session can subscribe to at most {most} resources"
         )));
     }
     Ok(())

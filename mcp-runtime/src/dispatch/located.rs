@@ -1,11 +1,11 @@
-//! Where something was read from: what its contents do not say of themselves.
+//! Location of a resource that was read, for contents that do not specify it.
 
 use std::borrow::Cow;
 
 use crate::protocol::encode::CacheHint;
 use crate::types::ReadResourceResult;
 
-/// What was read, and where.
+/// URI, media type and cache hint of a resource that was read.
 pub(super) struct Located {
     pub(super) uri: String,
     pub(super) mime_type: Option<String>,
@@ -13,7 +13,7 @@ pub(super) struct Located {
 }
 
 impl Located {
-    /// Contents that do not say where they are from are from the address that was read.
+    /// Fills in the URI and the media type of contents that lack them.
     pub(super) fn complete(&self, mut result: ReadResourceResult) -> ReadResourceResult {
         let mime_type = self.mime_type.as_deref().or(result.mime_type);
         for contents in &mut result.contents {

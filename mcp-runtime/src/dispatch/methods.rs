@@ -1,4 +1,4 @@
-//! The methods both eras have: lists are answered at once, the rest becomes a call of user code.
+//! The methods of both eras: lists are answered at once, all other requests become calls of user code.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Dispatcher {
         }
     }
 
-    /// Answers a request for a method that both eras have.
+    /// Answers a request for a method of both eras.
     pub(super) fn answer_common<'m>(
         self: &Arc<Self>,
         request: Request<'m>,
@@ -92,7 +92,7 @@ impl Dispatcher {
         }))
     }
 
-    /// Whether the capability a method belongs to is offered.
+    /// Returns `true` if the capability of a method is declared.
     pub(super) fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
         match method.capability() {
             Some(Capability::Tools) => snapshot.has_tools(),
@@ -163,7 +163,7 @@ impl Dispatcher {
     }
 }
 
-/// What the client lacks of what a tool requires.
+/// Returns the client capabilities that a tool requires and the client lacks.
 fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking> {
     if requires.is_empty() {
         return None;
@@ -172,11 +172,11 @@ fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking>
     protocol::missing(&capabilities, requires, request.version).map(Lacking)
 }
 
-/// What a client lacks, in the shape of its capabilities.
+/// Capabilities that a client lacks, as a JSON capabilities object.
 struct Lacking(serde_json::Value);
 
 impl Lacking {
-    /// The modern era has an error for it; before that, the model is told.
+    /// Answers the request: with an error in the modern era, otherwise with a message for the model.
     fn answer<'m>(
         self,
         dispatcher: &Dispatcher,
@@ -204,7 +204,7 @@ struct Earlier {
     arguments: Option<Box<serde_json::value::RawValue>>,
 }
 
-/// A member that must be an object of this shape.
+/// Parses a member that must be an object of this type.
 fn member<T: serde::de::DeserializeOwned>(
     request: &Request<'_>,
     member: Member,

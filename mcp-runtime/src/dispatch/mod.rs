@@ -1,7 +1,7 @@
-//! One message in, one decision out; calls under way; change notices. No I/O.
+//! One message in, one decision out; running calls; change notifications. No I/O.
 //!
-//! [`Dispatcher::decide`] never runs user code: it answers what it can answer at once, and hands back a [`Prepared`] call
-//! for the rest. Whoever drives a channel starts calls, polls them, and writes what they come to. User code runs inside
+//! [`Dispatcher::decide`] never runs user code: it answers a request at once if it can, and otherwise returns a [`Prepared`]
+//! call. The driver of a channel starts calls, polls them, and writes their responses. User code runs inside
 //! [`Prepared::start`] and inside polls of [`RunningCall`], which contain its panics.
 
 mod admission;

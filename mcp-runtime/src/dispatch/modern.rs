@@ -1,4 +1,4 @@
-//! What only the modern era has: discovery, and listening for changes.
+//! Methods of the modern era only: discovery, and listening for changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::protocol::encode::{self, Filter};
 use crate::protocol::{Method, errors};
 use crate::telemetry::Open;
 
-/// Answers a request that carries all it needs.
+/// Answers a self-contained request.
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: Request<'m>,
@@ -41,7 +41,7 @@ pub(super) fn answer<'m>(
     }
 }
 
-/// `params.notifications`, as the client sends it. `null` is the same as none.
+/// `params.notifications` as sent by the client. `null` counts as absent.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
@@ -52,7 +52,7 @@ struct Wanted {
     resource_subscriptions: Option<Vec<String>>,
 }
 
-/// Opens a subscription. The acknowledgement is its first message: the mailbox is only emptied after it.
+/// Opens a subscription. The acknowledgement is its first message: the mailbox is emptied only afterwards.
 fn listen<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'m>,
@@ -87,7 +87,7 @@ fn listen<'m>(
     if followed.saturating_add(uris.len()) > limits.subscriptions {
         let most = limits.subscriptions;
         return Err(ErrorObject::invalid_params(format!(
-            "a connection can follow at most {most} resources"
+            "a connection can subscribe to at most {most} resources"
         )));
     }
     if uris.iter().any(|uri| uri.len() > limits.uri) {
@@ -99,10 +99,10 @@ fn listen<'m>(
     if session.listens.len() >= limits.listens {
         let most = limits.listens;
         return Err(ErrorObject::invalid_params(format!(
-            "at most {most} of these requests can be open at once"
+            "at most {most} `subscriptions/listen` requests can be open at once"
         )));
     }
-    // Where callers see different resources, they follow what they may read.
+    // If callers see different resources, a caller can subscribe only to those it may read.
     if snapshot.is_filtered(List::Resources) {
         let view = snapshot.seen_by(&request.caller);
         uris.retain(|uri| view.read(uri, request.version).is_ok());

@@ -1,8 +1,8 @@
-//! Change notices: who listens, and what each has not been told yet.
+//! Change notifications: the listeners, and the changes each has not been notified of yet.
 //!
-//! A listener is a [`Mailbox`] that remembers *what* changed, not how often: changes that come faster than its client
-//! reads become one notice, nothing is lost, and memory is bounded by what the client follows. Whoever writes to the
-//! client empties it; the mailbox only wakes the writer.
+//! A listener is a [`Mailbox`] that records *what* changed, not how often: changes that come faster than its client
+//! reads are merged into one notification, none is lost, and memory is bounded by the subscriptions of the client. The writer
+//! of the client's stream empties the mailbox; the mailbox only wakes it.
 
 #[cfg(feature = "http")]
 mod versions;
@@ -19,25 +19,25 @@ use crate::handler::audience::Audience;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, ListKind};
 
-/// Wakes whoever writes to a client.
+/// Wakes the writer of a client's stream.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// About how many bytes a notice takes.
+/// Approximate size of a notification in bytes.
 const NOTICE: usize = 192;
 
 const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Resources];
 
-/// Everybody who listens.
+/// All listeners.
 #[derive(Default)]
 pub(crate) struct Notices {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
-    /// For those who come back.
+    /// The changes so far, for sessions that are resumed.
     #[cfg(feature = "http")]
     versions: Mutex<Versions>,
 }
 
 impl Notices {
-    /// A new listener, which hears of changes as long as it lives.
+    /// Adds a listener, which is notified of changes until it is dropped.
     pub(crate) fn listen(&self, filter: Filter, wake: Wake) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox {
             state: Mutex::new(State {
@@ -50,7 +50,7 @@ impl Notices {
             .mailboxes
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Only when the list is full, so that those who are gone are looked for no more often than it doubles.
+        // Only when the list is full, so that dropped listeners are searched for only as often as it doubles.
         if mailboxes.len() == mailboxes.capacity() {
             mailboxes.retain(|mailbox| mailbox.strong_count() > 0);
             let living = mailboxes.len();
@@ -61,7 +61,7 @@ impl Notices {
         mailbox
     }
 
-    /// A listener who has heard of every change up to `seen`: it hears of lists that changed since.
+    /// Adds a listener that knows all changes up to `seen`: it is notified of lists that changed since.
     #[cfg(feature = "http")]
     pub(super) fn listen_again(&self, filter: Filter, wake: Wake, seen: Version) -> Arc<Mailbox> {
         let mailbox = self.listen(filter, wake);
@@ -72,7 +72,7 @@ impl Notices {
         mailbox
     }
 
-    /// The changes that a listener knows of who begins now.
+    /// Returns the version of the lists for a listener that begins now.
     #[cfg(feature = "http")]
     pub(super) fn version(&self) -> Version {
         self.versions().now()
@@ -83,7 +83,7 @@ impl Notices {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells everybody whom it concerns.
+    /// Notifies all listeners that have subscribed to this change.
     pub(crate) fn post(&self, change: &Change) {
         match change {
             Change::List(list) => self.post_list(*list, &Audience::Everybody),
@@ -95,9 +95,9 @@ impl Notices {
         }
     }
 
-    /// Tells these callers that a list changed.
+    /// Notifies these callers that a list changed.
     pub(crate) fn post_list(&self, list: ListKind, audience: &Audience) {
-        // Noted first: whoever begins to listen meanwhile is told one way or the other.
+        // Recorded first, so that a listener that is added meanwhile is notified one way or the other.
         #[cfg(feature = "http")]
         self.versions().note(list, audience);
         for mailbox in self.listening() {
@@ -131,10 +131,10 @@ struct State {
     pending: Pending,
 }
 
-/// What changed since the client was last told.
+/// The changes since the client was last notified.
 #[derive(Default)]
 struct Pending {
-    /// The callers who are told of each list, should they empty the mailbox.
+    /// For each list, the callers that are notified if the mailbox is emptied for them.
     lists: [Audience; 3],
     uris: Vec<Box<str>>,
 }
@@ -172,7 +172,8 @@ impl Mailbox {
         }
     }
 
-    /// Follows one more resource, unless `most` are followed already. Following it again changes nothing.
+    /// Subscribes to one more resource, or returns `false` if there are `most` subscriptions already. Subscribing again has no
+    /// effect.
     pub(super) fn follow(&self, uri: &str, most: usize) -> bool {
         let uris = &mut self.state().filter.uris;
         if uris.iter().any(|followed| **followed == *uri) {
@@ -185,13 +186,13 @@ impl Mailbox {
         true
     }
 
-    /// The resources it follows.
+    /// Returns the resources that it is subscribed to.
     #[cfg(feature = "http")]
     pub(super) fn uris(&self) -> Vec<Box<str>> {
         self.state().filter.uris.clone()
     }
 
-    /// Follows these resources and no others.
+    /// Replaces its subscriptions with these resources.
     #[cfg(feature = "http")]
     pub(super) fn follow_only(&self, uris: &[Box<str>]) {
         let State { filter, pending } = &mut *self.state();
@@ -199,21 +200,21 @@ impl Mailbox {
         pending.uris.retain(|uri| uris.contains(uri));
     }
 
-    /// How many resources it follows.
+    /// Returns the number of resources that it is subscribed to.
     pub(super) fn followed(&self) -> usize {
         self.state().filter.uris.len()
     }
 
-    /// Follows a resource no longer.
+    /// Ends the subscription to a resource.
     pub(super) fn unfollow(&self, uri: &str) {
         let State { filter, pending } = &mut *self.state();
         filter.uris.retain(|followed| **followed != *uri);
         pending.uris.retain(|followed| **followed != *uri);
     }
 
-    /// Writes what the client has not been told, a line each, until `out` holds `room` bytes; says whether all is told.
+    /// Writes the pending notifications, one line each, until `out` holds `room` bytes. Returns `true` if none are left.
     ///
-    /// `subscription` is the listen request that is answered; none for a legacy session. The caller is not told of lists that
+    /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of lists that
     /// changed only for others.
     pub(crate) fn drain(
         &self,
@@ -223,7 +224,7 @@ impl Mailbox {
         caller: &Caller,
     ) -> bool {
         let mut lists = std::mem::take(&mut self.state().pending.lists);
-        // Without the lock: who is included may be decided by user code.
+        // Without the lock, because user code may decide whether the caller is included.
         for (list, audience) in LISTS.into_iter().zip(&mut lists) {
             if !audience.includes(caller) {
                 *audience = Audience::Nobody;

@@ -1,7 +1,8 @@
-//! Questions of a legacy session that await their answers: requests of the server's own, with ids of its own.
+//! Questions (elicitation, sampling, roots) of a legacy session that await their answers: requests sent by the server,
+//! with its own ids.
 //!
-//! Data, not tasks: the channel hands answers in, calls look for theirs, and what is given up is told to the client when
-//! the session is drained. What is asked before the client is initialized is held back until then.
+//! Data, not tasks: the channel hands in answers, calls poll for theirs, and the client is notified of withdrawn
+//! questions when the session is drained. Questions asked before the client is initialized are held back until then.
 //!
 //! Specification: `docs/requirements.md`, section 2.21, and LIFE-04.
 
@@ -15,7 +16,8 @@ use crate::dispatch::notices::Wake;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode;
 
-/// Questions the client need not be told about; one that reads so little misses nothing by it.
+/// Maximum number of cancellation notifications that wait to be sent. A client that is this far behind misses nothing
+/// if further ones are dropped.
 const MOST_WITHDRAWN: usize = 1_024;
 
 /// The open questions of a session.
@@ -26,7 +28,7 @@ pub(super) struct Pending {
 
 #[derive(Default)]
 struct Table {
-    /// Whether the client has said that it is initialized; before that it is asked nothing.
+    /// `true` once the client has reported that it is initialized; before that, no question is sent.
     ready: bool,
     last: u64,
     open: HashMap<u64, Slot>,
@@ -41,10 +43,10 @@ enum Slot {
     Answered(Reply),
 }
 
-/// What a client answers: the text of a result, or an error.
+/// The client's answer: the JSON text of a result, or an error.
 pub(super) type Reply = Result<Box<str>, ClientError>;
 
-/// An error of the client.
+/// An error returned by the client.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default)]
 pub(super) struct ClientError {
@@ -60,16 +62,16 @@ impl Pending {
         }
     }
 
-    /// Questions are numbered from somewhere in the middle, so that an answer that comes late, or at the wrong instance of a
-    /// server, answers nothing else.
+    /// Starts the numbering of questions at a random value, so that an answer that arrives late, or at the wrong
+    /// instance of a server, does not match another question.
     #[cfg(feature = "http")]
     pub(super) fn somewhere(self) -> Self {
-        // Far below what a JSON number holds exactly.
+        // Far below the largest integer that a JSON number holds exactly.
         self.table().last = u64::from_ne_bytes(crate::dispatch::seal::random()) >> 16;
         self
     }
 
-    /// The client is initialized: whoever holds a question back is woken.
+    /// Marks the client as initialized and wakes the calls whose questions are held back.
     pub(super) fn set_ready(&self) {
         let mut table = self.table();
         table.ready = true;
@@ -82,7 +84,7 @@ impl Pending {
         held.into_iter().for_each(Waker::wake);
     }
 
-    /// An id for a new question, which is held back at first; `None` if the session is over.
+    /// Opens a question, held back at first, and returns its id; `None` if the session is over.
     pub(super) fn open(&self, waker: &Waker) -> Option<u64> {
         let mut table = self.table();
         if table.closed {
@@ -94,7 +96,7 @@ impl Pending {
         Some(id)
     }
 
-    /// Whether a question that was held back is to be sent now. Says so once.
+    /// Returns `true`, once, when a question that was held back may be sent.
     pub(super) fn release(&self, id: u64) -> bool {
         let Table { ready, open, .. } = &mut *self.table();
         if *ready
@@ -107,7 +109,7 @@ impl Pending {
         false
     }
 
-    /// Takes the answer to a question, if it has come. `Err` if there will be none.
+    /// Takes the answer to a question if it has arrived; `Err` if there will be none.
     pub(super) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, Closed>> {
         let mut table = self.table();
         match table.open.get_mut(&id) {
@@ -123,7 +125,7 @@ impl Pending {
         }
     }
 
-    /// The client answers. What nobody waits for, or was answered already, is ignored.
+    /// Hands in an answer of the client. Answers that no call waits for, and second answers, are ignored.
     pub(super) fn answer(&self, id: &RequestId, result: Option<&str>, error: Option<&str>) {
         let mut table = self.table();
         let slot = id
@@ -132,7 +134,7 @@ impl Pending {
             .ok()
             .and_then(|id: u64| table.open.get_mut(&id));
         let Some(slot @ Slot::Waiting(_)) = slot else {
-            tracing::debug!("a response to no request was ignored");
+            tracing::debug!("ignored a response that matches no open request");
             return;
         };
         let reply = match result {
@@ -148,7 +150,8 @@ impl Pending {
         }
     }
 
-    /// Nobody waits for the answer any more: the client is told, if it was asked and has not answered.
+    /// Withdraws a question whose answer is no longer needed. The client is notified if the question was sent and is
+    /// not answered yet.
     pub(super) fn withdraw(&self, id: u64) {
         let mut table = self.table();
         let (waker, was_asked) = match table.open.remove(&id) {
@@ -160,26 +163,27 @@ impl Pending {
             table.withdrawn.push(id);
         }
         drop(table);
-        // Whoever polls it after all learns that there will be no answer.
+        // A call that polls the question after all learns that there will be no answer.
         waker.wake();
         if was_asked {
             (self.wake)();
         }
     }
 
-    /// Writes what was withdrawn, a line each, until `out` holds `room` bytes; says whether that is all.
+    /// Writes the pending cancellation notifications, one per line, until `out` holds `room` bytes; returns `true` if
+    /// none are left.
     pub(super) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let mut table = self.table();
         while out.len() < room
             && let Some(id) = table.withdrawn.pop()
         {
-            encode::cancelled(out, &id_of(id), "the answer is not needed any more");
+            encode::cancelled(out, &id_of(id), "the answer is no longer needed");
             out.push(b'\n');
         }
         table.withdrawn.is_empty()
     }
 
-    /// The client has gone, or will be asked nothing more: whoever waits is told.
+    /// Ends all questions and wakes the calls that wait for them: the client is gone, or will be asked nothing more.
     pub(super) fn close(&self) {
         let mut table = self.table();
         table.closed = true;
@@ -197,11 +201,11 @@ impl Pending {
     }
 }
 
-/// There will be no answer.
+/// Error: no answer will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Closed;
 
-/// The id as it is on the wire.
+/// Returns the id as sent on the wire.
 pub(super) fn id_of(id: u64) -> RequestId {
     RequestId::from_valid(&id.to_string())
 }
@@ -222,14 +226,14 @@ mod tests {
 
     use super::*;
 
-    /// Of a client that is initialized.
+    /// Returns the questions of a client that is initialized.
     fn pending() -> Pending {
         let pending = Pending::new(Arc::new(|| {}));
         pending.set_ready();
         pending
     }
 
-    /// A question that was sent.
+    /// Opens a question and marks it as sent.
     fn ask(pending: &Pending) -> u64 {
         let id = pending.open(Waker::noop()).unwrap();
         assert!(pending.release(id) && !pending.release(id));
@@ -253,7 +257,7 @@ mod tests {
         let pending = Pending::new(Arc::new(|| {}));
         let (one, two) = (pending.open(&waker).unwrap(), pending.open(&waker).unwrap());
         assert!(!pending.release(one));
-        // What was not asked can neither be answered nor taken back.
+        // A question that was not sent can be neither answered nor cancelled.
         pending.answer(&id_of(one), Some("{}"), None);
         assert!(pending.poll(one, &waker).is_pending());
         pending.withdraw(two);

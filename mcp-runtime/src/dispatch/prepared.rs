@@ -1,4 +1,4 @@
-//! A call on its way into user code: its context is made, its arguments are decoded, its handler is started.
+//! Start of a call: creates its context, decodes its arguments, and starts its handler.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -24,24 +24,25 @@ use crate::protocol::{Era, errors};
 use crate::registry::{self, Pace};
 use crate::telemetry::Sight;
 
-/// A call that may be made: everything about the request is in order, except perhaps its arguments.
+/// A call that is ready to start: its request is valid, except perhaps for the arguments.
 pub(crate) struct Prepared<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
-    /// What the session may still log, if it is more than this call.
+    /// The log budget of the session, if the session is longer than this call.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) channel: Channel,
     pub(super) work: Work<'m>,
 }
 
 impl Prepared<'_> {
-    /// The request that is answered in the end.
+    /// Returns the id of the request.
     #[cfg(feature = "http")]
     pub(crate) fn id(&self) -> &crate::jsonrpc::RequestId {
         &self.request.id
     }
 
-    /// Whether the first poll should not be made by whoever leads a connection, because earlier ones took long.
+    /// Returns the record of how long first polls took: if they were slow, the task that serves a connection must not make
+    /// the next one.
     pub(crate) fn pace(&self) -> Option<&Arc<Pace>> {
         match &self.work {
             Work::Tool { entry, .. } => Some(&entry.pace),
@@ -53,7 +54,7 @@ impl Prepared<'_> {
 
     /// Starts the call: decodes its arguments, and runs a synchronous handler to its end.
     ///
-    /// `sink` makes the stream for what the call sends before its answer; it is asked for only if that may happen.
+    /// `sink` creates the stream for messages before the response; it is called only if the call may send some.
     pub(crate) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started {
         let Self {
             dispatcher,
@@ -110,7 +111,7 @@ impl Prepared<'_> {
             match work.into_call(&dispatcher, &context, round, &waits) {
                 Ok(call) => {
                     let around = around.clone();
-                    // What stands around a handler runs when it is polled, as the handler does.
+                    // Middleware runs when it is polled, as the handler does.
                     let future = Box::pin(async move { around.start(call).await });
                     let scope = Scope(made.into_inner());
                     let call = RunningCall::new(future, finish, scope, limit);
@@ -145,9 +146,9 @@ impl Prepared<'_> {
     }
 }
 
-/// Reads the state and the answers of a modern request. A state that is there must be ours, whether or not it is needed.
+/// Reads the state and the answers of a modern request. A state must have been issued by this server, even if it is not needed.
 ///
-/// `None` if it goes on with nothing, as nearly every call does.
+/// Returns `None` if the request has neither, as nearly all have.
 fn resume(
     finish: &Finish,
     request: &Request<'_>,
@@ -165,7 +166,7 @@ fn resume(
         let given = Some(json).filter(|json| json.starts_with('{'));
         let name = Member::InputResponses.as_str();
         let given = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
-        // Of two answers to one question nobody could tell which one counts.
+        // Two answers to one question would be ambiguous.
         entries(given)
             .map_err(|_| errors::invalid_member(name, "an object with one answer of each name"))?;
         let loose = serde_json::from_str(given).ok();
@@ -191,13 +192,13 @@ fn resume(
         let journal = Journal::read(&sealed);
         memory.journal = journal.ok_or_else(|| Refused::Malformed.into_error())?;
         let mut responses = std::mem::take(&mut memory.loose);
-        // Only what was asked is answered.
+        // Only answers to open questions are used.
         memory.journal.enter(&mut responses);
     }
     Ok(Some(memory))
 }
 
-/// Lets a call in, if its caller may make it now.
+/// Admits a call, if the rates of its caller permit it now.
 fn admit(
     finish: &Finish,
     channel: Channel,

@@ -1,7 +1,8 @@
-//! Whether a call is let in: the rate of its handler, that of the server, and that of completions.
+//! Rate limits for calls: the rate of the handler, that of the server, and that of completions.
 //!
-//! A call of several rounds is let in once, with the first. That it was is proved by the state the client brings, which we
-//! sealed when the round before ended. The same round sent again is a call of its own, so that a state is no way around a rate.
+//! A call of several rounds is charged once, for its first round. The proof is the state that the client sends along,
+//! which this server sealed when the previous round ended. Sending the same round again counts as a call of its own, so
+//! a state cannot be used to get around a rate.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -17,24 +18,24 @@ use crate::rate::{Limiter, Rate};
 /// The rates of a server.
 #[derive(Debug)]
 pub(super) struct Rates {
-    /// Of all calls together.
+    /// The rate of all calls together.
     all: Option<Limiter>,
     completions: Limiter,
-    /// Lets each round in once, for as long as its state is good.
+    /// Admits each round once, for as long as its state is valid.
     rounds: Limiter,
-    /// Told apart are keys of hashes nobody can foresee.
+    /// Callers are told apart by hashes that clients cannot predict.
     hashes: RandomState,
     most: usize,
 }
 
-/// A call that wants to be let in.
+/// A call that requests admission.
 pub(super) struct Applicant<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) channel: Channel,
-    /// Which call it goes on with, and how many rounds of that ended.
+    /// The call that this one continues, and the number of its rounds that have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
-    /// The rate of what is called.
+    /// The rate of the called handler.
     pub(super) rate: Option<&'a Limiter>,
 }
 
@@ -51,7 +52,8 @@ impl Rates {
         }
     }
 
-    /// Lets a call in, or says when to try again. Nothing is charged to who is not let in. `name` says what is called.
+    /// Admits a call, or returns an error that says when to retry. A refused call is not charged. `name` returns the
+    /// name of the handler.
     pub(super) fn admit<'n>(
         &self,
         applicant: &Applicant<'_>,
@@ -79,7 +81,7 @@ impl Rates {
             checked.and_then(|()| rates().try_for_each(|rate| rate.take(caller, self.most, now)));
         taken.map_err(|wait| {
             let name = name();
-            tracing::debug!(called = name, ?wait, "a call was refused: too often");
+            tracing::debug!(called = name, ?wait, "a call was refused: rate exceeded");
             ToolError(Repr::Busy(errors::too_often(&format!("`{name}`"), wait)))
         })
     }

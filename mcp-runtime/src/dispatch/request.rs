@@ -1,4 +1,4 @@
-//! A request that was understood: who asks, in which revision, with what.
+//! A valid request: its sender, protocol version and parameters.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -9,22 +9,22 @@ use crate::protocol::{Method, Modern, ProtocolVersion};
 use crate::telemetry::{Asked, Called};
 use crate::types::ClientCapabilities;
 
-/// A request that was understood.
+/// A valid request.
 pub(super) struct Request<'m> {
     pub(super) id: RequestId,
     pub(super) method: Method,
     pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
     pub(super) sender: Sender<'m>,
-    /// What they may do.
+    /// The caller, with its scopes.
     pub(super) caller: Caller,
 }
 
-/// Who asks.
+/// The sender of a request.
 pub(super) enum Sender<'m> {
-    /// Somebody who shook hands.
+    /// A client that completed a handshake.
     Legacy(Arc<LegacyClient>),
-    /// Somebody who says it all in the request.
+    /// A client whose request contains everything needed.
     Modern(Modern<'m>),
 }
 
@@ -56,7 +56,7 @@ impl Sender<'_> {
 }
 
 impl<'m> Request<'m> {
-    /// What of it an operator sees.
+    /// Returns the request as recorded in telemetry.
     pub(super) fn asked<'a>(&'a self, called: Called<'a>) -> Asked<'a> {
         Asked {
             method: Some(self.method),
@@ -67,7 +67,7 @@ impl<'m> Request<'m> {
         }
     }
 
-    /// A member that must be there and be a string of at most `limit` bytes.
+    /// Returns a required member, a string of at most `limit` bytes.
     pub(super) fn string(
         &self,
         member: Member,
@@ -86,7 +86,7 @@ impl<'m> Request<'m> {
         }
     }
 
-    /// `arguments`: an object, or absent, which means an empty one.
+    /// Returns `arguments`: an object, or an empty object if absent.
     pub(super) fn arguments(&self) -> Result<&'m str, ErrorObject> {
         match self.params.get(Member::Arguments) {
             None => Ok("{}"),
@@ -95,7 +95,7 @@ impl<'m> Request<'m> {
         }
     }
 
-    /// The raw JSON of the progress token: a string or an integer. Anything else counts as none.
+    /// Returns the progress token as JSON: a string or an integer. Other values are ignored.
     pub(super) fn progress_token(&self) -> Option<&'m str> {
         let token = self.params.meta(MetaMember::ProgressToken)?;
         let is_string = token.starts_with('"');

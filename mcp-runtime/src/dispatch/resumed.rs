@@ -1,4 +1,4 @@
-//! Sessions as data: what a session remembers can leave the process, and the session be taken up again from it.
+//! Sessions as data: the state of a session can leave the process, and the session can be resumed from it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,29 +15,29 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 /// Above every level.
 const SILENT: u8 = u8::MAX;
 
-/// What a handshake agreed on, which never changes.
+/// The result of a handshake, which never changes.
 pub(crate) struct Agreed {
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) info: Option<Implementation>,
-    /// Of which lists the client hears.
+    /// The lists whose changes the client is notified of.
     pub(crate) offered: Filter,
-    /// The changes of which it hears come after this.
+    /// The client is notified of changes after this version.
     pub(crate) seen: Version,
 }
 
-/// What a session remembers besides.
+/// The part of a session's state that can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) level: LoggingLevel,
-    /// Whether the client said that it is ready.
+    /// `true` once the client has sent `notifications/initialized`.
     pub(crate) ready: bool,
-    /// The resources it follows.
+    /// The resources it is subscribed to.
     pub(crate) uris: Vec<Box<str>>,
 }
 
 impl Session {
-    /// A session that began earlier, perhaps in another process. Without `memory` nothing will be remembered of it.
+    /// Resumes a session that began earlier, perhaps in another process. Without `memory`, its changes are not kept.
     pub(crate) fn resume(
         dispatcher: &Arc<Dispatcher>,
         wake: Wake,
@@ -69,7 +69,7 @@ impl Session {
         session
     }
 
-    /// What it remembers now; none before a handshake.
+    /// Returns its current state, or `None` before a handshake.
     pub(crate) fn memory(&self) -> Option<Memory> {
         let legacy = self.legacy.as_ref()?;
         let level = usize::from(legacy.client.level.load(Ordering::Relaxed));
@@ -80,7 +80,7 @@ impl Session {
         })
     }
 
-    /// Takes over what it remembers.
+    /// Replaces its state.
     pub(crate) fn recall(&mut self, memory: &Memory) {
         let Some(legacy) = &mut self.legacy else {
             return;
@@ -95,7 +95,7 @@ impl Session {
         }
     }
 
-    /// Whether it follows resources.
+    /// Returns `true` if it is subscribed to resources.
     pub(crate) fn follows(&self) -> bool {
         let legacy = self.legacy.as_ref();
         legacy.is_some_and(|legacy| legacy.mailbox.followed() > 0)
@@ -103,7 +103,7 @@ impl Session {
 }
 
 impl Dispatcher {
-    /// The changes that a session has heard of that begins now.
+    /// Returns the version of the lists for a session that begins now.
     pub(crate) fn version(&self) -> Version {
         self.notices().version()
     }
@@ -111,7 +111,7 @@ impl Dispatcher {
 
 #[cfg(feature = "sealing")]
 impl Dispatcher {
-    /// What seals for this server.
+    /// Returns the seal of this server.
     pub(crate) fn seal(&self) -> &crate::dispatch::seal::Seal {
         &self.settings.seal
     }

@@ -1,8 +1,8 @@
-//! One round of a modern call: the handler runs from its start with the answers so far, until it needs one that is not
-//! there.
+//! One round of a modern call: the handler runs from its start with the answers so far, until it needs one that is missing.
 //!
-//! A round ends when the handler is pending, at least one question is open, and nothing that is done once is under way:
-//! ending earlier would cut that off and do it again. What else is under way is dropped, and done again in the next round.
+//! A round ends when the handler is pending, at least one question is open, and no `once` block is running: ending the
+//! round earlier would abort the block and run it again. All other work in progress is dropped and repeated in the next
+//! round.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -13,27 +13,27 @@ use crate::context::{AskError, Asked, CallId, Place, Question};
 use crate::dispatch::journal::{Journal, Responses};
 use crate::protocol::{ProtocolVersion, input};
 
-/// One round.
+/// A round in progress.
 pub(super) struct Round {
     state: Mutex<State>,
-    /// The arguments as they came, which the state is bound to.
+    /// The arguments as received; the sealed state is bound to them.
     arguments: Box<str>,
 }
 
 struct State {
-    /// Nothing, until something is asked or done once.
+    /// `None` until something is asked or done once.
     memory: Option<Box<Memory>>,
     open: Vec<Open>,
     once_under_way: usize,
     over: bool,
 }
 
-/// What a call goes on with.
+/// State that a call resumes with.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// What it remembers of earlier rounds.
+    /// Record of earlier rounds.
     pub(super) journal: Journal,
-    /// Answers that came without any state: taken if this run asks for them.
+    /// Answers that arrived without a state: taken if this run asks for them.
     pub(super) loose: Responses,
 }
 
@@ -43,21 +43,21 @@ struct Open {
     waker: Waker,
 }
 
-/// A question as the client is asked it.
+/// A question in the form that the client receives.
 pub(super) struct InputRequired {
     pub(super) place: Place,
     pub(super) method: &'static str,
     pub(super) params: Value,
 }
 
-/// What a round ends with.
+/// Result of a round that ended.
 pub(super) struct RoundEnd {
     pub(super) journal: Journal,
     pub(super) open: Vec<InputRequired>,
     pub(super) arguments: Box<str>,
 }
 
-/// More questions are open than may be.
+/// Error: the maximum number of open questions is exceeded.
 pub(super) struct TooMany;
 
 impl State {
@@ -79,12 +79,12 @@ impl Round {
         }
     }
 
-    /// Which call it is, if it is not the first round.
+    /// Returns the id of the call; `None` in its first round.
     pub(super) fn call(&self) -> Option<CallId> {
         self.state().memory.as_ref()?.journal.call()
     }
 
-    /// The answer to a question, or one more that is open.
+    /// Returns the answer to a question, or adds the question to the open ones.
     pub(super) fn poll(
         &self,
         question: &mut Question,
@@ -130,12 +130,13 @@ impl Round {
         Poll::Pending
     }
 
-    /// An answer does not fit; says whether it is asked for again, which it is until that many did not.
+    /// Rejects an answer that does not fit. Returns `true` if the question is asked again, which it is until `most`
+    /// answers were rejected.
     pub(super) fn reject(&self, key: &str, most: u32) -> bool {
         self.state().memory().journal.reject(key, most)
     }
 
-    /// A question is not asked any more, in the same run.
+    /// Withdraws a question that is no longer asked in the same run.
     pub(super) fn withdraw(&self, key: &str) {
         let mut state = self.state();
         if !state.over {
@@ -143,7 +144,7 @@ impl Round {
         }
     }
 
-    /// Gives the result if it was done in an earlier round; otherwise it is under way now.
+    /// Returns the result if the `once` block finished in an earlier round; otherwise marks it as running.
     pub(super) fn begin_once(&self, name: &str) -> Option<Box<str>> {
         let mut state = self.state();
         let done = state.memory().journal.done(name).map(Into::into);
@@ -161,7 +162,7 @@ impl Round {
         }
     }
 
-    /// What the round ends with, if it ends now.
+    /// Ends the round if it can end now, and returns its result.
     pub(super) fn end(&self, call: impl FnOnce() -> CallId) -> Option<RoundEnd> {
         let state = &mut *self.state();
         if state.over || state.open.is_empty() || state.once_under_way > 0 {
@@ -172,7 +173,7 @@ impl Round {
         journal.end_round(call(), state.open.iter().map(|open| &open.asked.place));
         Some(RoundEnd {
             journal,
-            // The wakers stay, for those who poll from elsewhere.
+            // The wakers stay, for futures that are polled elsewhere.
             open: state
                 .open
                 .iter_mut()
@@ -186,7 +187,7 @@ impl Round {
         })
     }
 
-    /// Nothing is asked any more.
+    /// Closes all questions: nothing is asked any more.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.over = true;

@@ -1,8 +1,8 @@
-//! `requestState`: what a call remembers, so that only this server can read or make it, and only for this call.
+//! `requestState`: the state of a call, which only this server can read or create, and which is valid only for this call.
 //!
-//! Sealed with XChaCha20-Poly1305: the key's id, the time it expires, a nonce, and the sealed bytes, in base64url. What
-//! the state is bound to (server, principal, method, name, arguments) is authenticated with it and takes no room in it.
-//! Without the feature `sealing`, what is remembered stays in this process, and the client holds a random handle.
+//! Sealed with XChaCha20-Poly1305: the key's id, the time of expiry, a nonce, and the sealed bytes, in base64url. The
+//! binding of the state (server, principal, method, name, arguments) is authenticated with it and takes no space in it.
+//! Without the feature `sealing`, the state stays in this process, and the client holds a random handle.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
@@ -27,12 +27,12 @@ pub(crate) use sealed::{Seal, hash};
 use crate::jsonrpc::ErrorObject;
 use canonical::canonical;
 
-/// Why a state is refused. Always -32602, and the call is not run.
+/// Reason why a state is refused. Always -32602, and the call is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It is no state of ours.
+    /// It was not issued by this server.
     Malformed,
-    /// It was sealed with a key this server does not have.
+    /// It was sealed with a key that this server does not have.
     #[cfg(feature = "sealing")]
     UnknownKey,
     /// It was changed, or belongs to another call.
@@ -44,11 +44,11 @@ pub(crate) enum Refused {
 impl Refused {
     pub(crate) fn into_error(self) -> ErrorObject {
         ErrorObject::invalid_params(match self {
-            Self::Malformed => "`requestState` is not one this server gave",
+            Self::Malformed => "`requestState` was not issued by this server",
             #[cfg(feature = "sealing")]
             Self::UnknownKey => {
-                "`requestState` was sealed with a key this server does not have: a server that was started again, or one of \
-                 several, needs the same keys each time (setting `state_keys`)"
+                "`requestState` was sealed with a key that this server does not have; all instances of a server need the same \
+                 keys, also after a restart (setting `state_keys`)"
             }
             Self::Foreign => "`requestState` was changed, or belongs to another request",
             Self::Expired => "`requestState` has expired; call again without it",
@@ -56,21 +56,21 @@ impl Refused {
     }
 }
 
-/// What a state is bound to.
+/// The call that a state is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding<'a> {
     pub(crate) server: &'a str,
-    /// Who asks, as far as that is known from credentials.
+    /// The key of the principal, empty for anonymous callers.
     pub(crate) principal: &'a str,
     pub(crate) method: &'a str,
-    /// The name of the tool or prompt, or the address of the resource.
+    /// The name of the tool or prompt, or the URI of the resource.
     pub(crate) name: &'a str,
-    /// The arguments as JSON, in whatever spelling: numbers exactly as large.
+    /// The arguments as JSON, in any spelling; numbers are compared by their exact value.
     pub(crate) arguments: &'a str,
 }
 
 impl Binding<'_> {
-    /// A digest of all of it.
+    /// Returns a digest of all parts.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let mut arguments = Vec::new();
         canonical(self.arguments, &mut arguments);
@@ -83,7 +83,7 @@ impl Binding<'_> {
         ];
         let mut whole = Vec::new();
         for part in parts {
-            // With lengths, so that no two lists of parts look the same.
+            // With lengths, so that different lists of parts differ as a whole.
             whole.extend_from_slice(&(part.len() as u64).to_be_bytes());
             whole.extend_from_slice(part);
         }
@@ -91,30 +91,30 @@ impl Binding<'_> {
     }
 }
 
-/// A short digest, for the key of a question.
+/// Returns a short digest, for the key of a question.
 pub(crate) fn digest(asked: &[u8]) -> String {
     let hash = hash(asked);
     URL_SAFE_NO_PAD.encode(hash.first_chunk::<9>().unwrap_or(&[0; 9]))
 }
 
-/// Bytes nobody can guess.
+/// Returns random bytes that cannot be guessed.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = crate::random::fill(&mut bytes) {
-        // Nothing can be sealed without; a handler that asks fails, and the server goes on.
+        // Sealing is impossible without them; the handler that asked fails, and the server goes on.
         std::panic::panic_any(format!(
-            "the operating system gives no random bytes: {error}"
+            "the operating system returned no random bytes: {error}"
         ));
     }
     bytes
 }
 
-/// A name nobody can guess.
+/// Returns a random id that cannot be guessed.
 pub(crate) fn random_id() -> String {
     URL_SAFE_NO_PAD.encode(random::<16>())
 }
 
-/// Seconds since 1970.
+/// Returns the current time since 1970.
 pub(crate) fn now() -> Duration {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The state of one multiplexed channel: what the handshake agreed on, and who listens.
+//! The state of one multiplexed channel: the result of the handshake, and open subscriptions.
 //!
 //! Modern requests read none of the legacy part. A session is data: it owns no task and does no I/O.
 
@@ -23,62 +23,62 @@ pub(crate) struct Session {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
-    /// What modern requests said before.
+    /// Client information of an earlier modern request, known to be valid, which need not be parsed again.
     pub(super) known: Known,
-    /// Whether what the legacy part holds is there again for the next message.
+    /// `true` if the legacy state is kept for the next message.
     pub(super) is_lasting: bool,
-    /// All that is said in it is legacy, unless a message claims otherwise.
+    /// `true` if all messages are legacy unless they have a claim.
     pub(super) is_legacy: bool,
     pub(super) listens: Vec<Listen>,
-    /// Who sends what comes next.
+    /// The sender of the next messages.
     pub(super) caller: Caller,
-    /// None for a session of one request, whose budget nobody shares.
+    /// The log budget. `None` for a session of a single request, which needs no shared one.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(crate) channel: Channel,
 }
 
-/// Tells sessions and connections apart, for rates that are counted by caller.
+/// The identity of a session or connection, for rates per caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Channel(u64);
 
 impl Channel {
-    /// That of all requests that have none of their own.
+    /// The channel of all requests without a session or connection.
     pub(crate) const SHARED: Self = Self(0);
 
-    /// That of a connection.
+    /// Creates the channel of a new connection.
     fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// That of a session by its id, which we made up: the same whenever the session is taken up again.
+    /// Returns the channel of a session, from the id that the server gave it: the same whenever the session is resumed.
     #[cfg(feature = "http")]
     pub(crate) fn of_session(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
-        // Not the number of a connection.
+        // Never equal to the number of a connection.
         Self(hasher.finish() | 1 << 63)
     }
 }
 
-/// What a handshake agreed on.
+/// The state of a session after a handshake.
 pub(super) struct Legacy {
     pub(super) client: Arc<LegacyClient>,
-    /// Whether the client said that it is ready; only then is it told of changes.
+    /// `true` once the client has sent `notifications/initialized`; only then is it notified of changes.
     pub(super) ready: bool,
     pub(super) mailbox: Arc<Mailbox>,
-    /// Counts it, as long as it is there.
+    /// Counts the session in telemetry while it exists.
     pub(super) _open: Open,
 }
 
-/// A client that shook hands.
+/// A client that completed a handshake.
 #[derive(Debug)]
 pub(super) struct LegacyClient {
     pub(super) version: ProtocolVersion,
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) info: Option<Arc<Implementation>>,
     pub(super) level: Arc<AtomicU8>,
-    /// What it was asked and has not answered.
+    /// Requests from the server that it has not answered.
     pub(super) pending: Arc<Pending>,
 }
 
@@ -86,12 +86,12 @@ pub(super) struct LegacyClient {
 pub(super) struct Listen {
     pub(super) id: RequestId,
     pub(super) mailbox: Arc<Mailbox>,
-    /// Counts it, as long as it is there.
+    /// Counts the subscription in telemetry while it exists.
     pub(super) _open: Open,
 }
 
 impl Session {
-    /// A channel on which nothing was said yet. `wake` is called when [`drain`](Self::drain) would have something.
+    /// Creates the session of a new channel. `wake` is called when [`drain`](Self::drain) has something to write.
     pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         let limits = dispatcher.limits();
         Self {
@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    /// A session that ends with its first request.
+    /// Creates a session that ends with its first request.
     pub(crate) fn of_one_request(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         Self {
             dispatcher: Arc::clone(dispatcher),
@@ -117,32 +117,32 @@ impl Session {
         }
     }
 
-    /// Who sends what comes next. At first somebody of whom nothing is known.
+    /// Sets the sender of the next messages; before, it is an anonymous caller.
     pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
         self.caller = self.dispatcher.settings.admission.admit(caller.into());
     }
 
-    /// The tool of this name, if the caller may use it: for whoever compares headers with its arguments.
+    /// Returns the tool with this name if the caller may use it, to compare headers with its arguments.
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
         let snapshot = self.dispatcher.registry.snapshot();
         snapshot.seen_by(&self.caller).usable_tool(name).cloned()
     }
 
-    /// What the handshake agreed on, if there was one.
+    /// Returns the protocol version of the handshake, if there was one.
     #[cfg(feature = "http")]
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.legacy.as_ref().map(|legacy| legacy.client.version)
     }
 
-    /// Whether an array of messages is welcome: only where 2025-03-26 was agreed on.
+    /// Returns `true` if batches are accepted: only in 2025-03-26.
     pub(crate) fn allows_batch(&self) -> bool {
         self.legacy
             .as_ref()
             .is_some_and(|legacy| legacy.client.version.has_batches())
     }
 
-    /// Writes change notices, a line each, until `out` holds `room` bytes. Says whether there are no more.
+    /// Writes change notifications, one line each, until `out` holds `room` bytes. Returns `true` if none are left.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
         legacy.is_none_or(|legacy| {
@@ -154,14 +154,14 @@ impl Session {
         })
     }
 
-    /// Ends the listen request of this id, without an answer; `false` if there is none.
+    /// Ends the listen request with this id, without a response. Returns `false` if there is none.
     pub(crate) fn cancel(&mut self, id: &RequestId) -> bool {
         let before = self.listens.len();
         self.listens.retain(|listen| listen.id != *id);
         self.listens.len() < before
     }
 
-    /// Ends all listen requests with their answers alone, a line each: for streams that end with them.
+    /// Ends all listen requests with their results only, one line each: for streams that end with them.
     #[cfg(feature = "http")]
     pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
         for listen in self.listens.drain(..) {
@@ -175,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Ends all listen requests, with an answer, a line each; and our own requests, because nobody will answer them.
+    /// Ends all listen requests with their results, one line each, and the server's own requests, which will not be answered.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.close();
@@ -196,7 +196,7 @@ impl Session {
         }
     }
 
-    /// Remembers what a handshake agreed on. The client hears of the lists it was offered, and of nothing else.
+    /// Stores the result of a handshake. The client is notified of the lists in `offered` only.
     pub(super) fn begin(&mut self, params: InitializeParams, offered: Filter) {
         let InitializeParams {
             version,
@@ -231,7 +231,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Which log messages a client wants.
+/// The log messages that a client has requested.
 #[derive(Clone, Debug)]
 pub(super) enum LogLevel {
     /// None.

@@ -1,4 +1,5 @@
-//! What one call sends before its answer: progress and log messages, at a bounded rate, and nothing once it is over.
+//! Messages that a call sends before its answer: progress and log messages, at a limited rate, and none once the call
+//! is over.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +13,12 @@ use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Bucket, Rate};
 use crate::types::LoggingLevel;
 
-/// Takes whole messages for the stream of one request.
+/// Accepts whole messages for the stream of one request.
 pub(crate) trait Sink: Send + Sync {
-    /// Queues a message; `false` if it was not taken, because the request is over or the queue is full.
+    /// Queues a message; returns `false` if it was rejected because the request is over or the queue is full.
     fn send(&self, message: &[u8]) -> bool;
 
-    /// Asks for the connection to be closed after what was sent so far, if the client can come back for the rest.
+    /// Asks to close the connection after the messages sent so far, if the client can reconnect for the rest.
     fn close_connection(&self) {}
 }
 
@@ -29,25 +30,25 @@ pub(super) struct CallStream {
     pub(super) token: Option<Box<str>>,
     pub(super) level: LogLevel,
     pub(super) logs: Arc<LogBudget>,
-    /// Longest log message, in bytes.
+    /// Maximum length of a log message, in bytes.
     pub(super) longest: usize,
-    /// Most reports of progress a second.
+    /// Maximum number of progress reports per second.
     pub(super) rate: u32,
     pub(super) state: Mutex<Reports>,
 }
 
-/// What was reported so far.
+/// Progress reported so far.
 #[derive(Default)]
 pub(super) struct Reports {
     over: bool,
     last: Option<f64>,
-    /// Newer than what was sent, kept back because reports came too fast.
+    /// The newest report, held back because reports came too fast.
     held: Option<Progress>,
-    /// Made with the first one.
+    /// Created with the first report.
     bucket: Option<Bucket>,
 }
 
-/// How many log messages a session may still be sent.
+/// Token bucket for the log messages of a session, and the number of messages dropped since the last one sent.
 #[derive(Debug)]
 pub(super) struct LogBudget(Mutex<(Bucket, u64)>);
 
@@ -57,7 +58,8 @@ impl LogBudget {
         Self(Mutex::new((Bucket::new(rate), 0)))
     }
 
-    /// Takes one; says how many were dropped since the last one taken. `None` drops this one.
+    /// Takes a token and returns the number of messages dropped since the last one; `None` if this message is to be
+    /// dropped.
     fn take(&self) -> Option<u64> {
         let (bucket, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if bucket.take(Instant::now()) {
@@ -75,7 +77,7 @@ impl LogBudget {
 }
 
 impl CallStream {
-    /// Sends what was held back, and nothing from then on. Called before the answer is written.
+    /// Sends the report held back, and stops all further ones. Called before the answer is written.
     pub(super) fn finish(&self) {
         let mut reports = self.reports();
         if let Some(progress) = reports.held.take() {
@@ -84,7 +86,7 @@ impl CallStream {
         reports.over = true;
     }
 
-    /// Whether the message was taken.
+    /// Sends a report; returns `true` if it was accepted.
     fn send_progress(&self, progress: &Progress) -> bool {
         let Some(token) = &self.token else {
             return false;
@@ -155,15 +157,16 @@ impl Outbound for CallStream {
     }
 }
 
-/// A log message of at most `longest` bytes of JSON: what is longer is cut, becomes text, and says so.
+/// Returns a log message of at most `longest` bytes of JSON. A longer message is truncated, becomes a string, and is
+/// marked.
 fn shortened(data: &str, longest: usize) -> Cow<'_, str> {
     if data.len() <= longest {
         return Cow::Borrowed(data);
     }
     let text = serde_json::from_str::<String>(data);
     let mut text = text.unwrap_or_else(|_| data.to_owned());
-    let mark = format!("… (cut: {} bytes in all)", data.len());
-    // In JSON a character takes up to six times its bytes.
+    let mark = format!("… (truncated: {} bytes in total)", data.len());
+    // Escaped in JSON, a character takes up to six times its bytes.
     let (mut end, mut room) = (0, longest.saturating_sub(mark.len() + 2));
     for (index, character) in text.char_indices() {
         let mut escaped = Vec::new();
@@ -201,7 +204,7 @@ mod tests {
         let object = format!("{{\"a\":{}}}", json(&"x".repeat(100)));
         let cut: String = serde_json::from_str(&shortened(&object, 60)).unwrap();
         assert!(cut.starts_with(r#"{"a":"xxx"#), "{cut}");
-        // A mark is always there, even where it alone is too long.
-        assert!(shortened(&object, 1).contains("bytes in all"));
+        // The mark is always there, even if it is longer than the limit.
+        assert!(shortened(&object, 1).contains("bytes in total"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a call runs: now, with arguments that are lent, or later, as the innermost of what stands around it.
+//! The work of a call: started at once with borrowed arguments, or later, as the innermost step of the middleware.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::registry::{
     Completing, Guards, Listing, Place, PromptEntry, Readable, Started, ToolEntry,
 };
 
-/// What is to be run. A call is moved about, and most are of tools: what is larger is in a box.
+/// The work of a call. Calls are moved around and most of them are of tools, so larger variants are boxed.
 pub(super) enum Work<'m> {
     Tool {
         entry: Arc<ToolEntry>,
@@ -34,13 +34,13 @@ pub(super) enum Work<'m> {
     List(Box<Listing>, CacheHint),
 }
 
-/// What is to be read.
+/// A resource to read.
 pub(super) struct Reading<'m> {
     pub(super) readable: Readable,
     pub(super) uri: Cow<'m, str>,
 }
 
-/// What is to be completed.
+/// An argument to complete.
 pub(super) struct Completion {
     pub(super) completer: Completing,
     /// The prompt or template.
@@ -61,7 +61,7 @@ impl<'m> Work<'m> {
         }
     }
 
-    /// The arguments, if what is called may ask the client.
+    /// Returns the arguments if the called handler may ask the client.
     pub(super) fn arguments(&self) -> Option<&'m str> {
         match self {
             Self::Tool { arguments, .. } | Self::Prompt { arguments, .. } => Some(arguments),
@@ -84,7 +84,7 @@ impl<'m> Work<'m> {
         }
     }
 
-    /// Starts it, with nothing around it.
+    /// Starts the work without any middleware.
     pub(super) fn start(self, context: &dyn Fn() -> Context) -> Result<Started, Refusal> {
         match self {
             Self::Tool { entry, arguments } => entry.handler.start(arguments, context),
@@ -99,7 +99,8 @@ impl<'m> Work<'m> {
         }
     }
 
-    /// As a call for what stands around it, and in the end for the handler. Nothing stands around lists, which are given back.
+    /// Turns the work into a call for middleware, with the handler innermost. Lists have no middleware and are returned
+    /// unchanged.
     pub(super) fn into_call(
         self,
         dispatcher: &Arc<Dispatcher>,
@@ -156,7 +157,7 @@ impl<'m> Work<'m> {
 }
 
 impl Completion {
-    /// The arguments filled in so far and the one that is being typed, as one JSON object.
+    /// Returns the arguments filled in so far and the one being typed, as one JSON object.
     fn to_arguments(&self) -> String {
         let earlier = self.earlier.as_deref();
         let earlier = earlier.and_then(|earlier| serde_json::from_str(earlier).ok());
@@ -165,7 +166,7 @@ impl Completion {
         Value::Object(arguments).to_string()
     }
 
-    /// Starts it with arguments like these.
+    /// Starts the completer with arguments in the form of `to_arguments`.
     fn start_with(
         &self,
         arguments: &str,
@@ -179,14 +180,14 @@ impl Completion {
     }
 }
 
-/// The handler, inside of all that stands around it.
+/// The handler, wrapped by all middleware.
 struct Innermost {
     dispatcher: Arc<Dispatcher>,
     callee: Callee,
     waits: Waits,
 }
 
-/// What a call runs in the end.
+/// The handler that a call finally runs.
 enum Callee {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
@@ -215,7 +216,7 @@ impl Callee {
 }
 
 impl Innermost {
-    /// A place among the calls of the handler that may run at once, if their number is limited.
+    /// Waits for a permit among the concurrent calls of the handler, if their number is limited.
     async fn place(&self) -> Result<Option<Place>, ToolError> {
         let places = self
             .callee
@@ -251,7 +252,7 @@ impl Handling for Innermost {
     }
 }
 
-/// Lists what user code lists.
+/// Runs a list function of user code.
 fn list(listing: Listing, context: Context) -> Running {
     let members = listing.start(context);
     Box::pin(async move { members.await.map(Answer::List) })

@@ -1,4 +1,4 @@
-//! Who may use a definition: which scopes it needs, and to whom it shows at all.
+//! Access rules of a definition: the required scopes, and the function that decides its visibility.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use crate::jsonrpc::ErrorObject;
 use crate::panics;
 use crate::protocol::errors;
 
-/// Who may use a definition. By default everybody.
+/// The access rules of a definition. By default, all callers have access.
 #[derive(Clone, Default)]
 pub(crate) struct Access {
-    /// All of them are needed.
+    /// The required scopes, all of them.
     scopes: Vec<Box<str>>,
     visible_if: Option<Arc<VisibleIf>>,
 }
 
-/// Says whether a definition is there for a caller.
+/// Returns `true` if a definition is visible to a caller.
 type VisibleIf = dyn Fn(&Caller) -> bool + Send + Sync;
 
 impl Access {
-    /// What the options of an annotated function say.
+    /// Creates the rules from the options of an annotated function.
     pub(crate) fn declared(scopes: &[&str], visible_if: Option<fn(&Caller) -> bool>) -> Self {
         let mut access = Self::default();
         access.require(scopes.iter().copied());
@@ -31,7 +31,7 @@ impl Access {
         access
     }
 
-    /// Needs these scopes as well.
+    /// Adds required scopes.
     pub(crate) fn require(&mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) {
         for scope in scopes {
             let scope = scope.as_ref();
@@ -41,23 +41,24 @@ impl Access {
         }
     }
 
-    /// Is there only for callers of whom this holds.
+    /// Makes the definition visible only to callers for whom the function returns `true`.
     pub(crate) fn show_if(&mut self, visible_if: impl Fn(&Caller) -> bool + Send + Sync + 'static) {
         self.visible_if = Some(Arc::new(visible_if));
     }
 
-    /// What is wrong with it.
+    /// Returns a message for each invalid scope.
     pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
         let verdicts = self.scopes.iter().map(|scope| rules::scope(scope));
         verdicts.filter_map(|verdict| verdict.into_result().err())
     }
 
-    /// Whether not everybody may use it.
+    /// Returns `true` if the definition is restricted to some callers.
     pub(crate) fn is_restricted(&self) -> bool {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
 
-    /// Returns `true` if it says the same of every caller as another. Functions of `visible_if` are the same only if they are one.
+    /// Returns `true` if both rules treat every caller alike. Functions of `visible_if` are equal only if they are the same
+    /// function.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same = match (&self.visible_if, &other.visible_if) {
             (None, None) => true,
@@ -67,44 +68,43 @@ impl Access {
         is_same && self.scopes == other.scopes
     }
 
-    /// The scopes it needs.
+    /// Returns the required scopes.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().map(|scope| &**scope)
     }
 
-    /// Whether it needs scopes.
+    /// Returns `true` if scopes are required.
     #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> bool {
         !self.scopes.is_empty()
     }
 
-    /// Whether it is not there for everybody.
+    /// Returns `true` if the definition is visible only to some callers.
     #[cfg(feature = "auth")]
     pub(crate) fn is_hidden_from_some(&self) -> bool {
         self.visible_if.is_some()
     }
 
-    /// Whether it is there for the caller.
+    /// Returns `true` if the definition is visible to the caller.
     pub(crate) fn is_visible_to(&self, caller: &Caller) -> bool {
         let Some(visible_if) = &self.visible_if else {
             return true;
         };
-        // Nothing was begun that a panic could leave half done; and what cannot be decided is not shown.
+        // The function has started nothing that a panic could leave incomplete. Without a decision, the definition is
+        // hidden.
         panics::catch(|| visible_if(caller)).unwrap_or_else(|_| {
-            tracing::error!(
-                "a function for `visible_if` panicked; what it decides on is not shown"
-            );
+            tracing::error!("a `visible_if` function panicked; the definition is hidden");
             false
         })
     }
 
-    /// Whether it is there for the caller, who may use it.
+    /// Returns `true` if the definition is visible to the caller, and the caller has the required scopes.
     pub(crate) fn is_open_to(&self, caller: &Caller) -> bool {
         self.has_scopes(caller) && self.is_visible_to(caller)
     }
 
-    /// Refuses a caller who lacks scopes, whether or not it is visible.
+    /// Rejects callers who lack scopes, whether or not the definition is visible.
     pub(crate) fn check_scopes(&self, caller: &Caller) -> Result<(), ErrorObject> {
         if self.has_scopes(caller) {
             return Ok(());
@@ -126,7 +126,7 @@ impl fmt::Debug for Access {
     }
 }
 
-/// What `visible_if = …` names: so that a function of another kind is told which is expected.
+/// Converts the function of `visible_if = …`, so that the compiler names the expected type for any other one.
 #[must_use]
 pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> bool> {
     Some(function)

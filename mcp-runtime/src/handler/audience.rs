@@ -1,25 +1,25 @@
-//! The callers who are told that a list changed: nobody who sees the same list before and after.
+//! The callers who are notified that a list changed: all whose list is different after the change.
 
 use std::sync::Arc;
 
 use super::access::Access;
 use crate::context::Caller;
 
-/// The callers who see another list after an edit.
+/// The callers whose list is different after an edit.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Audience {
     #[default]
     Nobody,
-    /// Callers who may use a definition with one of these rules. At most [`MOST`](Self::MOST).
+    /// Callers who have access to a definition with one of these rules. At most [`MOST`](Self::MOST) rules.
     Users(Vec<Arc<Access>>),
     Everybody,
 }
 
 impl Audience {
-    /// With more rules than this, everybody is told: once too often, and never too seldom.
+    /// With more rules than this, all callers are notified: sometimes without need, but never too rarely.
     const MOST: usize = 16;
 
-    /// Adds the callers who may use a definition that was touched.
+    /// Adds the callers with access to a changed definition.
     pub(crate) fn add_users(&mut self, access: &Access) {
         if access.is_restricted() {
             self.add(&Self::Users(vec![Arc::new(access.clone())]));
@@ -28,7 +28,7 @@ impl Audience {
         }
     }
 
-    /// Adds all callers of another audience. `false` if they were in it already.
+    /// Adds all callers of another audience. Returns `false` if they were all included already.
     pub(crate) fn add(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
             (Self::Everybody, _) | (_, Self::Nobody) => return false,
@@ -51,7 +51,7 @@ impl Audience {
         true
     }
 
-    /// Returns `true` if the caller is in it. Runs the functions of `visible_if`.
+    /// Returns `true` if the caller is included. Runs the functions of `visible_if`.
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::Nobody => false,
@@ -60,7 +60,7 @@ impl Audience {
         }
     }
 
-    /// Returns `true` if nobody is in it.
+    /// Returns `true` if no caller is included.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Nobody)
     }

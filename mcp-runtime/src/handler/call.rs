@@ -1,4 +1,4 @@
-//! One call of a handler: what it is given, how it is started, what it gives back.
+//! One call of a handler: its input, its start, its result.
 
 use std::any::Any;
 use std::future::Future;
@@ -15,12 +15,12 @@ use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::{Repr, ToolError};
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 
-/// What a handler came to.
+/// The outcome of a handler.
 pub type Output = Result<Answer, ToolError>;
 
-/// What a call comes to when all goes well, by the kind of what was called.
+/// The result of a successful call, by the kind of handler.
 ///
-/// Middleware may change it, or make one: see [`Server::around`](crate::Server::around).
+/// Middleware may change or create it: see [`Server::around`](crate::Server::around).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Answer {
@@ -30,36 +30,36 @@ pub enum Answer {
     Prompt(GetPromptResult),
     /// From a resource or a template.
     Resource(ReadResourceResult),
-    /// From a completer: candidates, not yet ranked.
+    /// From a completer: candidates, unranked.
     Completion(Candidates),
-    /// From the listers of templates: the text of the members of a page. Middleware sees none.
+    /// From the listers of templates: the text of the members of a page. Never passed to middleware.
     #[doc(hidden)]
     List(String),
 }
 
-/// A handler under way.
+/// A running handler.
 pub type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
 
-/// A handler that will block its thread.
+/// A handler that blocks its thread.
 pub type Blocking = Box<dyn FnOnce() -> Output + Send>;
 
-/// How a handler is started. Each decodes its arguments first; what it returns borrows nothing.
+/// The functions that start a handler. Each decodes its arguments first, and returns a value that borrows nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
-    /// Runs to its end at once.
+    /// Runs the handler to completion at once.
     Sync(fn(&mut Call<'_>) -> Result<Output, Refusal>),
-    /// Gives a future.
+    /// Returns a future.
     Async(fn(&mut Call<'_>) -> Result<Running, Refusal>),
-    /// Gives work for a thread that may block.
+    /// Returns work for a thread that may block.
     Blocking(fn(&mut Call<'_>) -> Result<Blocking, Refusal>),
 }
 
-/// Why a call was not made.
+/// The reasons why a call was not started.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The arguments do not fit; everything that is wrong with them.
+    /// The arguments are invalid; all faults.
     Arguments(Vec<Fault>),
-    /// An injected value could not be had, or the framework is at fault.
+    /// An injected value is unavailable, or there is a bug in the framework.
     Error(ToolError),
 }
 
@@ -78,7 +78,7 @@ impl From<Refusal> for ToolError {
     }
 }
 
-/// One call on its way into a handler.
+/// One call before its handler starts.
 pub struct Call<'a> {
     decoder: &'a Decoder,
     arguments: &'a str,
@@ -95,7 +95,7 @@ impl std::fmt::Debug for Call<'_> {
 }
 
 impl<'a> Call<'a> {
-    /// A call with these arguments, one JSON object (or `{}`), that may ask for a context.
+    /// Creates a call with these arguments, one JSON object (or `{}`), and a function that creates the context on demand.
     pub(crate) fn new(
         decoder: &'a Decoder,
         arguments: &'a str,
@@ -114,32 +114,33 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the arguments, or the first injected value that could not be had.
+    /// All faults in the arguments, or the first injected value that is unavailable.
     pub fn decode(&mut self, slots: &mut [&mut dyn Any]) -> Result<(), Refusal> {
         self.decoder.decode(self.arguments, slots, self.context)
     }
 
-    /// The value a method is called on.
+    /// Returns the value that a method is called on.
     ///
     /// # Errors
     ///
-    /// If the framework lost it.
+    /// If the framework lost the value.
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Refusal> {
         self.receiver
             .and_then(|receiver| Arc::clone(receiver).downcast().ok())
-            .ok_or_else(|| ToolError::bug("a method was called without its value").into())
+            .ok_or_else(|| ToolError::bug("a method was called without its receiver").into())
     }
 
-    /// What to return if a slot stayed empty after [`decode`](Self::decode) went well, which is a fault of the framework.
+    /// Returns the error for a slot that is empty after [`decode`](Self::decode) succeeded, which is a bug in the
+    /// framework.
     #[must_use]
     pub fn lost(&self) -> Refusal {
         ToolError::bug("a decoded argument was lost").into()
     }
 }
 
-/// Boxes the future of a handler; `reply` converts what it returned.
+/// Boxes the future of a handler; `reply` converts its result.
 ///
-/// The compiler shows the line of the bound to whoever writes a future that is not `Send`.
+/// The compiler shows the line of the bound to authors of futures that are not `Send`.
 pub fn boxed<R, F>(future: F, reply: fn(R) -> Output) -> Running
 where
     R: 'static,
@@ -167,14 +168,14 @@ pub fn blocking<F: FnOnce() -> Output + Send + 'static>(work: F) -> Blocking {
     Box::new(work)
 }
 
-/// Makes the way to finish a handler of one kind.
+/// Creates the module that finishes handlers of one kind.
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
         pub mod $name {
             use super::{Answer, Output, $bound};
 
-            /// Converts what the function returned.
+            /// Converts the function's return value.
             pub fn reply<R: $bound>(value: R) -> Output {
                 value.$method().map(Answer::$variant)
             }
@@ -182,11 +183,11 @@ macro_rules! kind {
     };
 }
 
-/// The way to finish a tool.
+/// Finishing of tools.
 pub mod tool {
     use super::{Answer, IntoToolResult, Output};
 
-    /// Converts what the function returned.
+    /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
         let mut result = value.into_tool_result()?;
         result.conforms = R::CONFORMS;
@@ -195,14 +196,14 @@ pub mod tool {
 }
 
 kind!(
-    /// The way to finish a prompt.
+    /// Finishing of prompts.
     prompt, IntoPrompt, into_prompt, Prompt
 );
 kind!(
-    /// The way to finish a resource or a template.
+    /// Finishing of resources and templates.
     resource, IntoResource, into_resource, Resource
 );
 kind!(
-    /// The way to finish a completer.
+    /// Finishing of completers.
     completer, IntoCompletion, into_completion, Completion
 );

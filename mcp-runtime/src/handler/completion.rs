@@ -1,36 +1,37 @@
-//! What a completer may return, and how candidates are ranked.
+//! Return types of completers, and the ranking of candidates.
 //!
-//! Ranking needs no dictionary and no index: one pass over the candidates, each put into a class by how it holds the
-//! partial text. Within a class the order of the candidates stays, so authors decide what comes first.
+//! Ranking needs no dictionary and no index: one pass over the candidates assigns each to a class by how it matches the
+//! partial text. Within a class candidates keep their order, so authors decide which come first.
 
 use crate::handler::suggest::distance;
 use crate::handler::tool_error::{IntoToolError, ToolError};
 use crate::types::Completion;
 
-/// Most values one answer may hold, by the specification.
+/// Maximum number of values in one result, set by the specification.
 const MOST: usize = 100;
-/// Longest partial text that is searched for; candidates cannot hold a longer one in any way worth offering.
+/// Maximum length of a partial text that is searched for, in characters; no candidate worth offering contains a longer one.
 const LONGEST: usize = 256;
-/// Longest partial text that is compared with tolerance for typing errors, in characters.
+/// Maximum length of a partial text that is compared with tolerance for typing errors, in characters.
 const TYPED: usize = 32;
-/// Most candidates that are compared with tolerance, and characters of each that are looked at.
+/// Maximum number of candidates that are compared with tolerance.
 const TOLERATED: usize = 20_000;
+/// Number of characters of a candidate that are examined.
 const LOOKED_AT: usize = 1024;
 
-/// Candidates a completer offers, in any order; the framework ranks them.
+/// The candidates of a completer, in any order; the framework ranks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidates {
-    /// What may be chosen.
+    /// The candidates.
     pub values: Vec<String>,
-    /// Whether `values` are already filtered and in order of relevance, so that they are not ranked again.
+    /// `true` if `values` are already filtered and in order of relevance, so that they are not ranked again.
     pub ranked: bool,
-    /// How many there are in all, if the completer knows more than it offers.
+    /// The total number of candidates, if there are more than `values`.
     pub total: Option<u64>,
 }
 
 impl Candidates {
-    /// Candidates to be ranked. Of equally good ones, the earlier is offered first.
+    /// Creates candidates to be ranked. Of equally good ones, the earlier is offered first.
     pub fn new<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         Self {
             values: values.into_iter().map(Into::into).collect(),
@@ -38,7 +39,7 @@ impl Candidates {
         }
     }
 
-    /// Candidates that are already filtered and in order of relevance, such as the answer of a search engine.
+    /// Creates candidates that are already filtered and in order of relevance, such as the results of a search engine.
     pub fn ranked<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         Self {
             ranked: true,
@@ -46,7 +47,7 @@ impl Candidates {
         }
     }
 
-    /// With the number of all there are, when these are only some.
+    /// Sets the total number of candidates, if these are only some of them.
     #[must_use]
     pub fn with_total(mut self, total: u64) -> Self {
         self.total = Some(total);
@@ -54,18 +55,18 @@ impl Candidates {
     }
 }
 
-/// What a completer may return.
+/// A type that a completer may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a completer",
     label = "not a list of candidates",
     note = "return a `Vec`, array or slice of strings, `Candidates`, or a `Result` of these"
 )]
 pub trait IntoCompletion {
-    /// The candidates.
+    /// Returns the candidates.
     ///
     /// # Errors
     ///
-    /// What the completer failed with.
+    /// The completer's error.
     fn into_completion(self) -> Result<Candidates, ToolError>;
 }
 
@@ -103,20 +104,20 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
     }
 }
 
-/// How a candidate holds the partial text, best first.
+/// The way in which a candidate matches the partial text, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Exact,
     Prefix,
     WordStart,
     Substring,
-    /// Its beginning, with one or two typing errors.
+    /// At its beginning, with one or two typing errors.
     Mistyped,
-    /// All its characters in order, with others between; the number of gaps.
+    /// All characters in order, with others between them; holds the number of gaps.
     Scattered(usize),
 }
 
-/// The best hundred of the candidates for what was typed so far, ignoring case.
+/// Returns the hundred best candidates for the partial text, ignoring case.
 pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
     let Candidates {
         mut values,
@@ -130,12 +131,12 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
             classify(&typed, &value, &mut tolerated).map(|class| (class, value))
         });
         let mut classes: Vec<(Class, String)> = classes.collect();
-        // Stable: of equally good ones, the author's order stays.
+        // The sort is stable: equally good candidates keep the author's order.
         classes.sort_by_key(|(class, _)| *class);
         values = classes.into_iter().map(|(_, value)| value).collect();
     }
     let found = u64::try_from(values.len()).unwrap_or(u64::MAX);
-    // A completer's own count is of what it did not send as well.
+    // A total set by the completer includes candidates that it did not return.
     let total = total.map_or(found, |total| total.max(found));
     values.truncate(MOST);
     Completion {
@@ -164,7 +165,7 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
     let mut before: Option<char> = None;
     let mut original = value.chars();
     for (start, window) in folded.windows(typed.len()).enumerate() {
-        // A capital within a word begins one, as long as folding kept the places of characters.
+        // A capital within a word begins a new word, provided that folding kept the positions of characters.
         let capital = original.next().is_some_and(char::is_uppercase)
             && before.is_some_and(char::is_lowercase);
         let begins =
@@ -195,8 +196,8 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
     scattered(typed, &folded).map(Class::Scattered)
 }
 
-/// The character before the next window. Only ASCII keeps its place for sure, and elsewhere a wrong guess costs no more
-/// than a class.
+/// Returns the character before the next window. Only ASCII is certain to keep its positions when folded; elsewhere a wrong
+/// guess costs no more than a class.
 fn value_char(value: &str, index: usize) -> Option<char> {
     if value.is_ascii() {
         value.as_bytes().get(index).copied().map(char::from)
@@ -205,7 +206,7 @@ fn value_char(value: &str, index: usize) -> Option<char> {
     }
 }
 
-/// How often the characters of the partial text are interrupted; `None` if they are not all there in order.
+/// Counts the gaps between the characters of the partial text; `None` if they do not all occur in order.
 fn scattered(typed: &[char], folded: &[char]) -> Option<usize> {
     let mut gaps = 0_usize;
     let mut rest = typed.iter().peekable();

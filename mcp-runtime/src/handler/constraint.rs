@@ -1,30 +1,30 @@
-//! What `#[arg(…)]` can demand of an argument, and which types it makes sense for.
+//! The constraints of `#[arg(…)]`, and the types they apply to.
 
 use std::marker::PhantomData;
 
-/// What `#[arg(…)]` demands: in the schema and enforced.
+/// The constraints of `#[arg(…)]`: written into the schema, and enforced.
 #[derive(Clone, Copy, Debug)]
 pub struct Constraints {
-    /// The smallest number allowed.
+    /// The minimum number.
     pub minimum: Option<Bound>,
-    /// The largest number allowed.
+    /// The maximum number.
     pub maximum: Option<Bound>,
-    /// The fewest characters of a string, or items of an array.
+    /// Minimum length: characters of a string, or items of an array.
     pub min_length: Option<u64>,
-    /// The most characters of a string, or items of an array.
+    /// Maximum length: characters of a string, or items of an array.
     pub max_length: Option<u64>,
-    /// A regular expression the string matches somewhere.
+    /// A regular expression, which must match some part of the string.
     pub pattern: Option<&'static str>,
     /// The `format` keyword.
     pub format: Option<&'static str>,
-    /// A sample value, as JSON.
+    /// An example value, as JSON.
     pub example: Option<&'static str>,
-    /// What holds for each item of an array.
+    /// The constraints of each item of an array.
     pub items: Option<&'static Constraints>,
 }
 
 impl Constraints {
-    /// Nothing demanded.
+    /// No constraints.
     pub const NONE: Self = Self {
         minimum: None,
         maximum: None,
@@ -37,7 +37,7 @@ impl Constraints {
     };
 }
 
-/// An end of a range: whole numbers stay exact.
+/// An end of a range. Whole numbers stay exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A whole number.
@@ -46,22 +46,22 @@ pub enum Bound {
     Float(f64),
 }
 
-/// Asks the compiler whether a constraint suits `T`: inherent constants of known primitives beat those of
-/// [`ConstraintFallback`], which allow everything.
+/// Asks the compiler whether a constraint applies to `T`: the inherent constants of known primitives take precedence over
+/// those of [`ConstraintFallback`], which allow everything.
 #[derive(Debug)]
 pub struct Probe<T: ?Sized>(PhantomData<T>);
 
-/// What holds for types the probe does not know; those are checked against their schema at start-up.
+/// The values for types that the probe does not know; these are checked against their schema at start-up.
 pub trait ConstraintFallback {
-    /// Whether `range` makes sense.
+    /// `true` if `range` applies.
     const RANGE: bool = true;
-    /// Whether `length` makes sense.
+    /// `true` if `length` applies.
     const LENGTH: bool = true;
-    /// Whether `pattern` and `format` make sense.
+    /// `true` if `pattern` and `format` apply.
     const TEXT: bool = true;
-    /// Whether `items` makes sense.
+    /// `true` if `items` applies.
     const ITEMS: bool = true;
-    /// Whether a header can mirror it: a string, a boolean or an integer.
+    /// `true` if a header can mirror it: a string, a boolean or an integer.
     const HEADER: bool = true;
     /// The smallest value the type can hold.
     const MIN: i128 = i128::MIN;
@@ -71,7 +71,7 @@ pub trait ConstraintFallback {
 
 impl<T: ?Sized> ConstraintFallback for Probe<T> {}
 
-/// What holds for whole numbers: their ends, and no for all that is about text and lists.
+/// Defines the values for whole numbers: their minimum and maximum, and `false` for everything about strings and lists.
 macro_rules! integers {
     ($($type:ty)*) => {$(
         no!(LENGTH TEXT ITEMS: $type);
@@ -92,14 +92,14 @@ macro_rules! integers {
     )*};
 }
 
-/// Says no to these constraints for these types and their `Option`s.
+/// Defines these constraints as `false` for these types and their `Option`s.
 macro_rules! no {
     ($($name:ident)*: $($type:ty)*) => { no!(@each [$($name)*] $($type)*); };
     (@each $names:tt $($type:ty)*) => { $(no!(@impl $names $type); no!(@impl $names Option<$type>);)* };
     (@impl [$($name:ident)*] $type:ty) => {
         impl Probe<$type> {
             $(
-                /// It makes no sense for this type.
+                /// It does not apply to this type.
                 pub const $name: bool = false;
             )*
         }

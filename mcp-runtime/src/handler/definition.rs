@@ -1,4 +1,4 @@
-//! What the macros make of an annotated function: one static [`Definition`], handed in through `inventory`.
+//! The output of the macros for an annotated function: one static [`Definition`], registered through `inventory`.
 
 use std::any::TypeId;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::handler::rules::same;
 pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
-/// Which attribute a function carries.
+/// The kind of a handler, by its attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -29,10 +29,10 @@ pub enum Kind {
     Completer,
 }
 
-/// An annotated function, described. Made by the macros only.
+/// The description of an annotated function. Created only by the macros.
 #[derive(Debug)]
 pub struct Definition {
-    /// Which attribute it carries.
+    /// The kind, by the attribute.
     pub kind: Kind,
     /// The name on the wire; for a completer, the name of the function.
     pub name: &'static str,
@@ -40,30 +40,30 @@ pub struct Definition {
     pub description: &'static str,
     /// The type of the function item, by which it is selected.
     pub function: TypeId,
-    /// What `self` is, for a method.
+    /// The type of `self`, for a method.
     pub receiver: Option<Owner>,
-    /// Where the function stands.
+    /// The location of the function in the source.
     pub location: Location,
-    /// Its parameters without the receiver. For a completer, the first one takes the partial text, under the name `""`.
+    /// The parameters, without the receiver. For a completer, the first one takes the partial text, under the name `""`.
     pub parameters: &'static [ParameterMeta],
-    /// What the attribute's options say.
+    /// The options of the attribute.
     pub options: &'static Options,
-    /// The schema of `structuredContent`, from the return type of a tool.
+    /// Returns the schema of `structuredContent`, from the return type of a tool.
     pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
-    /// Calls it.
+    /// Starts a call.
     pub run: Run,
 }
 
-/// The type whose method a function is.
+/// The type that a method belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// The type.
     pub id: TypeId,
-    /// As the `impl` block names it, for messages.
+    /// The name in the `impl` block, for messages.
     pub name: &'static str,
 }
 
-/// A place in the source, as `file!()`, `line!()` and `column!()` give it.
+/// A position in the source, as returned by `file!()`, `line!()` and `column!()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The file.
@@ -80,13 +80,13 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// What the options of an attribute say. Options that do not apply to a kind stay at their [`Options::NONE`].
+/// The options of an attribute. Options that do not apply to a kind keep their value in [`Options::NONE`].
 #[derive(Debug)]
 pub struct Options {
     /// `title`
     pub title: Option<&'static str>,
-    /// `group`
-    pub group: Option<&'static str>,
+    /// `tags(…)`
+    pub tags: &'static [&'static str],
     /// `scopes(…)`
     pub scopes: &'static [&'static str],
     /// `visible_if = …`
@@ -111,7 +111,7 @@ pub struct Options {
     pub input_schema: Option<fn() -> Result<Schema, String>>,
     /// `strict`: arguments are not coerced
     pub strict: bool,
-    /// The address of a resource, or the template of a family.
+    /// The URI of a resource, or the URI template of a resource template.
     pub uri: &'static str,
     /// `mime_type`
     pub mime_type: Option<&'static str>,
@@ -134,10 +134,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// Nothing said.
+    /// No options.
     pub const NONE: Self = Self {
         title: None,
-        group: None,
+        tags: &[],
         scopes: &[],
         visible_if: None,
         icons: None,
@@ -163,12 +163,12 @@ impl Options {
     };
 }
 
-/// What keeps a handler within bounds. Nothing said means that of the server.
+/// The limits of a handler. Unspecified limits are the server's.
 #[derive(Debug, Default)]
 pub struct GuardOptions<T> {
     /// `timeout`
     pub timeout: Option<Duration>,
-    /// `rate`, as it is written
+    /// `rate`, as written
     pub rate: Option<T>,
     /// `concurrency`
     pub concurrency: Option<usize>,
@@ -177,7 +177,7 @@ pub struct GuardOptions<T> {
 }
 
 impl<T> GuardOptions<T> {
-    /// Nothing said.
+    /// No options.
     pub const NONE: Self = Self {
         timeout: None,
         rate: None,
@@ -186,21 +186,21 @@ impl<T> GuardOptions<T> {
     };
 }
 
-/// What stands beside a prompt or template, so that a completer can refer to it: what `#[completer(prompt = …)]` reads.
+/// A prompt or template as a completer refers to it, with `#[completer(prompt = …)]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
     /// The type of the function item.
     pub function: TypeId,
-    /// Its parameters.
+    /// The parameters.
     pub parameters: &'static [ParameterMeta],
 }
 
-/// What a completer says it completes.
+/// The argument that a completer names as its target.
 #[derive(Debug)]
 pub struct Completes {
-    /// The type of the prompt's or template's function.
+    /// Returns the type of the prompt's or template's function.
     pub target: fn() -> TypeId,
-    /// Which argument of it.
+    /// The name of the argument or variable.
     pub argument: &'static str,
 }
 
@@ -210,30 +210,31 @@ pub struct Submitted(pub &'static Definition);
 
 inventory::collect!(Submitted);
 
-/// The type of a function item.
+/// Returns the type of a function item.
 #[must_use]
 pub const fn type_id_of<F: 'static>(_: &F) -> TypeId {
     TypeId::of::<F>()
 }
 
-/// The type and name of a function item that is named as a completer.
+/// Returns the type and the name of a function item that is used as a completer.
 #[must_use]
 pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
     (TypeId::of::<F>(), std::any::type_name::<F>())
 }
 
-/// A function chosen by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt) and the like, for [`Server::only`](crate::Server::only).
+/// A function selected by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt) and so on, for
+/// [`Server::only`](crate::Server::only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selected {
-    /// What the selecting function takes it for.
+    /// The kind, by the selecting function.
     pub(crate) kind: Kind,
     /// The type of the function item.
     pub(crate) function: TypeId,
-    /// Its path, for messages.
+    /// The path of the function, for messages.
     pub(crate) path: &'static str,
 }
 
-/// One function is a choice as well: `only(tool(add))`.
+/// Allows a single function as a selection: `only(tool(add))`.
 impl IntoIterator for Selected {
     type Item = Self;
     type IntoIter = std::iter::Once<Self>;
@@ -244,7 +245,7 @@ impl IntoIterator for Selected {
 }
 
 impl Kind {
-    /// The name of the attribute, and of the function that selects what carries it.
+    /// Returns the name of the attribute, which is also the name of the selecting function.
     pub(crate) fn attribute(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -256,7 +257,7 @@ impl Kind {
     }
 }
 
-/// Whether these parameters hold an argument of that name.
+/// Returns `true` if these parameters contain an argument of that name.
 #[must_use]
 pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     let mut index = 0;
@@ -269,7 +270,7 @@ pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bo
     false
 }
 
-/// Chooses a function item.
+/// Selects a function item.
 fn selected<F: 'static>(kind: Kind, _: F) -> Selected {
     Selected {
         kind,
@@ -278,7 +279,7 @@ fn selected<F: 'static>(kind: Kind, _: F) -> Selected {
     }
 }
 
-/// Makes a function that shares its name with an attribute: one is a value, the other a macro, so both come with one import.
+/// Defines a function that shares its name with an attribute: one is a value, the other a macro, so one import brings both.
 macro_rules! selectors {
     ($($(#[$doc:meta])* $name:ident $kind:ident)*) => {$(
         $(#[$doc])*
@@ -290,33 +291,33 @@ macro_rules! selectors {
 }
 
 selectors! {
-    /// Chooses a tool by its function, as in `tool(add)` or `tool(Notes::delete)`.
+    /// Selects a tool by its function, as in `tool(add)` or `tool(Notes::delete)`.
     ///
-    /// Imports and renames make no difference, for it goes by the function itself. That the function carries `#[tool]` is
-    /// checked when the server starts.
+    /// The function itself counts, not its path, so imports and renames make no difference. The server checks at start-up that
+    /// the function has the attribute `#[tool]`.
     tool Tool
-    /// Chooses a prompt by its function, as [`tool`](fn@tool) does.
+    /// Selects a prompt by its function, as [`tool`](fn@tool) does.
     prompt Prompt
-    /// Chooses a resource by its function, as [`tool`](fn@tool) does.
+    /// Selects a resource by its function, as [`tool`](fn@tool) does.
     resource Resource
-    /// Chooses a resource template by its function, as [`tool`](fn@tool) does.
+    /// Selects a resource template by its function, as [`tool`](fn@tool) does.
     resource_template ResourceTemplate
-    /// Chooses a completer by its function, as [`tool`](fn@tool) does.
+    /// Selects a completer by its function, as [`tool`](fn@tool) does.
     completer Completer
 }
 
-/// What `schema = …` takes: a [`Schema`], a JSON value, or JSON text.
+/// A value for `schema = …`: a [`Schema`], a JSON value, or a JSON string.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a JSON Schema",
     label = "not a schema",
-    note = "give a `schemars::Schema`, a `serde_json::Value` such as one of `json!`, or JSON text such as `include_str!(\"schema.json\")`"
+    note = "use a `schemars::Schema`, a `serde_json::Value` such as the result of `json!`, or a JSON string such as `include_str!(\"schema.json\")`"
 )]
 pub trait IntoSchema {
-    /// The schema.
+    /// Converts the value into a schema.
     ///
     /// # Errors
     ///
-    /// Why it is not one.
+    /// Returns the reason if the value is not a schema.
     fn into_schema(self) -> Result<Schema, String>;
 }
 

@@ -1,4 +1,4 @@
-//! Which Rust types are known to take exactly what their schema says.
+//! The Rust types that are known to accept exactly what their schema allows.
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use crate::handler::safe_path::SafePath;
 
-/// Whether every value that a type takes from JSON fits the schema it has, so that nothing more need be enforced: numbers, texts and
-/// the like, and options, lists and maps of them.
+/// Returns `true` if every value that a type decodes from JSON matches its schema, so that nothing more has to be enforced:
+/// numbers, strings and the like, and options, lists and maps of them.
 ///
-/// It is asked once for each parameter, at start-up. Of other types nothing is known: what serde takes and what schemars says is up
-/// to their authors.
+/// Called once for each parameter, at start-up. For other types the result is `false`: the authors of their serde and
+/// schemars implementations decide what these accept.
 pub(crate) fn is_exact(id: TypeId) -> bool {
     macro_rules! any {
         ($($type:ty)*) => { false $(|| among::<$type>(id))* };

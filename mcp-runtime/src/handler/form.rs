@@ -1,11 +1,11 @@
-//! What the derive of forms calls: reading fields, and rules that are checked while the author's crate is compiled.
+//! Support for the derive of forms: reading fields, and rules that are checked when the author's crate is compiled.
 
 use serde_json::Value;
 
 use crate::context::{FieldKind, FormField};
 use crate::types::{Field, Form, Meta};
 
-/// A default, as it is written.
+/// The kind of literal that a default is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Literal {
     /// `"…"`
@@ -19,7 +19,7 @@ pub enum Literal {
 /// One field of a derived form. The type's bound is mentioned once, in [`field`].
 #[derive(Debug)]
 pub struct FieldMeta<T> {
-    /// What kind of field it is.
+    /// The kind of field.
     pub kind: FieldKind,
     optional: bool,
     field: fn() -> Field,
@@ -28,7 +28,7 @@ pub struct FieldMeta<T> {
     absent: fn() -> Option<T>,
 }
 
-/// Describes a field.
+/// Returns the description of a field.
 #[must_use]
 pub const fn field<T: FormField>() -> FieldMeta<T> {
     FieldMeta {
@@ -42,7 +42,7 @@ pub const fn field<T: FormField>() -> FieldMeta<T> {
 }
 
 impl<T> FieldMeta<T> {
-    /// Puts the field into a form, optional as its type says.
+    /// Adds the field to a form; its type decides whether it is optional.
     #[must_use]
     pub fn add(&self, form: Form, name: &str, describe: fn(Field) -> Field) -> Form {
         let field = describe((self.field)());
@@ -53,11 +53,11 @@ impl<T> FieldMeta<T> {
         }
     }
 
-    /// Takes the value of the field from an answer that fits the form.
+    /// Reads the value of the field from an answer that fits the form.
     ///
     /// # Errors
     ///
-    /// That it is missing, or not what the type takes.
+    /// If the value is missing or out of the type's range.
     pub fn take(&self, answer: &Meta, name: &str) -> Result<T, String> {
         match answer.get(name) {
             Some(value) => {
@@ -67,7 +67,7 @@ impl<T> FieldMeta<T> {
         }
     }
 
-    /// Fills in the value of the field, if there is one.
+    /// Writes the value of the field into an answer, if there is one.
     #[must_use]
     pub fn put(&self, mut answer: Meta, name: &str, value: &T) -> Meta {
         let value = (self.to_value)(value);
@@ -78,44 +78,44 @@ impl<T> FieldMeta<T> {
     }
 }
 
-/// What is wrong with a range on this kind of field; empty if nothing is.
+/// Returns the compile error for a range on this kind of field; empty if it is allowed.
 #[must_use]
 pub const fn range_problem(kind: FieldKind) -> &'static str {
     match kind {
         FieldKind::Number => "",
-        _ => "`range` applies to numbers; for text and lists use `length`",
+        _ => "`range` applies to numbers; for strings and lists use `length`",
     }
 }
 
-/// What is wrong with a length on this kind of field; empty if nothing is.
+/// Returns the compile error for a length on this kind of field; empty if it is allowed.
 #[must_use]
 pub const fn length_problem(kind: FieldKind) -> &'static str {
     match kind {
         FieldKind::Text | FieldKind::Many => "",
-        _ => "`length` applies to text and lists; for numbers use `range`",
+        _ => "`length` applies to strings and lists; for numbers use `range`",
     }
 }
 
-/// What is wrong with a format on this kind of field; empty if nothing is.
+/// Returns the compile error for a format on this kind of field; empty if it is allowed.
 #[must_use]
 pub const fn format_problem(kind: FieldKind) -> &'static str {
     match kind {
         FieldKind::Text => "",
-        _ => "`format` applies to text",
+        _ => "`format` applies to strings",
     }
 }
 
-/// What is wrong with a default of this kind of field; empty if nothing is.
+/// Returns the compile error for such a default on this kind of field; empty if it is allowed.
 #[must_use]
 pub const fn default_problem(kind: FieldKind, literal: Literal) -> &'static str {
     match (kind, literal) {
         (FieldKind::Text | FieldKind::One, Literal::Text)
         | (FieldKind::Number, Literal::Number)
         | (FieldKind::Boolean, Literal::Boolean) => "",
-        (FieldKind::Text, _) => "the default of text is text",
-        (FieldKind::Number, _) => "the default of a number is a number",
-        (FieldKind::Boolean, _) => "the default is `true` or `false`",
-        (FieldKind::One, _) => "the default of a choice is its value, as text",
-        (FieldKind::Many, _) => "a list has no default",
+        (FieldKind::Text, _) => "the default of a string field must be a string",
+        (FieldKind::Number, _) => "the default of a number field must be a number",
+        (FieldKind::Boolean, _) => "the default of a boolean field must be `true` or `false`",
+        (FieldKind::One, _) => "the default of a choice must be one of its values, as a string",
+        (FieldKind::Many, _) => "a list cannot have a default",
     }
 }

@@ -1,15 +1,15 @@
-//! What a schema takes, for people to read.
+//! Readable summaries of schemas.
 
 use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-/// What a schema takes, in a few words: `[{city: string, days?: integer}]`.
+/// Returns a short summary of the values that a schema accepts: `[{city: string, days?: integer}]`.
 pub(crate) fn kind(schema: &Value) -> String {
     kind_within(schema, DEEPEST)
 }
 
-/// How many objects inside of objects are spelled out.
+/// Maximum number of nested objects that are written out.
 const DEEPEST: usize = 3;
 
 fn kind_within(schema: &Value, depth: usize) -> String {
@@ -53,14 +53,14 @@ fn kind_within(schema: &Value, depth: usize) -> String {
     }
 }
 
-/// The least number, unless it only says how wide an integer is.
+/// Returns the minimum, unless it is only the minimum of an integer type.
 fn least(schema: &Value) -> Option<&Number> {
     let is_width = |least: i64| least == i64::from(i32::MIN) || least == i64::MIN;
     let least = schema["minimum"].as_number();
     least.filter(|least| !least.as_i64().is_some_and(is_width))
 }
 
-/// The greatest number, unless it only says how wide an integer is.
+/// Returns the maximum, unless it is only the maximum of an integer type.
 fn most(schema: &Value) -> Option<&Number> {
     const WIDTHS: [u64; 4] = [
         i32::MAX.unsigned_abs() as u64,
@@ -72,7 +72,7 @@ fn most(schema: &Value) -> Option<&Number> {
     most.filter(|most| !most.as_u64().is_some_and(|most| WIDTHS.contains(&most)))
 }
 
-/// `[integer from 0]`, `[string, integer]` of a tuple.
+/// Returns `[integer from 0]`, or `[string, integer]` for a tuple.
 fn list(schema: &Value, depth: usize) -> String {
     if let Some(parts) = schema["prefixItems"].as_array() {
         let parts: Vec<_> = parts.iter().map(|part| kind_within(part, depth)).collect();
@@ -84,7 +84,7 @@ fn list(schema: &Value, depth: usize) -> String {
     }
 }
 
-/// `{city: string, days?: integer}`, `{*: integer}` of a map.
+/// Returns `{city: string, days?: integer}`, or `{*: integer}` for a map.
 fn object_kind(schema: &Value, depth: usize) -> String {
     let Some(depth) = depth.checked_sub(1) else {
         return "{…}".to_owned();
@@ -100,7 +100,7 @@ fn object_kind(schema: &Value, depth: usize) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-/// The properties of an object: `name: kind`, or `name?: kind` if it may be left out.
+/// Returns the properties of an object: `name: kind`, or `name?: kind` if optional.
 pub(crate) fn members(schema: &Value, kind: impl Fn(&Value) -> String) -> Vec<String> {
     let required = schema["required"].as_array();
     let is_required =

@@ -1,6 +1,6 @@
-//! How a resource template says which resources it has: `list = function`.
+//! Functions that list the resources of a resource template: `list = function`.
 //!
-//! Such a function takes what a handler can have injected, and a [`ListCursor`] if it lists in pages.
+//! Such a function takes the injected values that a handler can take, and a [`ListCursor`] if it lists in pages.
 
 use std::fmt;
 use std::future::Future;
@@ -11,9 +11,10 @@ use crate::context::{Context, FromContext};
 use crate::handler::tool_error::{IntoToolError, ToolError};
 use crate::types::Resource;
 
-/// Lists the resources of a template, a page at a time.
+/// Lists the resources of a template, page by page.
 pub trait Lister: Send + Sync + fmt::Debug {
-    /// The page after `cursor`, or the first one. Decodes nothing from the client but the cursor it gave out itself.
+    /// Returns the page after `cursor`, or the first page. The cursor is the only input from the client: one that this lister
+    /// returned before.
     fn list(
         &self,
         context: Context,
@@ -21,18 +22,18 @@ pub trait Lister: Send + Sync + fmt::Debug {
     ) -> Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
 }
 
-/// A part of a list, and where to go on.
+/// One page of a list, and the cursor of the next page.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Page<T> {
     /// The items.
     pub items: Vec<T>,
-    /// What gives the next page; `None` on the last one.
+    /// The cursor of the next page; `None` on the last page.
     pub next: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// The last page.
+    /// Creates the last page.
     pub fn new(items: impl Into<Vec<T>>) -> Self {
         Self {
             items: items.into(),
@@ -40,7 +41,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// With another page after it, which `cursor` gives: any text the function understands when it comes back.
+    /// Sets the cursor of the next page: any string that the function understands when it comes back.
     #[must_use]
     pub fn with_next(mut self, cursor: impl Into<String>) -> Self {
         self.next = Some(cursor.into());
@@ -48,44 +49,44 @@ impl<T> Page<T> {
     }
 }
 
-/// Where a list goes on: what the page before gave [`Page::with_next`]; `None` for the first page.
+/// The cursor that the previous page set with [`Page::with_next`]; `None` for the first page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListCursor(pub Option<String>);
 
-/// What a listing function may take: a value, or `&` one that is held while the function runs.
+/// A parameter of a listing function: a value, or a reference to a value that is held while the function runs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a listing function",
     label = "not injectable",
-    note = "take `ListCursor`, or what implements `FromContext`, such as `State<…>` or `Context`"
+    note = "take `ListCursor`, or a type that implements `FromContext`, such as `State<…>` or `Context`"
 )]
 pub trait ListParameter<Kind> {
-    /// What is taken for a call.
+    /// The value held for a call.
     type Taken: Send + 'static;
-    /// What the function is given.
+    /// The type passed to the function.
     type Given<'a>;
 
     /// Takes the value for one call.
     ///
     /// # Errors
     ///
-    /// Why it cannot be had.
+    /// If the value is not available.
     fn take(context: &Context, cursor: &mut Option<String>) -> Result<Self::Taken, ToolError>;
 
-    /// Gives it to the function, by value once.
+    /// Passes it to the function; a value can be passed by value only once.
     ///
     /// # Errors
     ///
-    /// If it was given away, which is a fault of the framework.
+    /// If it was already passed by value, which is a bug in the framework.
     fn give(taken: &mut Option<Self::Taken>) -> Result<Self::Given<'_>, ToolError>;
 }
 
-/// Marks what comes from the context.
+/// Marks values from the context.
 #[derive(Debug)]
 pub enum FromTheContext {}
-/// Marks what comes from the request to list.
+/// Marks values from the list request.
 #[derive(Debug)]
 pub enum FromTheRequest {}
-/// Marks what is lent.
+/// Marks borrowed values.
 #[derive(Debug)]
 pub struct Lent<Kind>(PhantomData<Kind>);
 
@@ -132,21 +133,21 @@ where
 }
 
 fn given_away() -> ToolError {
-    ToolError::bug("a value for a listing function was given away")
+    ToolError::bug("a value for a listing function was already passed")
 }
 
-/// What a listing function may return.
+/// A type that a listing function may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a listing function",
     label = "not a list of resources",
     note = "return `Vec<Resource>`, `Page<Resource>`, or a `Result` of these"
 )]
 pub trait IntoPage {
-    /// The page.
+    /// Returns the page.
     ///
     /// # Errors
     ///
-    /// What the function failed with.
+    /// The function's error.
     fn into_page(self) -> Result<Page<Resource>, ToolError>;
 }
 
@@ -177,35 +178,35 @@ type Listing = Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + 
     note = "write a function, async or not, of up to four injected parameters (`State<…>`, `Context`, `ListCursor`, or `&` these) that returns `Vec<Resource>`, `Page<Resource>`, or a `Result` of these"
 )]
 pub trait ListFunction<Kind>: Send + Sync + 'static {
-    /// Calls it.
+    /// Calls the function.
     fn call(&self, context: &Context, cursor: Option<String>) -> Listing;
 }
 
-/// Marks functions that run to their end at once.
+/// Marks synchronous functions.
 #[derive(Debug)]
 pub enum AtOnce {}
-/// Marks functions that give a future.
+/// Marks functions that return a future.
 #[derive(Debug)]
 pub enum Later {}
 
-/// A function that gives a future, which may borrow what the function was lent.
+/// A function that returns a future, which may borrow from the function's parameters.
 pub trait CallLater<'a, Parameters> {
-    /// What it gives in the end.
+    /// The output of the future.
     type Page: IntoPage;
     /// The future.
     type Future: Future<Output = Self::Page> + Send + 'a;
 
-    /// Calls it.
+    /// Calls the function.
     fn call_later(&self, parameters: Parameters) -> Self::Future;
 }
 
-/// A place where `?` can end the taking of parameters.
+/// Calls a closure, in which `?` can stop the taking of parameters.
 fn run<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// For each number of parameters: with the types that are written, from which everything is inferred, and with what they are
-/// given for the time of a call.
+/// Implements [`ListFunction`] for each number of parameters. `F` is bound twice: with the types as written, from which
+/// everything is inferred, and with the types that are passed during a call.
 macro_rules! functions {
     ($($($part:ident $kind:ident)*;)+) => {$(
         impl<F, R, $($part, $kind),*> ListFunction<(AtOnce, R, $($part, $kind),*)> for F
@@ -269,7 +270,7 @@ functions! {
     A KA B KB C KC D KD;
 }
 
-/// Makes a lister of a function; what `list = function` expands to.
+/// Creates a lister from a function; `list = function` expands to a call of this.
 pub fn lister<F: ListFunction<Kind>, Kind: 'static>(function: F) -> Box<dyn Lister> {
     Box::new(Function(function, PhantomData::<fn() -> Kind>))
 }

@@ -1,7 +1,6 @@
-//! What stands around handlers: functions and tower layers (`tower`), each of which sees a call on its way in and its answer on
-//! its way out.
+//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each sees a call before it runs, and its result.
 //!
-//! Nothing here knows what runs in the end: `dispatch` does, which hands it in as [`Handling`].
+//! Nothing here depends on the handlers themselves: `dispatch` passes them in as [`Handling`].
 
 use std::fmt;
 use std::future::Future;
@@ -15,24 +14,24 @@ use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::tool_error::Result;
 
-/// A call of a handler, as middleware sees it: of a tool, a prompt, a resource or a completer.
+/// A call of a tool, a prompt, a resource or a completer, as middleware sees it.
 #[derive(Clone)]
 pub struct Call {
     kind: Kind,
     name: Arc<str>,
     round: u16,
     context: Context,
-    /// As they came: a JSON object.
+    /// The arguments as received: a JSON object.
     raw: Arc<str>,
-    /// What that says, once somebody wants to know.
+    /// The parsed arguments, once requested.
     read: OnceLock<Arguments>,
     changed: Option<Arguments>,
     handling: Arc<dyn Handling>,
 }
 
-/// What runs once nothing more stands around it.
+/// The innermost step, which runs the handler.
 pub(crate) trait Handling: Send + Sync {
-    /// Runs it with these arguments, a JSON object.
+    /// Runs the handler with these arguments, a JSON object.
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running;
 }
 
@@ -56,56 +55,57 @@ impl Call {
         }
     }
 
-    /// What is called.
+    /// Returns the kind of handler.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The name of the tool or prompt, or the address that is read. For a completer the prompt or template whose argument is
-    /// completed.
+    /// Returns the name of the tool or prompt, or the URI of the resource. For a completer, the prompt or template whose
+    /// argument is completed.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The arguments, which nobody has checked yet; the variables of a template. For a completer those filled in so far,
-    /// and the one that is being typed.
+    /// Returns the arguments, not yet validated; for a template, its variables. For a completer, the arguments filled in so
+    /// far, and the one that is being typed.
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         let read = || self.read.get_or_init(|| read(&self.raw));
         self.changed.as_ref().unwrap_or_else(read)
     }
 
-    /// The arguments, to be changed before the handler runs. They are checked after that.
+    /// Returns the arguments, to be changed before the handler runs. They are validated afterwards.
     pub fn arguments_mut(&mut self) -> &mut Map<String, Value> {
         let Arguments(arguments) = self.changed.get_or_insert_with(|| read(&self.raw));
         arguments
     }
 
-    /// The context the handler would get.
+    /// Returns the context that the handler receives.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Who calls, if that is known from credentials.
+    /// Returns the authenticated caller, if the request had credentials.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.context.principal()
     }
 
-    /// Which round of the call this is, from 1.
+    /// Returns the number of this round of the call, from 1.
     ///
-    /// In revision 2026-07-28 a question to the client ends a round, and everything runs again with the answer: middleware
-    /// is entered in each round, and dropped at [`Next::run`] in each but the last. What is to happen once a call
-    /// belongs into the first; [`Context::call_id`] is the same in all of them. In older revisions there is one round.
+    /// In protocol version 2026-07-28 a question to the client ends a round, and everything runs again with the answer:
+    /// middleware is entered in each round, and dropped at [`Next::run`] in each but the last. Actions that must happen once
+    /// per call belong in the first round; [`Context::call_id`] is the same in all rounds. In older versions there is one
+    /// round.
     #[must_use]
     pub fn round(&self) -> u16 {
         self.round
     }
 
-    /// Runs what is called.
+    /// Runs the handler.
     fn handle(self) -> Running {
         let arguments = match self.changed {
             Some(Arguments(changed)) => Value::Object(changed).to_string().into(),
@@ -129,19 +129,19 @@ impl fmt::Debug for Call {
     }
 }
 
-/// What middleware stands around: the next one, or in the end the handler.
+/// The next middleware, or the handler after the last one.
 ///
-/// Cheap to clone: running it more than once runs the handler more than once. With feature `tower` it is a `Service` whose
-/// failures are answers, so that the errors of a layer are its own.
+/// Cheap to clone; running it more than once runs the handler more than once. With feature `tower` it is a `Service` that
+/// returns the handler's errors in its response, so that they are distinct from the errors of a layer.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
 
 impl Next {
-    /// Goes on with the call, to its end. Dropping the future cancels the call.
+    /// Runs the rest of the call. Dropping the future cancels the call.
     ///
     /// # Errors
     ///
-    /// Whatever the handler failed with. Arguments that do not fit are such a failure.
+    /// The handler's error. Invalid arguments are also reported as an error.
     pub fn run(self, call: Call) -> impl Future<Output = Result<Answer>> + Send + use<> {
         self.start(call)
     }
@@ -153,7 +153,7 @@ impl Next {
         }
     }
 
-    /// Whether nothing stands around handlers.
+    /// Returns `true` if there is no middleware.
     pub(crate) fn is_handler(&self) -> bool {
         self.0.is_none()
     }
@@ -169,16 +169,16 @@ impl fmt::Debug for Next {
     }
 }
 
-/// What stands around handlers before it is known what is next to it.
+/// A middleware that has not been given its [`Next`] yet.
 pub(crate) type Around = Box<dyn FnOnce(Next) -> Next + Send + Sync>;
 
-/// Puts one around the other, the first outermost.
+/// Combines middleware into a chain, the first outermost.
 pub(crate) fn chain(around: Vec<Around>) -> Next {
     let around = around.into_iter().rev();
     around.fold(Next::default(), |next, around| around(next))
 }
 
-/// A function as middleware.
+/// Creates middleware from a function.
 pub(crate) fn function<F, A>(function: F) -> Around
 where
     F: Fn(Call, Next) -> A + Send + Sync + 'static,

@@ -1,6 +1,7 @@
-//! What users write: parameters in, results out, and the definitions the macros make of their functions.
+//! The building blocks of user code: parameters, results, and the definitions that the macros create from functions.
 //!
-//! Nothing here knows of transports or eras. Conversions give neutral values; `protocol::shape` fits them to a revision.
+//! This module does not depend on transports or eras. Conversions return neutral values; `protocol::shape` adapts them to a
+//! protocol version.
 
 pub(crate) mod access;
 pub(crate) mod audience;

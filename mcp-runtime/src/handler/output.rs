@@ -1,16 +1,16 @@
-//! What a tool may return.
+//! Return types of tools.
 //!
 //! | returned | the model reads | structured |
 //! |---|---|---|
-//! | text, a number, `bool`, `char` | it, as text | – |
+//! | a string, a number, `bool`, `char` | it, as text | – |
 //! | `()` | nothing | – |
 //! | content, or a `Vec`, array or tuple of it | one block each | – |
 //! | [`Json<T>`] | its JSON | its JSON, with the schema of `T` |
-//! | `Option<T>` | as `T`; for `None`: "no result", or `null` where `T` is structured | as `T`, or `null` |
-//! | `Result<T, E>` | as `T`, or the failure | as `T` |
-//! | [`CallToolResult`] | what it says | what it says |
+//! | `Option<T>` | as `T`; for `None`: "no result", or `null` if `T` is structured | as `T`, or `null` |
+//! | `Result<T, E>` | as `T`, or the error | as `T` |
+//! | [`CallToolResult`] | its content | its structured content |
 //!
-//! How a result looks in a revision is left to `protocol`.
+//! `protocol` adapts results to each protocol version.
 
 use std::borrow::Cow;
 
@@ -26,12 +26,13 @@ use crate::types::{
 
 /// Structured output: sent as `structuredContent` with an output schema, and as text for older clients.
 ///
-/// Numbers that JSON does not have, such as infinity, are written as `null`: where the schema of `T` promises a number, that
-/// is an internal error, and where it is `Option<f64>`, it is the answer. So is an error what `T` cannot be written as JSON for.
+/// Numbers that JSON cannot represent, such as infinity, are written as `null`: if the schema of `T` requires a number, the
+/// call fails with an internal error; for `Option<f64>`, `null` is the result. If `T` cannot be serialized, the call fails
+/// with an internal error too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json<T>(pub T);
 
-/// What a tool may return.
+/// A type that a tool can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
@@ -39,22 +40,22 @@ pub struct Json<T>(pub T);
     note = "for `Json<T>`, put `#[data]` on the type `T` (or derive `serde::Serialize` and `schemars::JsonSchema`)"
 )]
 pub trait IntoToolResult {
-    /// Whether every result that is no failure has `structuredContent`.
+    /// `true` if every successful result has `structuredContent`.
     const STRUCTURED: bool = false;
 
-    /// Whether structured content fits the [`output_schema`](Self::output_schema) by construction, because both are derived
-    /// from one type. Then it is compared with the schema only where it could have been changed, or may hold a number that
-    /// JSON does not have.
+    /// `true` if structured content matches the [`output_schema`](Self::output_schema) by construction, because both are
+    /// derived from one type. It is then validated only if it could have been changed, or may contain a number that JSON
+    /// cannot represent.
     const CONFORMS: bool = false;
 
-    /// The neutral result.
+    /// Converts the value into a neutral result.
     ///
     /// # Errors
     ///
-    /// What the handler failed with.
+    /// The error of the handler.
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
-    /// The schema of `structuredContent`, if there will be any.
+    /// Returns the schema of `structuredContent`, if there is any.
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
         let _ = generator;
         None
@@ -152,8 +153,7 @@ macro_rules! tuples {
 
 tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
-/// `None` is said to the model in words, or as `null` where results are structured: a tool without an answer has not
-/// failed.
+/// `None` becomes a short text for the model, or `null` if results are structured: a tool without a result has not failed.
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
     const STRUCTURED: bool = T::STRUCTURED;
     const CONFORMS: bool = T::CONFORMS;

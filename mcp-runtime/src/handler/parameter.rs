@@ -1,7 +1,7 @@
-//! What a parameter of an annotated function may be: an argument from the client, or a value from the context.
+//! Parameters of annotated functions: an argument from the client, or a value from the context.
 //!
-//! The compiler decides which, through [`Parameter`]; the macros never look at how a type is spelled. Everything about a
-//! parameter is data in a static ([`ParameterMeta`]), whose constructor [`Source::parameter`] is the only place that names the
+//! The compiler decides which, through [`Parameter`]; the macros never look at the spelling of a type. Everything about a
+//! parameter is data in a static ([`ParameterMeta`]). Its constructor [`Source::parameter`] is the only place with the
 //! bound, so that a type which is neither gives one error.
 
 use std::any::{Any, TypeId};
@@ -26,17 +26,17 @@ pub enum Argument {}
 #[derive(Debug)]
 pub enum Injected {}
 
-/// Marks a parameter whose type is neither: it is here for what the compiler says then.
+/// Marks a parameter whose type is neither, for the sake of the compiler's error message.
 #[derive(Debug)]
 pub enum Neither {}
 
-/// What may be a parameter of an annotated function.
+/// A type that can be a parameter of an annotated function.
 ///
 /// Implemented for every `Deserialize` + `JsonSchema` type (an argument, part of the input schema) and for every
 /// [`FromContext`] type (injected, invisible to the client). Do not implement it yourself.
 ///
-/// The compiler chooses `Kind` by [`KindOf`], so that a type which lacks half of what an argument needs is told
-/// which half.
+/// The compiler chooses `Kind` by [`KindOf`], so that the error for a type with only one of the two traits of an argument names
+/// the missing one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
@@ -44,29 +44,31 @@ pub enum Neither {}
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {
-    /// Whether it comes from the context.
+    /// `true` if the value comes from the context.
     const INJECTED: bool = false;
 
-    /// The schema of an argument; `None` for an injected value.
+    /// Returns the schema of an argument; `None` for an injected value.
     fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
         None
     }
 
-    /// At start-up: whether an injected value will be there.
+    /// Checks at start-up that an injected value will be available.
     fn check_parameter(_: &States) -> Result<(), String> {
         Ok(())
     }
 
-    /// Reads an argument from the start of `text`, which runs on beyond it; also says how many bytes it took.
+    /// Reads an argument from the start of `text`, which continues after it; also returns the number of bytes read.
     fn read_argument(_: &str) -> serde_json::Result<(Self, usize)> {
         Err(serde::de::Error::custom(
-            "an injected value was asked of the client",
+            "an injected value cannot be read from the client's arguments",
         ))
     }
 
-    /// Takes an injected value.
+    /// Takes the value from the context.
     fn inject(_: &Context) -> Result<Self, ToolError> {
-        Err(ToolError::bug("an argument was asked of the context"))
+        Err(ToolError::bug(
+            "an argument cannot be taken from the context",
+        ))
     }
 }
 
@@ -96,7 +98,7 @@ impl<T: FromContext> Parameter<Injected> for T {
     }
 }
 
-// What is neither because of what is in it: the compiler then names that.
+// Containers whose contents are neither: the compiler then names the contents.
 impl<T: Parameter<Neither>> Parameter<Neither> for Vec<T> {}
 impl<T: Parameter<Neither>> Parameter<Neither> for Option<T> {}
 impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
@@ -114,60 +116,61 @@ pub enum Yes {}
 #[must_use]
 pub enum No {}
 
-/// Asks the compiler what `T` implements: inherent functions, which are there if it does, beat those of [`ImplementsFallback`].
+/// Finds out which traits `T` implements: inherent functions, which exist if it does, take precedence over those of
+/// [`ImplementsFallback`].
 ///
-/// None is ever called; what they return is the answer.
+/// The functions are never called; their return types are the answer.
 #[derive(Debug)]
 pub struct Implements<T>(PhantomData<T>);
 
-/// What holds for types that do not implement it.
+/// The functions for types that do not implement the trait.
 pub trait ImplementsFallback {
-    /// It is not `FromContext`.
+    /// `T` is not `FromContext`.
     fn from_context() -> No {
-        unreachable!("only its type is asked for")
+        unreachable!("only its return type is used")
     }
 
-    /// It is not `Deserialize`.
+    /// `T` is not `Deserialize`.
     fn deserialize() -> No {
-        unreachable!("only its type is asked for")
+        unreachable!("only its return type is used")
     }
 
-    /// It is not `JsonSchema`.
+    /// `T` is not `JsonSchema`.
     fn json_schema() -> No {
-        unreachable!("only its type is asked for")
+        unreachable!("only its return type is used")
     }
 }
 
 impl<T> ImplementsFallback for Implements<T> {}
 
 impl<T: FromContext> Implements<T> {
-    /// It is `FromContext`.
+    /// `T` is `FromContext`.
     pub fn from_context() -> Yes {
-        unreachable!("only its type is asked for")
+        unreachable!("only its return type is used")
     }
 }
 
 impl<T: DeserializeOwned> Implements<T> {
-    /// It is `Deserialize`.
+    /// `T` is `Deserialize`.
     pub fn deserialize() -> Yes {
-        unreachable!("only its type is asked for")
+        unreachable!("only its return type is used")
     }
 }
 
 impl<T: JsonSchema> Implements<T> {
-    /// It is `JsonSchema`.
+    /// `T` is `JsonSchema`.
     pub fn json_schema() -> Yes {
-        unreachable!("only its type is asked for")
+        unreachable!("only its return type is used")
     }
 }
 
-/// The kind of parameter a type is that implements this much: `FromContext`, `Deserialize`, `JsonSchema`.
+/// The kind of parameter of a type, by the traits it implements: `FromContext`, `Deserialize`, `JsonSchema`.
 ///
-/// With half of what an argument needs it counts as one, so that the compiler says what the other half is.
+/// A type with only one of the two traits of an argument counts as an argument, so that the compiler names the missing one.
 #[diagnostic::on_unimplemented(
-    message = "a parameter is either an argument or injected, and this type can be both: it is `FromContext`, `Deserialize` and `JsonSchema`",
-    label = "an argument, or injected?",
-    note = "wrap it in a type of its own for one of them"
+    message = "the type of this parameter is ambiguous: with `FromContext` it is injected, with `Deserialize` and `JsonSchema` it is an argument",
+    label = "argument or injected value?",
+    note = "wrap it in a newtype that implements the traits of only one of them"
 )]
 pub trait KindOf {
     /// [`Argument`], [`Injected`] or [`Neither`].
@@ -207,76 +210,78 @@ impl KindOf for (No, No, No) {
 pub struct ParameterMeta {
     /// The name on the wire.
     pub name: &'static str,
-    /// The doc comment; empty if there is none.
+    /// The description; empty if there is none.
     pub doc: &'static str,
-    /// What its type can do.
+    /// The functions of its type.
     pub ty: &'static ParameterType,
-    /// Whether it takes the whole argument object rather than one property.
+    /// `true` if it takes the whole argument object rather than one property.
     pub flatten: bool,
-    /// What `#[arg(…)]` demands.
+    /// The constraints of `#[arg(…)]`.
     pub constraints: &'static Constraints,
-    /// What it is when left out.
+    /// The value of an omitted argument.
     pub default: Option<DefaultValue>,
-    /// The completer `#[complete(…)]` names, as the type of its function.
+    /// The completer named by `#[complete(…)]`, as the type and name of its function.
     pub completer: Option<fn() -> (TypeId, &'static str)>,
-    /// The candidates `#[complete([…])]` lists.
+    /// The candidates listed by `#[complete([…])]`.
     pub candidates: Option<&'static [&'static str]>,
-    /// The header that mirrors it, without the `Mcp-Param-` prefix.
+    /// The HTTP header that mirrors the argument, without the `Mcp-Param-` prefix.
     pub header: Option<&'static str>,
-    /// Whether, as a variable of a template, it takes values that lead anywhere.
+    /// `true` if, as a variable of a template, it accepts values that lead out of a directory.
     pub any_path: bool,
 }
 
-/// What the type of a parameter can do: one for all parameters of the type.
+/// The functions of a parameter's type, shared by all parameters of the type.
 #[derive(Debug)]
 pub struct ParameterType {
-    /// Whether it comes from the context.
+    /// `true` if the value comes from the context.
     pub injected: bool,
-    /// Its schema; `None` if injected.
+    /// Returns the schema; `None` if injected.
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
-    /// At start-up: whether an injected value will be there.
+    /// Checks at start-up that an injected value will be available.
     pub check: fn(&States) -> Result<(), String>,
-    /// Whether it takes exactly what its schema says, which is known of plain types only.
+    /// Returns `true` if the type accepts exactly the values its schema allows; only plain types do.
     pub is_exact: fn() -> bool,
-    /// Whether this JSON text decodes.
+    /// Returns `true` if this JSON text decodes.
     pub accepts: fn(&str) -> bool,
-    /// Why this JSON text does not decode.
+    /// Returns the error if this JSON text does not decode.
     pub refuses: fn(&str) -> Option<serde_json::Error>,
-    /// Reads an argument into its slot, an `Option<T>`; says how many bytes it took.
+    /// Reads an argument into its slot, an `Option<T>`; returns the number of bytes read.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
     /// Puts an injected value into its slot, an `Option<T>`.
     pub inject: fn(&mut dyn Any, &Context) -> Result<(), ToolError>,
 }
 
-/// What a parameter is when the client leaves it out.
+/// The value of an argument that the client omits.
 #[derive(Debug)]
 pub enum DefaultValue {
     /// The JSON a client could have sent.
     Json(&'static str),
-    /// A Rust expression: its value for the slot (an `Option<T>`), and as JSON for the schema.
+    /// A Rust expression: as a value for the slot (an `Option<T>`), and as JSON for the schema.
     Rust {
         /// Puts the value into the slot.
         fill: fn(&mut dyn Any),
-        /// The value as JSON.
+        /// Returns the value as JSON.
         json: fn() -> serde_json::Result<serde_json::Value>,
     },
 }
 
-/// What a type implements: [`Yes`] or [`No`] for `FromContext`, `Deserialize` and `JsonSchema`.
+/// The traits a type implements: [`Yes`] or [`No`] for `FromContext`, `Deserialize` and `JsonSchema`.
 #[derive(Debug)]
 pub struct Source<C, D, J>(PhantomData<Known<C, D, J>>);
 
-/// Of no value of the three is there ever one.
+/// A function type, because the three types have no values.
 type Known<C, D, J> = fn() -> (C, D, J);
 
-/// What the type implements whose functions of [`Implements`] these are.
+/// Returns the traits that a type implements, from its three functions of [`Implements`].
 #[must_use]
 pub const fn source<C, D, J>(_: fn() -> C, _: fn() -> D, _: fn() -> J) -> Source<C, D, J> {
     Source(PhantomData)
 }
 
 impl<C, D, J> Source<C, D, J> {
-    /// Describes a parameter of the type `T`. Only here is it said that it has to be one: by now the compiler knows of which kind.
+    /// Describes a parameter of the type `T`.
+    ///
+    /// This is the only place that requires `T: Parameter`; by now the compiler knows the kind.
     #[must_use]
     #[expect(clippy::unused_self, reason = "its type is what is known")]
     pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
@@ -289,7 +294,7 @@ impl<C, D, J> Source<C, D, J> {
 }
 
 impl ParameterMeta {
-    /// Of this type, which is this kind of parameter.
+    /// Describes a parameter of the type `T` and the kind `K`.
     pub(crate) const fn of<T: Parameter<K> + 'static, K>(
         name: &'static str,
         doc: &'static str,
@@ -308,56 +313,56 @@ impl ParameterMeta {
         }
     }
 
-    /// With what `#[arg(…)]` demands.
+    /// Sets the constraints of `#[arg(…)]`.
     #[must_use]
     pub const fn constraints(mut self, constraints: &'static Constraints) -> Self {
         self.constraints = constraints;
         self
     }
 
-    /// With a literal default, as JSON.
+    /// Sets a literal default, as JSON.
     #[must_use]
     pub const fn default_json(mut self, json: &'static str) -> Self {
         self.default = Some(DefaultValue::Json(json));
         self
     }
 
-    /// With a default that is a Rust expression.
+    /// Sets a default that is a Rust expression.
     #[must_use]
     pub const fn default_value(mut self, value: DefaultValue) -> Self {
         self.default = Some(value);
         self
     }
 
-    /// With the candidates `#[complete([…])]` lists.
+    /// Sets the candidates listed by `#[complete([…])]`.
     #[must_use]
     pub const fn candidates(mut self, candidates: &'static [&'static str]) -> Self {
         self.candidates = Some(candidates);
         self
     }
 
-    /// With the completer `#[complete(…)]` names.
+    /// Sets the completer named by `#[complete(…)]`.
     #[must_use]
     pub const fn completer(mut self, completer: fn() -> (TypeId, &'static str)) -> Self {
         self.completer = Some(completer);
         self
     }
 
-    /// Mirrored in the header `Mcp-Param-{header}`.
+    /// Mirrors the argument in the HTTP header `Mcp-Param-{header}`.
     #[must_use]
     pub const fn header(mut self, header: &'static str) -> Self {
         self.header = Some(header);
         self
     }
 
-    /// Takes values that lead anywhere, as a variable of a template.
+    /// Makes the parameter, a variable of a template, accept values that lead out of a directory.
     #[must_use]
     pub const fn any_path(mut self) -> Self {
         self.any_path = true;
         self
     }
 
-    /// Takes the whole argument object.
+    /// Makes the parameter take the whole argument object.
     #[must_use]
     pub const fn flatten(mut self) -> Self {
         self.flatten = true;
@@ -392,9 +397,9 @@ impl ParameterType {
     }
 }
 
-/// What is decoded so that `&Self` can be lent to a function: `String` for `&str`, `T` itself for `&T`.
+/// A type that a function can borrow as `&Self`. The decoded value is `String` for `&str`, and `T` for `&T`.
 pub trait Lend {
-    /// What is decoded and owned during the call.
+    /// The type of the decoded value, owned during the call.
     type Owned: Borrow<Self>;
 }
 
@@ -414,7 +419,7 @@ impl Lend for Path {
     type Owned = PathBuf;
 }
 
-/// Lends what was decoded.
+/// Borrows the decoded value.
 pub fn referent<T: Lend + ?Sized>(owned: &T::Owned) -> &T {
     owned.borrow()
 }
@@ -426,11 +431,11 @@ pub fn fill<T: 'static>(slot: &mut dyn Any, value: T) {
     }
 }
 
-/// A default as JSON, for the schema.
+/// Returns a default as JSON, for the schema.
 ///
 /// # Errors
 ///
-/// If it cannot be written as JSON.
+/// Returns an error if the value cannot be serialized.
 pub fn to_json<T: serde::Serialize>(value: &T) -> serde_json::Result<serde_json::Value> {
     serde_json::to_value(value)
 }

@@ -1,6 +1,6 @@
-//! What a prompt may return.
+//! Return types of prompts.
 //!
-//! Text and content become one message from the user each; messages say themselves whose they are.
+//! Each string or content block becomes one message from the user; messages have their own role.
 
 use std::borrow::Cow;
 
@@ -10,22 +10,22 @@ use crate::types::{
     ResourceContents, ResourceLink, TextContent,
 };
 
-/// What a prompt may return.
+/// A type that a prompt may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a prompt",
     label = "not a prompt result",
-    note = "return text (one message from the user), `PromptMessage`, a `Vec` or tuple of messages or content, `GetPromptResult`, or a `Result` of these"
+    note = "return a string (one message from the user), `PromptMessage`, a `Vec` or tuple of messages or content, `GetPromptResult`, or a `Result` of these"
 )]
 pub trait IntoPrompt {
-    /// The neutral result.
+    /// Returns the result, independent of the protocol version.
     ///
     /// # Errors
     ///
-    /// What the handler failed with.
+    /// The handler's error.
     fn into_prompt(self) -> Result<GetPromptResult, ToolError>;
 }
 
-/// Content becomes a message from the user.
+/// Creates a message from the user.
 impl<T: Into<ContentBlock>> From<T> for PromptMessage {
     fn from(content: T) -> Self {
         Self::user(content)

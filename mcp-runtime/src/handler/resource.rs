@@ -1,6 +1,7 @@
-//! What a resource or a template may return.
+//! Return types of resources and resource templates.
 //!
-//! Conversions leave the address empty: whoever answers the request knows it, and the media type of the definition.
+//! Conversions leave the URI empty: the dispatcher knows it from the request, and fills it in with the definition's media
+//! type.
 
 use std::borrow::Cow;
 
@@ -11,18 +12,19 @@ use crate::handler::output::Json;
 use crate::handler::tool_error::{IntoToolError, ToolError};
 use crate::types::{ReadResourceResult, ResourceContents};
 
-/// What a resource or a template may return.
+/// A type that a resource or a resource template may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a resource",
     label = "not resource contents",
-    note = "return text, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
+    note = "return a string, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoResource {
-    /// The neutral result. Contents without an address or a media type receive those of the request and the definition.
+    /// Returns the result, independent of the protocol version. Contents without a URI or a media type receive those of the
+    /// request and the definition.
     ///
     /// # Errors
     ///
-    /// What the handler failed with; [`ToolError::resource_not_found`] if there is nothing at the address.
+    /// The handler's error; [`ToolError::resource_not_found`] if there is no resource at the URI.
     fn into_resource(self) -> Result<ReadResourceResult, ToolError>;
 }
 
@@ -81,7 +83,7 @@ macro_rules! blob {
 
 blob!(Vec<u8> &[u8] Box<[u8]> Bytes);
 
-/// Its media type is `application/json`, unless the definition says another.
+/// The media type is `application/json`, unless the definition specifies another.
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoResource for Json<T> {
     fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
@@ -94,7 +96,7 @@ impl<T: Serialize> IntoResource for Json<T> {
     }
 }
 
-/// `None` means that there is nothing at this address.
+/// `None` means that there is no resource at this URI.
 impl<T: IntoResource> IntoResource for Option<T> {
     fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
         self.ok_or_else(ToolError::resource_not_found)?

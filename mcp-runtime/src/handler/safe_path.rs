@@ -11,17 +11,17 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::handler::template::encode;
 
-/// A relative path from a client that names something below a directory, and nothing else.
+/// A relative path from a client, which cannot point outside its directory.
 ///
-/// Take it as an argument or as a template variable wherever a client chooses a file. Parts are separated by `/`. Refused
-/// are an empty path, an absolute one, a drive letter, a backslash, control characters, percent-encoded dots and
-/// separators, empty parts, and the parts `.` and `..`. What symbolic links do is seen only on the disk: use
+/// Use it as the type of an argument or template variable wherever a client chooses a file. Parts are separated by `/`.
+/// Empty paths, absolute paths, drive letters, backslashes, control characters, percent-encoded dots and separators, empty
+/// parts, and the parts `.` and `..` are refused. Symbolic links can only be checked on the disk: use
 /// [`join_to`](Self::join_to).
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
 ///
-/// /// Where the files are.
+/// /// The directory of the files.
 /// struct Root(std::path::PathBuf);
 ///
 /// #[resource_template("files:///{+path}")]
@@ -33,7 +33,7 @@ use crate::handler::template::encode;
 #[serde(transparent)]
 pub struct SafePath(String);
 
-/// Why a text is no [`SafePath`].
+/// The reason why a string is not a [`SafePath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnsafePath(&'static str);
@@ -47,11 +47,11 @@ impl fmt::Display for UnsafePath {
 impl std::error::Error for UnsafePath {}
 
 impl SafePath {
-    /// Checks a path.
+    /// Validates a path.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// If it is refused, the reason.
     pub fn new(path: impl Into<String>) -> Result<Self, UnsafePath> {
         let path = path.into();
         match fault(&path) {
@@ -60,19 +60,19 @@ impl SafePath {
         }
     }
 
-    /// The path, with `/` between its parts.
+    /// Returns the path, with `/` between its parts.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path, as the standard library has it.
+    /// Returns the path as a [`Path`].
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
 
-    /// The path as it stands in an address: what `{+path}` of a template reads as this path.
+    /// Returns the path percent-encoded for a URI, so that `{+path}` of a template matches it as this path.
     ///
     /// ```
     /// # use mcp_runtime::SafePath;
@@ -92,10 +92,10 @@ impl SafePath {
         encoded
     }
 
-    /// The path below a directory, with every symbolic link followed, checked to be below it still.
+    /// Joins the path to a directory, resolves all symbolic links, and checks that the result is still in that directory.
     ///
-    /// What does not exist yet may be named, so that it can be created; the directories that do exist are checked.
-    /// Somebody who can change the directory between this and the use of the path can still lead it elsewhere.
+    /// The path may name a file that does not exist yet, so that it can be created; the directories that exist are checked.
+    /// A process that changes the directory between this check and the use of the path can still redirect it.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl SafePath {
                 Err(error) => return Err(error),
             }
         }
-        // Below what does not exist there are no links.
+        // A directory that does not exist contains no links.
         resolved.extend(parts);
         Ok(resolved)
     }
@@ -132,10 +132,10 @@ fn fault(path: &str) -> Option<&'static str> {
         return Some("the path is empty; name a file below the directory");
     }
     if path.contains('\0') || path.chars().any(char::is_control) {
-        return Some("the path holds a control character");
+        return Some("the path contains a control character");
     }
     if path.contains('\\') {
-        return Some("the path holds a backslash; separate its parts with `/`");
+        return Some("the path contains a backslash; separate its parts with `/`");
     }
     if path.starts_with('/') {
         return Some("the path is absolute; give it relative to the directory");
@@ -150,12 +150,12 @@ fn fault(path: &str) -> Option<&'static str> {
         .iter()
         .any(|escape| lower.contains(escape))
     {
-        return Some("the path holds an encoded dot or separator; write it as it is");
+        return Some("the path contains an encoded dot or separator; write it unencoded");
     }
     for part in path.split('/') {
         match part {
             "" => return Some("the path has an empty part; separate its parts with one `/`"),
-            "." => return Some("the path has a part `.`; leave it out"),
+            "." => return Some("the path has a part `.`; remove it"),
             ".." => return Some("the path has a part `..`, which would leave the directory"),
             _ if cfg!(windows) && part.ends_with(['.', ' ']) => {
                 return Some("a part of the path ends with a dot or a space");

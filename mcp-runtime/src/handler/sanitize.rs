@@ -1,6 +1,6 @@
-//! What is done to all text that a model reads, before it is written.
+//! Sanitizers, applied to all text that a model reads, before it is written.
 //!
-//! Which answers pass through here is for `dispatch` to say.
+//! `dispatch` decides which results pass through here.
 
 mod json;
 
@@ -18,15 +18,15 @@ use crate::types::{
 };
 pub(crate) use json::Unclean;
 
-/// A function of texts.
+/// A function that cleans a string.
 type Clean = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
-/// What is done to all text that a model reads, one function after the other.
+/// The functions applied to all text that a model reads, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Sanitizer(Vec<Arc<Clean>>);
 
 impl Sanitizer {
-    /// Does one more thing.
+    /// Adds a function.
     pub(crate) fn push(
         &mut self,
         clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
@@ -34,7 +34,7 @@ impl Sanitizer {
         self.0.push(Arc::new(clean));
     }
 
-    /// The blocks and the structured content.
+    /// Cleans the blocks and the structured content.
     pub(crate) fn tool(&self, result: &mut CallToolResult) -> Result<(), Unclean> {
         for block in &mut result.content {
             self.block(block);
@@ -94,7 +94,7 @@ impl Sanitizer {
     fn text(&self, text: &mut String) {
         for clean in &self.0 {
             let cleaned = match clean(text) {
-                // The same bytes at the same place; another text can be as long.
+                // Unchanged: the same bytes at the same address. A different string can have the same length.
                 Cow::Borrowed(cleaned) if std::ptr::eq(cleaned, text.as_str()) => continue,
                 cleaned => cleaned.into_owned(),
             };
@@ -109,8 +109,8 @@ impl fmt::Debug for Sanitizer {
     }
 }
 
-/// A text without what people do not see and models may obey: escape sequences of terminals, control characters, and the
-/// characters of Unicode that only tag text or turn its direction. Line breaks and tabs stay.
+/// Removes characters that people do not see and models may obey: terminal escape sequences, control characters, and the
+/// Unicode characters that only tag text or change its direction. Line breaks and tabs stay.
 ///
 /// For [`Server::sanitize`](crate::Server::sanitize).
 ///
@@ -142,7 +142,7 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\r' | '\t' => false,
-        // Tags and selectors that can carry text, marks of direction, and what hides nothing but itself.
+        // Tags and selectors that can carry text, direction marks, and other invisible characters.
         '\u{E0000}'..='\u{E007F}'
         | '\u{E0100}'..='\u{E01EF}'
         | '\u{061C}'
@@ -156,14 +156,14 @@ fn is_hidden(character: char) -> bool {
     }
 }
 
-/// Skips what follows ESC: a sequence of its own, a text for the terminal, or one character.
+/// Skips the text after ESC: an escape sequence, a string for the terminal, or one character.
 ///
-/// `may_end` says whether there may be an end of such a text ahead: it is looked for in vain once only.
+/// `may_end` is `true` until a search for the end of such a string has failed; it is not repeated.
 fn skip_escape(characters: &mut Peekable<Chars<'_>>, may_end: &mut bool) {
     match characters.next_if(|character| matches!(character, ' '..='~')) {
         Some('[') => skip_control(characters),
         Some(']' | 'P' | 'X' | '^' | '_') if *may_end => {
-            // Ends with BEL or ESC \. Without an end it is no such text, and nothing of it is lost.
+            // Ends with BEL or ESC \. Without an end, it is not such a string, and no text is lost.
             let mut ahead = characters.clone();
             while let Some(character) = ahead.next() {
                 let is_end = character == '\u{7}'
@@ -182,7 +182,7 @@ fn skip_escape(characters: &mut Peekable<Chars<'_>>, may_end: &mut bool) {
     }
 }
 
-/// Skips the parameters and the last byte of a control sequence.
+/// Skips the parameters and the final byte of a control sequence.
 fn skip_control(characters: &mut Peekable<Chars<'_>>) {
     while characters
         .next_if(|character| matches!(character, ' '..='?'))

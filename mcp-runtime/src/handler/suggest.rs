@@ -1,15 +1,15 @@
-//! "Did you mean": the known name closest to one that is not known.
+//! "Did you mean": the known name closest to an unknown one.
 //!
-//! A suggestion that is wrong costs a model more than none, so only names within two edits, and with less than half of
-//! the name changed, are offered.
+//! A wrong suggestion costs a model more than none, so a name is suggested only if it is within two edits and less than half
+//! of it is changed.
 
-/// Most edits between what was written and what is suggested.
+/// Maximum number of edits between the written and the suggested name.
 const EDITS: usize = 2;
-/// Longest name that is compared, in characters.
+/// Maximum length of a name that is compared, in characters.
 const LONGEST: usize = 128;
 
-/// "Did you mean": the candidate closest to `word`, if one is close enough to be what was meant. Of equally close ones, the
-/// first.
+/// Returns the candidate closest to `word`, for a "did you mean" suggestion, if one is close enough. Of equally close
+/// candidates, the first.
 ///
 /// ```
 /// use mcp_runtime::{ToolError, did_you_mean};
@@ -22,8 +22,9 @@ const LONGEST: usize = 128;
 /// }
 /// ```
 ///
-/// Close is within two edits (a character inserted, deleted, replaced, or swapped with its neighbour) that change less than
-/// half of it. Case, `-`, `_` and spaces do not count. Words of more than 128 characters are close to nothing.
+/// A candidate is close if it is within two edits (a character inserted, deleted, replaced, or swapped with its neighbour)
+/// that change less than half of it. Case, `-`, `_` and spaces are ignored. A word of more than 128 characters has no close
+/// candidates.
 #[must_use]
 pub fn did_you_mean<'n>(
     word: &str,
@@ -32,7 +33,7 @@ pub fn did_you_mean<'n>(
     closest(word, candidates)
 }
 
-/// The name closest to `written`, if one is close enough. Of equally close ones, the first.
+/// Returns the name closest to `written`, if one is close enough. Of equally close names, the first.
 pub(crate) fn closest<'n>(
     written: &str,
     names: impl IntoIterator<Item = &'n str>,
@@ -57,7 +58,7 @@ pub(crate) fn closest<'n>(
     best.map(|(_, name)| name)
 }
 
-/// The characters that count: case, `-`, `_` and spaces are often confused.
+/// Returns the significant characters; case, `-`, `_` and spaces are ignored because they are often confused.
 fn folded(name: &str) -> Option<Vec<char>> {
     let mut characters = Vec::new();
     for character in name.chars().flat_map(char::to_lowercase) {
@@ -71,7 +72,7 @@ fn folded(name: &str) -> Option<Vec<char>> {
     Some(characters)
 }
 
-/// How many characters to insert, delete, replace or swap with their neighbour; `None` if more than `limit`.
+/// Counts the characters to insert, delete, replace or swap with their neighbour; `None` if more than `limit`.
 pub(crate) fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;

@@ -1,4 +1,4 @@
-//! How a handler fails: with text for the model, with a cause only the log sees, or with a protocol error.
+//! Failures of a handler: with text for the model, with a cause that is only logged, or with a protocol error.
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
@@ -13,49 +13,50 @@ use crate::jsonrpc::ErrorObject;
 /// The result of a handler. Any error turns into [`ToolError`] with `?`.
 pub type Result<T, E = ToolError> = std::result::Result<T, E>;
 
-/// Why a handler failed.
+/// The error of a handler.
 ///
 /// | made by | the client sees |
 /// |---|---|
 /// | [`bail!`](crate::bail), [`ToolError::shown`], [`ResultExt::shown`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
 /// | `?` on an error type that carries [`#[shown]`](macro@crate::shown) | its text, likewise |
-/// | `?` on an [`AskError`] | why the client gave no answer; error -32021 if it cannot be asked (2026-07-28) |
-/// | `?` on any other error | "internal error" and an id; the cause is in the log under the same id |
+/// | `?` on an [`AskError`] | why the client did not answer; error -32021 if it does not support the question (2026-07-28) |
+/// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
 /// | [`ToolError::protocol`] | that JSON-RPC error |
 ///
-/// So what a handler returns as `anyhow::Result` is hidden from the model, and `.shown()?` and `bail!` of this crate are shown.
+/// An error that a handler returns as `anyhow::Result` is therefore hidden from the model; `.shown()?` and `bail!` of this
+/// crate expose theirs.
 ///
-/// It is not itself a [`std::error::Error`]: that is what lets `?` convert every error type into it.
+/// The type does not implement [`std::error::Error`]; this is what lets `?` convert every error type into it.
 pub struct ToolError(pub(crate) Repr);
 
 pub(crate) enum Repr {
     Shown(String),
     Opaque(Box<dyn StdError + Send + Sync>),
-    /// The result cannot be written as JSON.
+    /// The result cannot be serialized as JSON.
     Unwritable(serde_json::Error),
     Protocol(ErrorObject),
-    /// It may be tried again later: text with when for the model, otherwise the error.
+    /// The call may be retried later: text with the time for the model, otherwise the error.
     Busy(ErrorObject),
-    /// Everything that is wrong with the arguments.
+    /// All faults in the arguments.
     Arguments(Vec<Fault>),
-    /// The resource does not exist, and what there is to say of that; the code differs by revision.
+    /// The resource does not exist, with an optional text; the code depends on the protocol version.
     ResourceNotFound(Option<String>),
 }
 
 impl ToolError {
-    /// A failure whose text the model reads. Say what to change.
+    /// Creates an error whose text the model reads. State what to change.
     pub fn shown(text: impl fmt::Display) -> Self {
         Self(Repr::Shown(text.to_string()))
     }
 
-    /// A failure whose cause only the log sees.
+    /// Creates an error whose cause is only logged.
     pub fn opaque(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self(Repr::Opaque(cause.into()))
     }
 
-    /// A failure of the request itself, as a JSON-RPC error.
+    /// Creates an error of the request itself, as a JSON-RPC error.
     ///
-    /// Its code is best one outside of -32768 to -32000, which belong to JSON-RPC and the protocol. Of those, a handler may use
+    /// Use a code outside -32768 to -32000, the range reserved for JSON-RPC and the protocol. Of these, a handler may use
     ///
     /// | code | in protocol versions |
     /// |---|---|
@@ -65,15 +66,15 @@ impl ToolError {
     /// | -32042, URL elicitation required, with `data.elicitations` | 2025-11-25 |
     /// | -32021, missing capability, with `data.requiredCapabilities` | from 2026-07-28 |
     ///
-    /// Any other, and these in other versions, says something to the client that is not so, such as that there is no such method:
-    /// it is sent as -32603 with the same message and data, and the log names the code that was meant. Pass errors of other servers
-    /// on with care.
+    /// Any other code in this range, or one of these in another version, would mislead the client, for example into
+    /// believing that the method does not exist. It is replaced with -32603; message and data stay the same, and the
+    /// original code is logged. Be careful when you forward errors of other servers.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         Self(Repr::Protocol(error))
     }
 
-    /// For resources and templates: there is nothing at this address. Returning `None` does the same.
+    /// Creates the error for a URI without a resource, for resources and templates. Returning `None` does the same.
     ///
     /// Wire: -32002 in the legacy era, -32602 from 2026-07-28, both with `data.uri`.
     #[must_use]
@@ -81,13 +82,13 @@ impl ToolError {
         Self(Repr::ResourceNotFound(None))
     }
 
-    /// For resources and templates: there is nothing at this address, and this is what the reader should know: which address
-    /// was meant, what to do first. On the wire as [`resource_not_found`](Self::resource_not_found).
+    /// Creates the error for a URI without a resource, for resources and templates, with a text for the reader: which URI
+    /// was meant, or what to do first. On the wire as [`resource_not_found`](Self::resource_not_found).
     pub fn no_resource(text: impl fmt::Display) -> Self {
         Self(Repr::ResourceNotFound(Some(text.to_string())))
     }
 
-    /// A fault of the framework.
+    /// Creates an error for a bug in the framework.
     pub(crate) fn bug(what: &'static str) -> Self {
         Self::opaque(format!("{what}; this is a bug in mcp-runtime"))
     }
@@ -136,12 +137,12 @@ where
     }
 }
 
-/// An error type that carries `#[shown]`. Made by the macro only.
+/// An error type that carries `#[shown]`. Created only by the macro.
 #[derive(Debug)]
 pub struct ShownError(TypeId);
 
 impl ShownError {
-    /// The type.
+    /// Returns the marker for the type `E`.
     #[must_use]
     pub const fn of<E: MayBeShown>() -> Self {
         Self(TypeId::of::<E>())
@@ -150,7 +151,8 @@ impl ShownError {
 
 inventory::collect!(ShownError);
 
-/// What may carry `#[shown]`: every error type. It is here for what the compiler says of others.
+/// An error type that may carry `#[shown]`: every error type. The trait exists for the compiler's message about other
+/// types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be `#[shown]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
     label = "not an error type",
@@ -170,7 +172,7 @@ fn is_shown(ty: TypeId) -> bool {
     SHOWN.contains(&ty)
 }
 
-/// What may stand as the error of a handler's `Result`.
+/// A type that can be the error of a handler's `Result`.
 ///
 /// Implemented for [`ToolError`] and everything that converts into it: every `Error + Send + Sync + 'static`,
 /// `Box<dyn Error + Send + Sync>`, `anyhow::Error`, `String`, `&'static str`.
@@ -180,7 +182,7 @@ fn is_shown(ty: TypeId) -> bool {
     note = "implement `std::error::Error` for it, or return `mcp_runtime::Result<…>` and convert with `?`, `.shown()?` or `bail!`"
 )]
 pub trait IntoToolError {
-    /// The failure.
+    /// Converts the error.
     fn into_tool_error(self) -> ToolError;
 }
 
@@ -191,13 +193,13 @@ impl<E: Into<ToolError>> IntoToolError for E {
     }
 }
 
-/// Shows an error to the model, on purpose.
+/// Exposes an error to the model, deliberately.
 pub trait ResultExt<T> {
-    /// Turns the error into text the model reads.
+    /// Converts the error into text that the model reads.
     ///
     /// # Errors
     ///
-    /// The error of `self`, as its `Display` text in the alternate form: that of `anyhow::Error` includes the causes.
+    /// The error of `self`, as its `Display` text in the alternate form, which for `anyhow::Error` includes the causes.
     fn shown(self) -> Result<T>;
 }
 
@@ -207,9 +209,9 @@ impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
     }
 }
 
-/// Ends the handler with a failure whose text the model reads.
+/// Ends the handler with an error whose text the model reads.
 ///
-/// Takes what `format!` takes.
+/// Takes the arguments of `format!`.
 ///
 /// ```
 /// # use mcp_runtime::{bail, Result};

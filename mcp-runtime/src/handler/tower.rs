@@ -1,4 +1,4 @@
-//! Tower layers as middleware: [`Next`] is a service, and what a layer makes of it answers calls.
+//! Tower layers as middleware: [`Next`] is a service, and the service that a layer creates from it handles calls.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -14,7 +14,7 @@ use crate::handler::call::{Answer, Output, Running};
 use crate::handler::middleware::{Around, Call, Next};
 use crate::handler::tool_error::{Result, ToolError};
 
-/// A tower layer as middleware, for the calls that `applies` says.
+/// Creates middleware from a tower layer, for the calls for which `applies` returns `true`.
 pub(crate) fn layer<L>(layer: L, applies: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Around
 where
     L: Layer<Next, Service: CallService> + Send + Sync + 'static,
@@ -45,7 +45,7 @@ impl Service<Call> for Next {
     }
 }
 
-/// A call on its way to its answer: the future of [`Next`] as a service.
+/// A running call: the future of [`Next`] as a service.
 #[must_use = "a call that is not polled does nothing"]
 pub struct Answering(Running);
 
@@ -63,14 +63,14 @@ impl fmt::Debug for Answering {
     }
 }
 
-/// What a tower layer makes of [`Next`]: a service that gives what [`Next`] gives, can be cloned, and fails with any error.
+/// A service that a tower layer creates from [`Next`]: it has the same response, can be cloned, and may have any error.
 ///
-/// Implemented for all of them. Failures of the layer itself are like any error of a handler: the client reads an id, and
-/// the log the cause.
+/// Implemented for all such services. Errors of the layer itself are handled like any error of a handler: the client gets an
+/// id, and the cause is logged.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand around calls",
-    label = "not a service of calls",
-    note = "a layer for a server makes a `Service<Call, Response = mcp_runtime::Result<Answer>>` that is `Clone + Send + Sync`, \
+    message = "`{Self}` cannot wrap calls",
+    label = "not a `Service` for calls",
+    note = "a layer for a server must produce a `Service<Call, Response = mcp_runtime::Result<Answer>>` that is `Clone + Send + Sync`, \
             with a future that is `Send` and an error that converts into `Box<dyn Error + Send + Sync>`"
 )]
 pub trait CallService: sealed::Sealed + Send + Sync + 'static {

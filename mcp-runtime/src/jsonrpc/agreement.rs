@@ -1,11 +1,11 @@
-//! The same text, read by `serde_json`: what both readers have to agree on, whoever makes up the text.
+//! Agreement with `serde_json` on arbitrary text: both readers must read the same.
 
 use serde_json::Value;
 
 use crate::jsonrpc::{Id, Incoming, KnownMeta, Member, MetaMember, RequestId, parse, parse_next};
 use crate::limits::Limits;
 
-/// What is JSON to one is JSON to the other, and the parts of a message are the same.
+/// Checks that both accept the same text as JSON, and read the same parts of a message.
 pub(crate) fn agrees(bytes: &[u8]) {
     // `serde_json` counts its 128 levels down to one.
     let limits = Limits {
@@ -76,7 +76,7 @@ pub(crate) fn agrees(bytes: &[u8]) {
     }
 }
 
-/// The id in an error is the one `serde_json` sees, however little of the message could be read.
+/// Checks that the id in an error is the one that `serde_json` reads, however little of the message could be read.
 pub(crate) fn ids_agree(bytes: &[u8]) {
     let tight = Limits {
         depth: 3,

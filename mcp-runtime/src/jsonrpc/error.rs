@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 /// The error of a JSON-RPC response.
 ///
-/// Codes from -32768 to -32000 belong to JSON-RPC and the protocol; an application uses others.
+/// Codes from -32768 to -32000 belong to JSON-RPC and the protocol; applications use others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// What kind of error it is.
+    /// The kind of error.
     pub code: i32,
-    /// What happened, in one sentence.
+    /// Description of the error, in one sentence.
     pub message: String,
     /// Details for the program at the other end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,16 +20,16 @@ pub struct ErrorObject {
 impl ErrorObject {
     /// The text is not JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// It is JSON, but not a message.
+    /// The text is JSON, but not a message.
     pub const INVALID_REQUEST: i32 = -32600;
-    /// There is no such method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// The method cannot be called like that.
+    /// The parameters are not valid for the method.
     pub const INVALID_PARAMS: i32 = -32602;
-    /// The server is at fault.
+    /// The server failed.
     pub const INTERNAL_ERROR: i32 = -32603;
 
-    /// An error of this code.
+    /// Creates an error with this code.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -38,7 +38,7 @@ impl ErrorObject {
         }
     }
 
-    /// With details.
+    /// Sets the details.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<serde_json::Value>) -> Self {
         self.data = Some(data.into());

@@ -1,4 +1,4 @@
-//! Request ids, echoed as they came and compared type-exactly.
+//! Request ids, echoed unchanged and compared type-exactly.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -6,25 +6,26 @@ use std::sync::Arc;
 
 use crate::jsonrpc::{unquote, write_string};
 
-/// The id of a request: an integer of 64 bits, or a string.
+/// The id of a request: a 64-bit integer, or a string.
 ///
-/// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Written back byte for byte as it came.
+/// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Written back byte for byte as received.
 #[derive(Clone)]
 pub(crate) struct RequestId(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    /// Most clients count, which needs no allocation. Only what has no other spelling, so that it is compared as it is.
+    /// Ids of most clients, which count; needs no allocation. Only for ids with a single spelling, so that bytes can be
+    /// compared.
     Short { text: [u8; SHORT], length: u8 },
-    /// Anything else, behind a thin pointer, so that an id is no larger than two words.
+    /// Any other id, behind a thin pointer, so that an id is no larger than two words.
     Long(Arc<String>),
 }
 
-/// What fits into two words. Clients that count from the time in milliseconds need 13.
+/// Length that fits into two words. Clients that count from the time in milliseconds need 13.
 const SHORT: usize = 14;
 
 impl RequestId {
-    /// The id as it is on the wire, quotes and escapes included.
+    /// Returns the id as it was on the wire, quotes and escapes included.
     pub(crate) fn as_json(&self) -> &str {
         match &self.0 {
             Repr::Short { .. } => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
@@ -32,7 +33,7 @@ impl RequestId {
         }
     }
 
-    /// The same as bytes, which costs less.
+    /// Returns the same as bytes, which costs less.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Repr::Short { text, length } => text.get(..usize::from(*length)).unwrap_or_default(),
@@ -40,13 +41,13 @@ impl RequestId {
         }
     }
 
-    /// From any JSON value; `None` if it cannot be an id.
+    /// Reads any JSON value; `None` if it cannot be an id.
     pub(crate) fn parse(json: &str) -> Option<Self> {
         let valid = json.starts_with('"') || json.parse::<i64>().is_ok();
         valid.then(|| Self::from_valid(json))
     }
 
-    /// From JSON text that is known to be a valid id.
+    /// Creates an id from JSON text that is known to be a valid one.
     pub(crate) fn from_valid(json: &str) -> Self {
         let mut text = [0; SHORT];
         match (text.get_mut(..json.len()), u8::try_from(json.len())) {
@@ -58,7 +59,7 @@ impl RequestId {
         }
     }
 
-    /// The one spelling that stands for all spellings of this id.
+    /// Returns the canonical spelling of this id.
     fn canonical(&self) -> Cow<'_, [u8]> {
         let json = self.as_bytes();
         if matches!(self.0, Repr::Short { .. }) || !has_other_spellings(self.as_json()) {
@@ -70,13 +71,13 @@ impl RequestId {
                 write_string(&mut out, &text);
                 Cow::Owned(out)
             }
-            // The one number with another spelling.
+            // The only number with another spelling.
             Err(_) => Cow::Borrowed(b"0"),
         }
     }
 }
 
-/// Whether an id may also be written, or is written, in another way: `-0`, or a string with escapes.
+/// Returns `true` if the id has more than one spelling: `-0`, or a string with escapes.
 fn has_other_spellings(json: &str) -> bool {
     json == "-0" || (json.starts_with('"') && json.as_bytes().contains(&b'\\'))
 }

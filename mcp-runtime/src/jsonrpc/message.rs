@@ -1,4 +1,4 @@
-//! One message, borrowed from the text it came in.
+//! A single message, borrowed from the text that contains it.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Scan, Span};
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::limits::Limits;
 
-/// What a line or body holds.
+/// The contents of a line or body.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
-    reason = "lives on the stack of whoever reads a message; a box would cost each message an allocation"
+    reason = "lives on the stack of the code that reads a message; a box would cost an allocation per message"
 )]
 pub(crate) enum Incoming<'a, M = Message<'a>> {
     /// One message.
@@ -21,7 +21,7 @@ pub(crate) enum Incoming<'a, M = Message<'a>> {
     Batch(Vec<&'a str>),
 }
 
-/// A message. Whether it is a request, a notification or a response is for [`Message`]'s readers to see from its parts.
+/// A request, a notification or a response: the caller of [`parse_next`] distinguishes them by their parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Message<'a> {
     pub(crate) id: Id,
@@ -34,14 +34,14 @@ pub(crate) struct Message<'a> {
     pub(crate) error: Option<&'a str>,
 }
 
-/// The id member.
+/// The member `id` of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Id {
-    /// There is none.
+    /// The member is missing.
     Absent,
-    /// A valid one.
+    /// A valid id.
     Valid(RequestId),
-    /// `null`, a fraction, too large, or no number or string at all.
+    /// `null`, a fraction, too large, or neither a number nor a string.
     Invalid,
 }
 
@@ -61,20 +61,20 @@ impl Id {
 /// Reads one line or body in a single pass: envelope, `params`, `_meta`, depth and size limits.
 ///
 /// A message with a method has a valid id or none, and neither result nor error; one without has exactly one of these two,
-/// and possibly an invalid id. `params` of `null` count as absent. Members that are kept may be there once only: where two
-/// readers could see different values, nobody sees any.
+/// and possibly an invalid id. `params` of `null` count as absent. A member that is kept may occur only once: a message in
+/// which two readers could see different values is refused.
 ///
 /// # Errors
 ///
 /// The error to answer with: -32700 if the text is not JSON, or not UTF-8, or too deep; -32600 if it is JSON but not a
-/// message, or over another limit. The id of a request, if it could be read, comes with it; that of a response never
-/// does, because the ids of the two sides may be the same.
+/// message, or over another limit. The id of a request, if it could be read, is included; that of a response never is,
+/// because the ids of the two sides may be the same.
 #[cfg(any(feature = "http", test, fuzzing))]
 pub(crate) fn parse<'a>(text: &'a [u8], limits: &Limits) -> Read<'a> {
     parse_with(text, limits, None)
 }
 
-/// The same for one message of many, with the same limits.
+/// Does the same as `parse` for one of many messages with the same limits.
 ///
 /// # Errors
 ///
@@ -85,11 +85,11 @@ pub(crate) fn parse_next<'a>(text: &'a [u8], limits: &Limits, known: &mut KnownM
 
 fn parse_with<'a>(text: &'a [u8], limits: &Limits, known: Option<&mut KnownMeta>) -> Read<'a> {
     let text = std::str::from_utf8(text).map_err(|error| {
-        let message = format!("not UTF-8 at byte {}", error.valid_up_to());
+        let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
         (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
     })?;
     if u32::try_from(text.len()).is_err() {
-        let message = "a message is shorter than 4 GiB";
+        let message = "the message is 4 GiB or longer";
         return Err((None, ErrorObject::invalid_request(message)));
     }
     let mut scan = Scan::new(text, limits);
@@ -102,15 +102,17 @@ fn parse_with<'a>(text: &'a [u8], limits: &Limits, known: Option<&mut KnownMeta>
             None
         }
         Some(b'[') => read_batch(&mut scan, limits),
-        _ => scan
-            .value(0)
-            .and_then(|_| scan.end())
-            .map(|()| Err((None, ErrorObject::invalid_request("a message is an object")))),
+        _ => scan.value(0).and_then(|_| scan.end()).map(|()| {
+            Err((
+                None,
+                ErrorObject::invalid_request("a message must be an object"),
+            ))
+        }),
     };
     read.unwrap_or_else(|| Err(failed(text, scan.failure(), limits)))
 }
 
-/// The members of an object that was read as part of a message; none of anything else.
+/// Calls `each` with the members of an object that was read as part of a message; does nothing for other values.
 pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
     let mut scan = Scan::valid(object);
     scan.object(0, |scan, key| {
@@ -119,15 +121,15 @@ pub(crate) fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a s
     });
 }
 
-/// The string a text begins with, as part of a message that was read, and how many bytes it took; none if that is something
-/// else.
+/// Reads the string at the start of `text`, which is part of a message that was read, and the number of bytes it takes;
+/// `None` if the value is not a string.
 pub(crate) fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
     let mut scan = Scan::valid(text);
     let json = scan.string()?.of(text);
     Some((unquote(json).ok()?, json.len()))
 }
 
-/// What a text holds, or the error to answer with.
+/// The contents of a text, or the error to answer with.
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 
 fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorObject) {
@@ -139,7 +141,7 @@ fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorO
     };
     match fail {
         Fail::Syntax(at) => {
-            let message = format!("not JSON at byte {at}");
+            let message = format!("invalid JSON at byte {at}");
             (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
         }
         Fail::Deep => {
@@ -176,7 +178,7 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     })
 }
 
-/// The members of one message, by their places.
+/// The members of one message, by their positions in the text.
 struct Envelope<'a> {
     text: &'a str,
     version: Option<Span>,
@@ -187,7 +189,7 @@ struct Envelope<'a> {
     params: Params<'a>,
     has_params: bool,
     ids: usize,
-    /// A member that is kept is there twice.
+    /// `true` if a member that is kept occurs twice.
     repeated: bool,
 }
 
@@ -235,7 +237,7 @@ impl<'a> Envelope<'a> {
         Some(())
     }
 
-    /// The message, if what is there makes one.
+    /// Returns the message, if its members are valid together.
     fn message(&self, limits: &Limits) -> Read<'a> {
         let json = |place: Option<Span>| Some(place?.of(self.text));
         let (result, error) = (json(self.result), json(self.error));
@@ -244,7 +246,7 @@ impl<'a> Envelope<'a> {
         let id = json(self.id).map_or(Id::Absent, |raw| read_id(raw, limits));
         let name = self.params.text_of(json(self.method));
         let problem = if self.repeated {
-            "a member is there twice"
+            "a member occurs twice"
         } else if !json(self.version).is_some_and(is_2_0) {
             "`jsonrpc` must be \"2.0\""
         } else if name.is_err() {
@@ -252,9 +254,9 @@ impl<'a> Envelope<'a> {
         } else if has_method && id == Id::Invalid {
             "`id` must be a string or an integer, and not too long"
         } else if has_method && (result.is_some() || error.is_some()) {
-            "a message has a method or a result, not both"
+            "a message must not have both a method and a result"
         } else if result.is_some() && error.is_some() {
-            "a response has a result or an error, not both"
+            "a response must not have both a result and an error"
         } else if !has_method && !is_response {
             "`method` is missing"
         } else {

@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0: messages, ids, errors; bytes to messages and back. Knows nothing of MCP but the names of the members
-//! it keeps on the way through a message, and nothing of async.
+//! JSON-RPC 2.0: messages, ids, errors; bytes to messages and back. Independent of MCP except for the names of the members
+//! that it keeps while reading a message, and independent of async.
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod agreement;

@@ -1,6 +1,6 @@
-//! JSON numbers by their digits: exact, however long they are, and `1.0` is `1`.
+//! JSON numbers by their digits: exact at any length, with `1.0` equal to `1`.
 
-/// Most digits of an integer that is written out: no integer type holds more.
+/// Maximum number of digits of an integer that is written out: no integer type holds more.
 const DIGITS: usize = 40;
 
 /// A number: its digits, without zeros at either end, times a power of ten. Zero has no digits.
@@ -12,7 +12,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a number of JSON; `None` if the text is something else, or its exponent is beyond all reason.
+    /// Parses a JSON number. Returns `None` if the text is something else, or its exponent is absurdly large.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (is_negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -50,12 +50,12 @@ impl Decimal {
         })
     }
 
-    /// Whether it is an integer.
+    /// Returns `true` if the number is an integer.
     pub(crate) fn is_whole(&self) -> bool {
         self.exponent >= 0
     }
 
-    /// The digits of an integer; `None` if it is none, or longer than any integer type can hold.
+    /// Returns the digits of an integer; `None` if the number is not one, or is too long for any integer type.
     pub(crate) fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok()?;
         if self.digits.is_empty() {

@@ -1,11 +1,11 @@
-//! `params`, with the members the protocol uses found on the way through the message.
+//! `params`, and the members that the protocol uses, found while the message is read.
 
 use std::borrow::Cow;
 
 use crate::jsonrpc::scan::{Scan, Span};
 use crate::jsonrpc::text::{inside, unquote};
 
-/// Names members once: an enum, the names on the wire, and the way back.
+/// Defines an enum of members with their names on the wire, and conversions in both directions.
 macro_rules! members {
     ($(#[$doc:meta])* $kind:ident { $($member:ident = $name:literal,)+ }) => {
         $(#[$doc])*
@@ -17,7 +17,7 @@ macro_rules! members {
         impl $kind {
             const COUNT: usize = [$($name),+].len();
 
-            /// Its name on the wire.
+            /// Returns the name on the wire.
             pub(crate) const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$member => $name,)+
@@ -35,7 +35,7 @@ macro_rules! members {
 }
 
 members! {
-    /// Members of `params` that are kept on the way through a message.
+    /// Members of `params` that are kept while a message is read.
     Member {
         Name = "name",
         Uri = "uri",
@@ -67,29 +67,29 @@ members! {
     }
 }
 
-/// The `_meta` of the message before, with what was found in it: most clients say the same in every request, and what is
-/// the same byte for byte need not be read again.
+/// The `_meta` of the previous message, with the members found in it: most clients send the same in every request, and the
+/// same bytes need not be read again.
 #[derive(Debug, Default)]
 pub(crate) struct KnownMeta {
-    /// An object without backslashes, valid where it stood; empty if there is none.
+    /// An object without backslashes, valid at its position; empty if there is none.
     text: String,
-    /// How many values that is.
+    /// Number of values in `text`.
     nodes: usize,
-    /// Places in `text`.
+    /// Positions in `text`.
     members: [Option<Span>; MetaMember::COUNT],
 }
 
 impl KnownMeta {
-    /// Longer ones are read each time.
+    /// Maximum length in bytes; a longer `_meta` is read each time.
     const MOST: usize = 2 << 10;
 }
 
-/// `params`, raw, with the members the protocol uses already found.
+/// The raw `params`, with the members that the protocol uses already found.
 #[derive(Clone, Debug)]
 pub(crate) struct Params<'a> {
-    /// The message. Places in it are half as large as slices, and this is moved around a lot.
+    /// The message. Positions in it are half as large as slices, and this struct is moved around a lot.
     text: &'a str,
-    /// No string of the message holds a backslash.
+    /// `true` if no string of the message contains a backslash.
     pub(super) is_plain: bool,
     raw: Option<Span>,
     members: [Option<Span>; Member::COUNT],
@@ -97,7 +97,7 @@ pub(crate) struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// None, of this message.
+    /// Creates absent `params` for this message.
     pub(super) fn none(text: &'a str) -> Self {
         Self {
             text,
@@ -108,7 +108,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Reads the value of `params`. `repeated` is set if a member that is kept is there twice.
+    /// Reads the value of `params`. Sets `repeated` if a member that is kept occurs twice.
     pub(super) fn read(
         &mut self,
         scan: &mut Scan<'a>,
@@ -140,7 +140,7 @@ impl<'a> Params<'a> {
         Some(())
     }
 
-    /// Reads `_meta`, an object, unless it is known.
+    /// Reads `_meta`, an object, unless it is the known one.
     fn read_meta(
         &mut self,
         scan: &mut Scan<'a>,
@@ -180,33 +180,33 @@ impl<'a> Params<'a> {
         Some(place)
     }
 
-    /// The raw JSON of `params`, if there is any.
+    /// Returns the raw JSON of `params`, if present.
     pub(crate) fn raw(&self) -> Option<&'a str> {
         Some(self.raw?.of(self.text))
     }
 
-    /// Whether `params` is absent or an object.
+    /// Returns `true` if `params` is absent or an object.
     pub(crate) fn is_object(&self) -> bool {
         self.raw().is_none_or(|raw| raw.starts_with('{'))
     }
 
-    /// The raw JSON of a member. `null` is the same as none: clients whose language has no other word for it send that.
+    /// Returns the raw JSON of a member. `null` counts as absent: some clients send it for an omitted member.
     pub(crate) fn get(&self, member: Member) -> Option<&'a str> {
         let json = (*self.members.get(member as usize)?)?.of(self.text);
         (json != "null").then_some(json)
     }
 
-    /// The raw JSON of a member of `_meta`.
+    /// Returns the raw JSON of a member of `_meta`.
     pub(crate) fn meta(&self, member: MetaMember) -> Option<&'a str> {
         Some((*self.meta.get(member as usize)?)?.of(self.text))
     }
 
-    /// A member that must be a string, unescaped; `Err` if it is there and is none.
+    /// Returns a member that must be a string, unescaped; `Err` if it is present but not a string.
     pub(crate) fn string(&self, member: Member) -> Result<Option<Cow<'a, str>>, NotAString> {
         self.text_of(self.get(member))
     }
 
-    /// A member of `_meta` that must be a string, unescaped.
+    /// Returns a member of `_meta` that must be a string, unescaped.
     pub(crate) fn meta_string(
         &self,
         member: MetaMember,
@@ -214,7 +214,7 @@ impl<'a> Params<'a> {
         self.text_of(self.meta(member))
     }
 
-    /// The text of a string of the message.
+    /// Returns the text of a JSON string of the message.
     pub(super) fn text_of(
         &self,
         json: Option<&'a str>,
@@ -230,6 +230,6 @@ impl<'a> Params<'a> {
     }
 }
 
-/// The value of a member that should be a string is something else.
+/// The value of a member that must be a string is not one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotAString;

@@ -1,12 +1,12 @@
-//! What can still be said of a message that is given up: the id to answer to.
+//! Recovery of the id from a message that could not be read, for the error response.
 
 use crate::jsonrpc::scan::Scan;
 use crate::jsonrpc::text::plain;
 
-/// The text of the member `id` of a request that is too deep or too long to be read in full.
+/// Returns the JSON text that starts with the value of `id`, in a request that is too deep or too long to be read in full.
 ///
-/// Values are skipped by their brackets alone, so what is found here is only good for saying what is wrong. Nothing is found
-/// in a response, or where there is more than one id.
+/// Values are skipped by their brackets alone, so the id is only good for an error response. Returns `None` for a response,
+/// or if there is more than one id.
 pub(super) fn rescue_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0_usize);

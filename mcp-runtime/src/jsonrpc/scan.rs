@@ -1,7 +1,7 @@
-//! Validates JSON in place: one pass, no recursion, nothing allocated.
+//! Validates JSON in place: one pass, no recursion, no allocation.
 //!
-//! Accepts exactly what RFC 8259 does, except that an escaped surrogate needs its other half. What the text means is for
-//! [`message`](super::message); strings are turned into text in [`text`](super::text).
+//! Accepts exactly the JSON of RFC 8259, except that an escaped surrogate must be part of a pair.
+//! [`message`](super::message) interprets the values; [`text`](super::text) decodes strings.
 
 mod tokens;
 
@@ -11,10 +11,10 @@ use std::num::NonZeroU32;
 use crate::jsonrpc::text::{plain, unquote};
 use crate::limits::Limits;
 
-/// Open brackets are kept in the bits of one number.
+/// Maximum depth: open brackets are kept in the bits of one number.
 pub(super) const MOST_DEPTH: usize = u128::BITS as usize;
 
-/// Why a text was given up.
+/// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fail {
     /// Not JSON, from this byte on.
@@ -25,11 +25,11 @@ pub(super) enum Fail {
     Long,
 }
 
-/// The place of a value in a text. As large as one number also where there may be none.
+/// The position of a value in a text. An `Option` of it is no larger.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     start: u32,
-    /// No value ends where the text begins.
+    /// Never zero: no value ends where the text begins.
     end: NonZeroU32,
 }
 
@@ -39,7 +39,7 @@ impl Span {
         text.get(range).unwrap_or_default()
     }
 
-    /// The same place in a text that begins at `start` of this one; none if it is not in there.
+    /// Returns this position relative to a text that begins at `start`; `None` if it is outside of that text.
     pub(super) fn within(self, start: usize) -> Option<Self> {
         let start = u32::try_from(start).ok()?;
         Some(Self {
@@ -48,7 +48,7 @@ impl Span {
         })
     }
 
-    /// The same place, seen from a text in which this one begins at `start`.
+    /// Returns this position relative to an outer text, in which the current one begins at `start`.
     pub(super) fn after(self, start: usize) -> Option<Self> {
         let start = u32::try_from(start).ok()?;
         Some(Self {
@@ -58,15 +58,15 @@ impl Span {
     }
 }
 
-/// A place in a text.
+/// A reader at a position in a text.
 pub(super) struct Scan<'a> {
     text: &'a str,
     at: usize,
     nodes: usize,
     depth: usize,
-    /// Why reading stopped, once it did. Kept here, what is read comes back in registers.
+    /// The reason why reading stopped. Kept here so that results are returned in registers.
     fail: Fail,
-    /// How many strings held a backslash.
+    /// Number of strings that contain a backslash.
     escaped: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// For a text that should be one string, number or word.
+    /// Creates a reader for a text that should be one string, number or literal.
     pub(super) fn of_scalar(text: &'a str) -> Self {
         Self {
             nodes: 1,
@@ -88,7 +88,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// For a text that was read before, within the limits.
+    /// Creates a reader for a text that was read before, within the limits.
     pub(super) fn valid(text: &'a str) -> Self {
         Self {
             text,
@@ -100,10 +100,10 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The next byte that is no white space, which stays unread.
+    /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
-        // Between the tokens of a message there is hardly ever any.
+        // The tokens of a message hardly ever have white space between them.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
             return Some(byte);
@@ -123,7 +123,7 @@ impl<'a> Scan<'a> {
         None
     }
 
-    /// Nothing but white space is left.
+    /// Checks that only white space is left.
     pub(super) fn end(&mut self) -> Option<()> {
         match self.peek() {
             None => Some(()),
@@ -131,17 +131,17 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// How many strings held a backslash so far. If none did, each is its own text.
+    /// Returns the number of strings so far that contain a backslash. If it is zero, all strings can be used as they are.
     pub(super) fn escaped(&self) -> usize {
         self.escaped
     }
 
-    /// How many more values there may be.
+    /// Returns the number of values that are still allowed.
     pub(super) fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// Passes over a value of so many nodes that was read before, at this depth, if it stands here once more.
+    /// Skips `value`, which has `nodes` values and was read before at this depth, if it occurs at this position again.
     pub(super) fn pass(&mut self, value: &str, nodes: usize) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let is_here = !value.is_empty() && rest.starts_with(value.as_bytes());
@@ -155,12 +155,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Why something could not be read.
+    /// Returns the reason why reading failed.
     pub(super) fn failure(&self) -> Fail {
         self.fail
     }
 
-    /// Reads an object, inside `depth` others. `each` is called with every key, unescaped, and must read the value.
+    /// Reads an object, inside `depth` others. Calls `each` with every key, unescaped; it must read the value.
     pub(super) fn object(
         &mut self,
         depth: usize,
@@ -188,7 +188,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads an array, inside `depth` others. `each` is called with every item.
+    /// Reads an array, inside `depth` others. Calls `each` with every item.
     pub(super) fn array(&mut self, depth: usize, mut each: impl FnMut(&'a str)) -> Option<()> {
         self.node()?;
         self.open(depth, b'[')?;
@@ -205,10 +205,10 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads any value, inside `depth` open brackets, and gives its place without white space around it.
+    /// Reads any value, inside `depth` open brackets, and returns its position without surrounding white space.
     #[inline]
     pub(super) fn value(&mut self, depth: usize) -> Option<Span> {
-        // Most values are strings: these need no stack.
+        // Most values are strings, which need no stack.
         if self.peek() == Some(b'"') {
             self.node()?;
             return self.string();
@@ -218,17 +218,17 @@ impl<'a> Scan<'a> {
         self.span(start)
     }
 
-    /// Where the next value starts.
+    /// Returns the position of the next value.
     pub(super) fn mark(&mut self) -> usize {
         self.peek();
         self.at
     }
 
-    /// The place of the text from `start` up to here.
+    /// Returns the span from `start` to the current position.
     #[inline]
     #[allow(
         clippy::cast_possible_truncation,
-        reason = "a message of 4 GiB has been refused"
+        reason = "messages of 4 GiB and more were refused"
     )]
     pub(super) fn span(&self, start: usize) -> Option<Span> {
         Some(Span {
@@ -237,7 +237,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    // Apart from `value`, which most often reads a string and then needs few registers.
+    // Separate from `value`, which mostly reads strings and then needs few registers.
     #[inline(never)]
     fn skip(&mut self, outside: usize) -> Option<()> {
         // One bit per open bracket, the innermost lowest: set for an object.
@@ -307,7 +307,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// A key as nearly all are written, without escapes or white space, and the colon behind it.
+    /// Reads a key in the usual form, without escapes or white space, and the colon after it.
     #[inline]
     fn plain_key(&mut self) -> Option<&'a [u8]> {
         let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;
@@ -319,7 +319,7 @@ impl<'a> Scan<'a> {
         Some(name)
     }
 
-    /// Any other key, unescaped, and the colon behind it.
+    /// Reads a key in any other form, unescaped, and the colon after it.
     #[cold]
     fn other_key(&mut self) -> Option<Cow<'a, str>> {
         self.peek();

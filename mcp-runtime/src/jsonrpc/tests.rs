@@ -81,7 +81,7 @@ fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
             None,
             -32600,
         ),
-        // Repeated members, whatever their spelling.
+        // Repeated members, in any spelling.
         (
             r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
             None,
@@ -122,7 +122,7 @@ fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
             Some("1"),
             -32600,
         ),
-        // A request and a response at once; a response never has its id in the error.
+        // A request and a response at once; the error for a response never includes its id.
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
             Some("1"),
@@ -287,7 +287,7 @@ fn every_key_item_and_scalar_counts() {
         ..Limits::default()
     };
     for (members, refused) in [
-        // The object and three members make 7, the fourth key 8, its array 9.
+        // The object and three members count 7, the fourth key 8, its array 9.
         (r#""id":1,"p":[1,2,3]"#, false),
         (r#""id":1,"p":[1,2,3,4]"#, true),
         (r#""id":1,"p":{"a":1}"#, false),
@@ -479,7 +479,7 @@ fn message() -> impl Strategy<Value = String> {
     })
 }
 
-/// JSON, often a message, sometimes with a few wrong bytes.
+/// Generates JSON, often a message, sometimes with a few wrong bytes.
 pub(crate) fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => proptest::sample::select(b"{}[]\",:\\u0123456789.eE+-tfn \n\x00\x1f\x7f\xff\xc3\xa9\xed\xa0\x80".to_vec()),
@@ -506,7 +506,7 @@ pub(crate) fn damaged() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-// `PROPTEST_CASES=1000000` runs more of them.
+// Run with `PROPTEST_CASES=1000000` for more cases.
 proptest! {
     #[test]
     fn arbitrary_bytes_are_taken_as_serde_takes_them(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {

@@ -1,4 +1,4 @@
-//! JSON strings: to text and back.
+//! JSON strings: decoding and encoding.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use crate::jsonrpc::NotAString;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// How many bytes come before the first quote, backslash or control character.
+/// Returns the number of bytes before the first quote, backslash or control character.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    // Most strings end within the first word: that much is inlined, and keeps no register from its surroundings.
+    // Most strings end within the first word: that part is inlined, and needs no registers of its caller.
     match bytes.split_first_chunk() {
         Some((chunk, after)) => match special(*chunk) {
             Some(at) => at,
@@ -20,7 +20,7 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// The same, where many plain bytes may follow.
+/// Does the same where many plain bytes may follow.
 #[inline(never)]
 fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -32,7 +32,7 @@ fn after_plain(bytes: &[u8]) -> usize {
         rest = after;
         words += 1;
         if words == 8 {
-            // No name, but a text. The compiler makes this a handful of vector instructions.
+            // Long text rather than a name. The compiler turns this into a few vector instructions.
             while let Some((chunk, after)) = rest.split_first_chunk::<32>()
                 && !chunk
                     .iter()
@@ -50,11 +50,11 @@ fn is_special(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
-/// Where the first special byte is.
+/// Returns the position of the first special byte.
 #[inline]
 fn special(chunk: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(chunk);
-    // Each term marks the bytes it looks for, and maybe some above the lowest of them: the lowest mark is right.
+    // Each term marks the bytes it looks for, and possibly some above the lowest of them: the lowest mark is right.
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = word ^ (ONES * 0x22);
     let quote = quote.wrapping_sub(ONES) & !quote;
@@ -64,7 +64,7 @@ fn special(chunk: [u8; 8]) -> Option<usize> {
     (marks != 0).then(|| (marks.trailing_zeros() / 8) as usize)
 }
 
-/// The number that four hexadecimal digits from `at` write.
+/// Returns the number written by four hexadecimal digits at `at`.
 pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at.checked_add(4)?)?;
     digits.iter().try_fold(0, |number, digit| {
@@ -73,11 +73,11 @@ pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     })
 }
 
-/// The text of a JSON string.
+/// Decodes a JSON string.
 ///
 /// # Errors
 ///
-/// The JSON is something else.
+/// If the JSON value is not a string.
 pub(crate) fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
     let inner = inside(json)?;
     if plain(inner.as_bytes()) == inner.len() {
@@ -86,11 +86,11 @@ pub(crate) fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
     unescape(inner).map(Cow::Owned).ok_or(NotAString)
 }
 
-/// What is between the quotes of a JSON string: its text, if it holds no backslash.
+/// Returns the bytes between the quotes of a JSON string: its text, if it contains no backslash.
 ///
 /// # Errors
 ///
-/// The JSON is something else.
+/// If the JSON value is not a string.
 pub(super) fn inside(json: &str) -> Result<&str, NotAString> {
     let inner = json
         .strip_prefix('"')
@@ -135,9 +135,9 @@ fn unescape(mut rest: &str) -> Option<String> {
     Some(text)
 }
 
-/// A text above this is given room of its size, if it is most of what is written.
+/// Length above which room is reserved exactly for a string, if it is most of the output.
 const LARGE: usize = 64 << 10;
-/// What most messages end with behind a large text.
+/// Room for the end of most messages after a large string.
 const AFTER: usize = 256;
 
 /// Appends `text` as a JSON string, quotes included.
@@ -145,7 +145,8 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
     if rest.len() > LARGE.max(out.len()) {
-        // Room for some escapes and for what comes after it: a large buffer that grows once more is there twice.
+        // Leaves room for some escapes and for the rest of the message: a large buffer that grows once more exists twice
+        // meanwhile.
         out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
     } else {
         out.reserve(rest.len() + 2);

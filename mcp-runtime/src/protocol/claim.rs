@@ -1,7 +1,7 @@
-//! The claim that makes a message modern: `_meta` of its `params` names a revision.
+//! The claim that makes a message modern: `_meta` of its `params` names a protocol version.
 //!
-//! The body decides: no header, method name or earlier message matters here. A claim that is malformed is an error, never a
-//! reason to take the message for a legacy one.
+//! The body decides: headers, method name and earlier messages do not matter here. A malformed claim is an error, never a
+//! reason to treat the message as legacy.
 //!
 //! Specification: 2026-07-28, basic, "Per-request metadata".
 
@@ -10,37 +10,37 @@ use crate::protocol::introduction::{self, is_named};
 use crate::protocol::{Era, ProtocolVersion, errors};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// What a message claims.
+/// The claim of a message.
 #[derive(Debug)]
 pub(crate) enum Claim<'a> {
-    /// Nothing: the message is a legacy one.
+    /// No claim: the message is legacy.
     None,
-    /// To be modern, in a revision that is served.
+    /// A claim to be modern, with a supported version.
     Valid(Modern<'a>),
-    /// A revision that is not served without a handshake: -32022.
+    /// A version that is unsupported, or requires a handshake: -32022.
     Unsupported(ErrorObject),
-    /// Something that cannot be read: -32602, naming the key.
+    /// An unreadable value: -32602, naming the key.
     Malformed(ErrorObject),
 }
 
-/// What a modern request says about itself and its sender.
+/// The metadata of a modern request, about itself and its sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modern<'a> {
     pub(crate) version: ProtocolVersion,
-    /// Raw, an object.
+    /// The raw JSON, an object.
     pub(crate) raw_capabilities: &'a str,
-    /// The mildest log message the client wants; none if it wants none.
+    /// The least severe log message the client wants; `None` if it wants none.
     pub(crate) log_level: Option<LoggingLevel>,
 }
 
 impl Modern<'_> {
-    /// What the client can be asked for.
+    /// Returns the features that the client declares.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         introduction::capabilities(self.raw_capabilities).unwrap_or_default()
     }
 }
 
-/// Who is asking, by a `_meta` that was claimed with.
+/// Returns the client's identity from a `_meta` with a valid claim.
 pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
     let mut json = None;
     each_member(meta, |key, value| {
@@ -51,12 +51,13 @@ pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
     introduction::implementation(json?)
 }
 
-/// Client information that was in order, as text: most clients say the same in every request, and it need not be read again.
+/// Client information known to be valid, as text: most clients send the same in every request, and it need not be parsed
+/// again.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Box<str>);
 
 impl Known {
-    /// Longer ones are read each time.
+    /// Maximum length in bytes; longer information is parsed each time.
     const MOST: usize = 1 << 10;
 
     fn admits(&mut self, json: &str) -> bool {
@@ -71,9 +72,9 @@ impl Known {
     }
 }
 
-/// What a message claims. Whether the claim can be read is decided before whether it is served.
+/// Returns the claim of a message. A malformed claim is reported before an unsupported version.
 ///
-/// `known` is what was said earlier on the same channel, if it is one of many requests.
+/// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
 pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut Known>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
         return Claim::None;
@@ -103,7 +104,7 @@ pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut Known>) -> Claim
         Ok(None) => None,
         Ok(Some(name)) if let Some(level) = LoggingLevel::from_wire(&name) => Some(level),
         _ => {
-            let problem = format!("is no level: {}", errors::invalid_level().message);
+            let problem = format!("is invalid: {}", errors::invalid_level().message);
             return Claim::Malformed(malformed(MetaMember::LogLevel, &problem));
         }
     };

@@ -1,7 +1,8 @@
-//! Which codes the error of a call may have in a protocol version.
+//! The error codes that a call may fail with in each protocol version.
 //!
-//! Handlers choose codes, and so do the servers they pass errors on from. A code that says something of the request or of
-//! the protocol is for those who know that: a client would go away, shake hands again or give up the method.
+//! Handlers choose codes, and forward codes of other servers. Codes about the request or the protocol are reserved for the
+//! framework, which knows whether they apply: a wrong one would make a client disconnect, repeat the handshake or give up
+//! the method.
 //!
 //! Specification: BASE-12 and the table of codes in `docs/requirements.md`.
 
@@ -11,7 +12,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion::{self, V2025_11_25};
 use crate::protocol::{Era, errors};
 
-/// The code with which a call that failed with `error` is answered.
+/// Returns the code of the response to a call that failed with `error`.
 pub(crate) fn of_call(error: &ErrorObject, version: ProtocolVersion) -> i32 {
     const RESERVED: std::ops::RangeInclusive<i32> = -32_768..=-32_000;
     let modern = version.era() == Era::Modern;

@@ -1,7 +1,7 @@
-//! Writes whole messages: responses and notifications, in the shape of a revision.
+//! Writes complete messages: responses and notifications, in the shape of a protocol version.
 //!
 //! Every function appends one message to `out`, without a line end. Modern results receive `resultType`, the server's
-//! identity and, where the method has them, cache hints; legacy results receive none of these.
+//! identity and, if the method has them, cache hints; legacy results receive none of these.
 
 mod members;
 mod notifications;
@@ -25,14 +25,14 @@ pub(crate) use results::{
     prompt_result, resource_result, tool_error, tool_result,
 };
 
-/// How long and by whom a result may be reused. Modern era only.
+/// Cache hints: how long, and for whom, a result may be cached. Modern era only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CacheHint {
     pub(crate) ttl: Duration,
     pub(crate) scope: CacheScope,
 }
 
-/// The server as each revision sees it, rendered once.
+/// The server's identity in each version, rendered once.
 #[derive(Debug)]
 pub(crate) struct Identity {
     implementation: Implementation,
@@ -55,7 +55,7 @@ impl Identity {
     }
 }
 
-/// Who answers whom, in which revision: what every response needs.
+/// The context of every response: the request id, the protocol version and the server's identity.
 #[derive(Clone, Copy)]
 pub(crate) struct Reply<'a> {
     pub(crate) id: &'a RequestId,

@@ -1,6 +1,6 @@
-//! The errors the protocol names, with the code and data each revision gives them.
+//! The errors of the protocol, with their code and data in each protocol version.
 //!
-//! HTTP status codes are not decided here.
+//! The HTTP status codes are chosen elsewhere.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use serde_json::{Map, Value, json};
 use crate::jsonrpc::{ErrorObject, MetaMember};
 use crate::protocol::{Era, ProtocolVersion};
 
-/// No such resource. Legacy era only.
+/// The resource does not exist. Legacy era only.
 pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
 /// A header is missing, malformed or disagrees with the body. Modern era only.
 #[cfg(feature = "http")]
 pub(crate) const HEADER_MISMATCH: i32 = -32020;
-/// The request does not declare a capability it takes. Modern era only.
+/// The request does not declare a required capability. Modern era only.
 pub(crate) const MISSING_CAPABILITY: i32 = -32021;
-/// The claimed revision is not served. Modern era only.
+/// The claimed version is not supported. Modern era only.
 pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
-/// The client has to send its user somewhere first. 2025-11-25 only.
+/// The client has to send its user to a URL first. 2025-11-25 only.
 pub(crate) const URL_ELICITATION_REQUIRED: i32 = -32042;
-/// The client asks for more than it may at once.
+/// The client exceeds a limit on concurrent requests or on a rate.
 pub(crate) const TOO_MANY: i32 = 429;
 /// The caller lacks scopes.
 pub(crate) const INSUFFICIENT_SCOPE: i32 = 403;
@@ -33,12 +33,12 @@ pub(crate) fn method_not_found(name: &str) -> ErrorObject {
     )
 }
 
-/// `like` is a name that may have been meant.
+/// Creates the error for an unknown tool. `like` is a name that may have been meant.
 pub(crate) fn unknown_tool(name: &str, like: Option<&str>) -> ErrorObject {
     unknown("tool", name, like)
 }
 
-/// `like` is a name that may have been meant.
+/// Creates the error for an unknown prompt. `like` is a name that may have been meant.
 pub(crate) fn unknown_prompt(name: &str, like: Option<&str>) -> ErrorObject {
     unknown("prompt", name, like)
 }
@@ -53,7 +53,7 @@ fn unknown(what: &str, name: &str, like: Option<&str>) -> ErrorObject {
     ErrorObject::invalid_params(message)
 }
 
-/// `data.uri` is the address that was asked for.
+/// Creates the error for an unknown resource. `data.uri` is the requested URI.
 pub(crate) fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
     let code = match version.era() {
         Era::Legacy => RESOURCE_NOT_FOUND,
@@ -62,11 +62,11 @@ pub(crate) fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorOb
     ErrorObject::new(code, format!("no resource `{}`", clip(uri))).with_data(json!({ "uri": uri }))
 }
 
-/// The client lacks capabilities; `required` has the shape of `ClientCapabilities`, as [`missing`](super::missing) gives
-/// it. Legacy revisions have no code for this.
+/// Creates the error for missing capabilities; `required` has the shape of `ClientCapabilities`, as returned by
+/// [`missing`](super::missing). Legacy versions have no code for it.
 pub(crate) fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
     let names = names(&required);
-    let message = format!("the client does not declare what this takes: {names}");
+    let message = format!("the client does not declare required capabilities: {names}");
     match version.era() {
         Era::Legacy => ErrorObject::internal(message),
         Era::Modern => {
@@ -76,7 +76,7 @@ pub(crate) fn missing_capability(version: ProtocolVersion, required: Value) -> E
     }
 }
 
-/// The members of a capability object as a model or person reads them: `elicitation.url, sampling`.
+/// Returns the members of a capability object in a readable form: `elicitation.url, sampling`.
 pub(crate) fn names(capabilities: &Value) -> String {
     let mut names = Vec::new();
     for (name, value) in capabilities.as_object().into_iter().flatten() {
@@ -88,16 +88,17 @@ pub(crate) fn names(capabilities: &Value) -> String {
     names.join(", ")
 }
 
-/// `data.requested` is what was asked for, whole: it is no longer than the message that asked.
+/// Creates the error for an unsupported version. `data.requested` is the whole requested version: it is shorter than the
+/// message that contained it.
 pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
     ErrorObject::new(
         UNSUPPORTED_VERSION,
-        format!("revision `{}` is not served", clip(requested)),
+        format!("protocol version `{}` is not supported", clip(requested)),
     )
     .with_data(json!({ "supported": ProtocolVersion::supported(), "requested": requested }))
 }
 
-/// A request that only the modern era has came without a claim.
+/// Creates the error for a modern request without a claim.
 pub(crate) fn missing_claim() -> ErrorObject {
     ErrorObject::invalid_params(format!(
         "`params._meta` lacks `{}` and `{}`",
@@ -106,35 +107,35 @@ pub(crate) fn missing_claim() -> ErrorObject {
     ))
 }
 
-/// `header` as it is spelled in the specification.
+/// Creates the error for an invalid header, spelled as in the specification.
 #[cfg(feature = "http")]
 pub(crate) fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
 }
 
-/// A claim-less request came before `initialize`.
+/// Creates the error for a request without a claim before `initialize`.
 pub(crate) fn not_initialized() -> ErrorObject {
     ErrorObject::invalid_request("not initialized: send `initialize` first")
 }
 
-/// `initialize` came twice.
+/// Creates the error for a second `initialize`.
 pub(crate) fn already_initialized() -> ErrorObject {
     ErrorObject::invalid_request("already initialized")
 }
 
-/// A member of `params` is missing or of the wrong type.
+/// Creates the error for a member of `params` that is missing or of the wrong type.
 pub(crate) fn invalid_member(name: &str, expected: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("`{name}` must be {expected}"))
 }
 
-/// A member of `params` cannot be read.
+/// Creates the error for a member of `params` that cannot be parsed.
 pub(crate) fn invalid(name: &str, error: &serde_json::Error) -> ErrorObject {
     let problem = error.to_string();
     ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
 }
 
 pub(crate) fn invalid_cursor() -> ErrorObject {
-    ErrorObject::invalid_params("the cursor is not one of this list; start again without one")
+    ErrorObject::invalid_params("the cursor does not belong to this list; start again without one")
 }
 
 pub(crate) fn invalid_level() -> ErrorObject {
@@ -142,17 +143,18 @@ pub(crate) fn invalid_level() -> ErrorObject {
     ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
 }
 
-/// The client asks for more than it may at once. The code is ours, outside of what JSON-RPC and the protocol reserve.
+/// Creates the error for too many concurrent requests. The code is the framework's, outside the ranges reserved for
+/// JSON-RPC and the protocol.
 pub(crate) fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
     later(format!("too many {what} at once"), retry_after)
 }
 
-/// The client calls something more often than it may. The code is that of [`too_many`].
+/// Creates the error for an exceeded rate. The code is that of [`too_many`].
 pub(crate) fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
     later(format!("too many calls of {what}"), retry_after)
 }
 
-/// Says when to try again, in words and in `data.retryAfterMs`. Both are rounded up.
+/// Adds the time after which to retry, in words and in `data.retryAfterMs`. Both are rounded up.
 fn later(mut message: String, retry_after: Duration) -> ErrorObject {
     let milliseconds = retry_after.as_nanos().div_ceil(1_000_000);
     let milliseconds = u64::try_from(milliseconds).unwrap_or(u64::MAX);
@@ -163,21 +165,22 @@ fn later(mut message: String, retry_after: Duration) -> ErrorObject {
     ErrorObject::new(TOO_MANY, message).with_data(json!({ "retryAfterMs": milliseconds }))
 }
 
-/// When what was refused may be tried again, in whole seconds, if it says so.
+/// Returns the time after which to retry, in whole seconds, if the error contains it.
 #[cfg(feature = "http")]
 pub(crate) fn retry_after(error: &ErrorObject) -> Option<u64> {
     let milliseconds = error.data.as_ref()?.get("retryAfterMs")?.as_u64()?;
     Some(milliseconds.div_ceil(1_000))
 }
 
-/// The caller lacks scopes; `needed` are all of those that what it asks for needs, also those it has. The code is ours, as
-/// for [`too_many`]. Over HTTP it has a status and a challenge of its own.
+/// Creates the error for missing scopes; `needed` are all scopes required for the request, including those that the caller
+/// has. The code is the framework's, as for [`too_many`]. Over HTTP the error has its own status and challenge.
 pub(crate) fn insufficient_scope(needed: &[&str]) -> ErrorObject {
-    let message = format!("this needs the scopes `{}`", needed.join(" "));
+    let message = format!("this requires the scopes `{}`", needed.join(" "));
     ErrorObject::new(INSUFFICIENT_SCOPE, message).with_data(json!({ "scopes": needed }))
 }
 
-/// All scopes that are needed, if that is what the error says: of those that refuse a request before a handler runs.
+/// Returns all required scopes, if the error is one of those that reject a request for lack of scopes before a handler
+/// runs.
 pub(crate) fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
     if error.code != INSUFFICIENT_SCOPE {
         return None;
@@ -186,7 +189,7 @@ pub(crate) fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
     scopes.iter().map(Value::as_str).collect()
 }
 
-/// What a peer sent, short enough to be sent back.
+/// Truncates a peer's text to a length that can be sent back.
 fn clip(text: &str) -> &str {
     const MOST: usize = 256;
     let end = (0..=MOST.min(text.len()))
@@ -234,7 +237,7 @@ mod tests {
         );
         assert_eq!(
             error.message,
-            "this needs the scopes `notes:read notes:write`"
+            "this requires the scopes `notes:read notes:write`"
         );
         assert_eq!(scopes_needed(&ErrorObject::internal("")), None);
     }

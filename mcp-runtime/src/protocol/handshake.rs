@@ -1,4 +1,4 @@
-//! The legacy handshake: what `initialize` asks for and which revision is agreed on.
+//! The legacy handshake: the contents of `initialize`, and the negotiation of the protocol version.
 //!
 //! Specification: 2025-11-25, basic/lifecycle.
 
@@ -6,17 +6,18 @@ use crate::jsonrpc::{ErrorObject, Member, Params};
 use crate::protocol::{Era, ProtocolVersion, errors, introduction};
 use crate::types::{ClientCapabilities, Implementation};
 
-/// The revision to answer `initialize` with: the one asked for if it has a handshake, or else the newest that has.
+/// Returns the version of the response to `initialize`: the requested one if it has a handshake, otherwise the newest that
+/// has.
 pub(crate) fn negotiate(requested: &str) -> ProtocolVersion {
     ProtocolVersion::from_wire(requested)
         .filter(|version| version.era() == Era::Legacy)
         .unwrap_or(ProtocolVersion::LATEST_LEGACY)
 }
 
-/// What a client says in `initialize`.
+/// The contents of `initialize`.
 #[derive(Debug)]
 pub(crate) struct InitializeParams {
-    /// Agreed on, which need not be what the client asked for.
+    /// The negotiated version, which may differ from the requested one.
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) client_info: Implementation,
@@ -25,8 +26,8 @@ pub(crate) struct InitializeParams {
 impl InitializeParams {
     /// # Errors
     ///
-    /// -32602, naming the member that is missing or of the wrong type. Of the client's own description only a name and a
-    /// version are required.
+    /// -32602, naming the member that is missing or of the wrong type. Of the client's description of itself, only a name
+    /// and a version are required.
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, ErrorObject> {
         let requested = params
             .string(Member::ProtocolVersion)

@@ -1,7 +1,7 @@
-//! Questions to the client, in the shape of a revision.
+//! Questions to the client, in the shape of a protocol version.
 //!
-//! 2025-06-18 knows titles of choices only as `enumNames`, only boolean defaults, and no field of several choices;
-//! before it there are no forms. Specification: `docs/requirements.md`, section 4.6.
+//! 2025-06-18 has titles of choices only as `enumNames`, only boolean defaults, and no multiple-choice fields; earlier
+//! versions have no forms. Specification: `docs/requirements.md`, section 4.6.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::types::{
     Sample, SamplingContent, SamplingMessage,
 };
 
-/// The method of a question.
+/// Returns the method of a question.
 pub(crate) fn method(request: &InputRequest) -> &'static str {
     match request {
         InputRequest::Form { .. } | InputRequest::Url { .. } => "elicitation/create",
@@ -20,7 +20,7 @@ pub(crate) fn method(request: &InputRequest) -> &'static str {
     }
 }
 
-/// What the client must be able to do to be asked this.
+/// Returns the client features that a question requires.
 pub(crate) fn needs(request: &InputRequest) -> &'static [ClientFeature] {
     match request {
         InputRequest::Form { .. } => &[ClientFeature::Elicitation],
@@ -31,14 +31,14 @@ pub(crate) fn needs(request: &InputRequest) -> &'static [ClientFeature] {
     }
 }
 
-/// Leaves out what the client could not use, and the question can do without.
+/// Removes the optional parts of a question that the client does not support.
 pub(crate) fn leave_out(
     request: &mut InputRequest,
     capabilities: &ClientCapabilities,
     version: ProtocolVersion,
 ) {
     if let InputRequest::Sample(sample) = request
-        // Older clients have nothing to declare for it.
+        // Older clients have no capability for it.
         && version >= ProtocolVersion::V2025_11_25
         && capabilities.sampling.as_ref().is_none_or(|sampling| sampling.context.is_none())
     {
@@ -60,20 +60,21 @@ fn is_tool_content(content: &SamplingContent) -> bool {
     )
 }
 
-/// What is wrong with a question in every revision: the author's fault, found before it is sent.
+/// Checks that a question is valid in every version. An error is a mistake of the author, found before the question is
+/// sent.
 pub(crate) fn check(request: &InputRequest) -> Result<(), String> {
     match request {
         InputRequest::Url { url, .. } => check_url(url),
         InputRequest::Sample(sample) => {
             check_conversation(sample)?;
             let written = written(sample).map(drop);
-            written.ok_or_else(|| "what the model is asked is nested too deeply".into())
+            written.ok_or_else(|| "the sampling request is nested too deeply".into())
         }
         InputRequest::Form { .. } | InputRequest::Roots => Ok(()),
     }
 }
 
-/// An address a person may be sent to: `https`, or `http` on this machine, and no credentials in it.
+/// Checks that a user may be sent to a URL: `https`, or `http` on this machine, without credentials.
 fn check_url(url: &str) -> Result<(), String> {
     let is_clean = !url.chars().any(|c| c.is_whitespace() || c.is_control());
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
@@ -84,9 +85,9 @@ fn check_url(url: &str) -> Result<(), String> {
     };
     let is_local = matches!(host, "localhost" | "127.0.0.1" | "::1");
     let problem = if !is_clean || host.is_empty() {
-        "is no address"
+        "is invalid"
     } else if authority.contains('@') {
-        "has credentials in it"
+        "contains credentials"
     } else if scheme.eq_ignore_ascii_case("https")
         || (scheme.eq_ignore_ascii_case("http") && is_local)
     {
@@ -94,10 +95,10 @@ fn check_url(url: &str) -> Result<(), String> {
     } else {
         "must begin with `https:`, or with `http:` on this machine"
     };
-    Err(format!("the address a person is sent to {problem}"))
+    Err(format!("the URL to open {problem}"))
 }
 
-/// Each use of a tool by the model is answered in the very next message, which holds nothing but results.
+/// Checks that the message after each tool use contains its results, and nothing else.
 fn check_conversation(sample: &Sample) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in &sample.messages {
@@ -109,9 +110,7 @@ fn check_conversation(sample: &Sample) -> Result<(), String> {
         }
         let alone = results.is_empty() || results.len() == message.content.len();
         if !alone || (!results.is_empty() && message.role != Role::User) {
-            return Err(
-                "results of tools stand in a message of the user that holds nothing else".into(),
-            );
+            return Err("tool results must be in a user message that contains nothing else".into());
         }
         if !open.iter().all(|id| results.contains(id))
             || !results.iter().all(|id| open.contains(id))
@@ -134,7 +133,7 @@ fn check_conversation(sample: &Sample) -> Result<(), String> {
     }
 }
 
-/// The `params` of a question; `id` names an elicitation with an address, where the revision wants that.
+/// Returns the `params` of a question; `id` is the id of an elicitation with a URL, in the versions that have one.
 pub(crate) fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Value {
     match request {
         InputRequest::Form { message, form } => {
@@ -160,7 +159,7 @@ pub(crate) fn params(request: &InputRequest, version: ProtocolVersion, id: &str)
 fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
     let mut sample = sample.clone();
     if version < ProtocolVersion::V2025_11_25 {
-        // One block a message.
+        // One block per message.
         let split = |message: SamplingMessage| {
             let role = message.role;
             let blocks = message.content.into_iter();
@@ -176,7 +175,7 @@ fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
         if version < ProtocolVersion::V2025_03_26
             && let SamplingContent::Audio(audio) = content
         {
-            *content = format!("[a sound, {}, that cannot be sent]", audio.mime_type).into();
+            *content = format!("[audio, {}, which cannot be sent]", audio.mime_type).into();
         }
         if version < ProtocolVersion::V2025_06_18 {
             match content {
@@ -187,18 +186,18 @@ fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
             }
         }
     }
-    // It was checked before.
+    // The question has been checked before.
     written(&sample).unwrap_or_default()
 }
 
-/// By way of text, as these types are written everywhere else: a second way for each of them would be much code. `None` if it
-/// is nested more deeply than can be read.
+/// Converts the types by way of text, their form everywhere else: direct conversions would take much code. Returns `None`
+/// if the text is nested too deeply to be parsed.
 fn written(sample: &Sample) -> Option<Value> {
     let text = serde_json::to_string(sample).ok()?;
     serde_json::from_str(&text).ok()
 }
 
-/// The schema of a form.
+/// Returns the schema of a form.
 fn schema(form: &Form, version: ProtocolVersion) -> Value {
     let properties: Map<String, Value> = form
         .fields
@@ -288,7 +287,7 @@ fn titled(choices: &[Choice]) -> Vec<Value> {
         .collect()
 }
 
-/// A number without a fraction if it has none.
+/// Returns a number, as an integer if it has no fraction.
 fn short(number: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {
@@ -406,7 +405,7 @@ mod tests {
         let old = sampling(&sample, V::V2024_11_05);
         assert_eq!(
             old["messages"][1]["content"]["text"],
-            "[a sound, audio/wav, that cannot be sent]"
+            "[audio, audio/wav, which cannot be sent]"
         );
         let new = sampling(&sample, V::V2025_11_25);
         assert_eq!(new["messages"][0]["content"][1]["type"], "audio");

@@ -1,4 +1,4 @@
-//! The methods a client may call, and the revisions that have them.
+//! The methods that a client may call, and the eras that have them.
 
 use crate::protocol::Era;
 
@@ -41,7 +41,7 @@ impl Method {
         (Self::SubscriptionsListen, "subscriptions/listen"),
     ];
 
-    /// The method of this name, in whichever era.
+    /// Returns the method with this name, in any era.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let mut known = Self::ALL.iter();
         known
@@ -49,7 +49,7 @@ impl Method {
             .map(|(method, _)| *method)
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub(crate) fn as_str(self) -> &'static str {
         Self::ALL
             .iter()
@@ -57,7 +57,7 @@ impl Method {
             .map_or("", |(_, wire)| wire)
     }
 
-    /// What a server must offer for the method to exist, besides the era having it.
+    /// Returns the capability that a server must offer for the method to exist; the era must have it too.
     pub(crate) const fn capability(self) -> Option<Capability> {
         Some(match self {
             Self::Initialize | Self::Ping | Self::Discover | Self::SubscriptionsListen => {
@@ -74,7 +74,7 @@ impl Method {
         })
     }
 
-    /// Whether the era has it.
+    /// Returns `true` if the era has it.
     pub(crate) fn is_in(self, era: Era) -> bool {
         match self {
             Self::Initialize
@@ -88,7 +88,7 @@ impl Method {
     }
 }
 
-/// A part of what a server offers, by the name of its capability.
+/// A capability of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Capability {
     Tools,

@@ -1,4 +1,4 @@
-//! Revisions, eras and methods; whether a message is understood; how a value looks in a revision. Pure: no I/O.
+//! Protocol versions, eras and methods; validity of messages; the shape of values in each version. Pure: no I/O.
 
 pub(crate) mod claim;
 pub(crate) mod codes;

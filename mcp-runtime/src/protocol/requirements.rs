@@ -1,11 +1,12 @@
-//! Which capabilities a client lacks for something.
+//! Comparison of required capabilities with those that a client declares.
 
 use serde_json::{Map, Value};
 
 use crate::protocol::ProtocolVersion;
 use crate::types::{ClientCapabilities, ClientFeature};
 
-/// What of `needed` the client cannot do in this revision, in the shape of `ClientCapabilities`; `None` if it can do all.
+/// Returns the `needed` features that the client lacks in this version, in the shape of `ClientCapabilities`; `None` if it
+/// has all.
 pub(crate) fn missing(
     capabilities: &ClientCapabilities,
     needed: &[ClientFeature],
@@ -33,7 +34,7 @@ pub(crate) fn missing(
             entry.insert(detail.to_owned(), Value::Object(Map::new()));
         }
     }
-    // To declare elicitation and nothing more is to declare forms.
+    // Elicitation declared without a mode means forms.
     if capabilities.elicitation.is_none()
         && let Some(Value::Object(entry)) = required.get_mut("elicitation")
         && entry.len() == 1
@@ -61,7 +62,7 @@ fn has(
         ClientFeature::Elicitation => elicitation.as_ref().is_some_and(|elicitation| {
             match version {
                 ProtocolVersion::V2024_11_05 | ProtocolVersion::V2025_03_26 => false,
-                // Modes came later: the capability alone means forms.
+                // Modes were added later: the capability alone means forms.
                 ProtocolVersion::V2025_06_18 => true,
                 _ => elicitation.has_form(),
             }
@@ -119,7 +120,8 @@ mod tests {
                 V::V2025_06_18,
                 None,
             ),
-            // Whoever declares it has forms there, whatever else is said of modes that came later.
+            // A client that declares elicitation supports forms there, whatever it declares about modes, which were added
+            // later.
             (
                 json!({"elicitation": {"url": {}}}),
                 &[Elicitation],

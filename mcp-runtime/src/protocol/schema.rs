@@ -1,12 +1,12 @@
-//! JSON Schemas of tools for older revisions, which know property schemas as objects only.
+//! JSON Schemas of tools for older versions, which allow only objects as property schemas.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-/// The schema with boolean property schemas written as objects; `None` if there are none.
+/// Returns the schema with boolean property schemas rewritten as objects; `None` if there are none.
 pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     let text = schema.get();
-    // Most schemas need no reading at all.
+    // Most schemas need not be parsed at all.
     if !text.contains("true") && !text.contains("false") {
         return None;
     }
@@ -24,7 +24,7 @@ pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     changed.then(|| to_raw_value(&value).ok()).flatten()
 }
 
-/// Calls `visit` with every schema that is an object: this one, and those in it.
+/// Calls `visit` with every schema that is an object: this one, and the ones nested in it.
 pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(members) = schema else {
         return;
@@ -55,7 +55,8 @@ pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Va
                 | "else",
                 schema @ Value::Object(_),
             ) => each(schema, visit),
-            // Anything else holds no schema, though it may look like one: `default`, `const`, `enum`, `examples`.
+            // Other keywords contain no schemas, though their values may look like it: `default`, `const`, `enum`,
+            // `examples`.
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
-//! What a revision may see of a value: fields newer than it are dropped, content it lacks is converted.
+//! Adapts values to a protocol version: drops members that are newer, converts content that the version lacks.
 //!
-//! Pure functions over neutral values. Also puts right what a user may have put wrong and no revision allows, such as a
-//! priority that is no number. Source: the down-conversion tables in `docs/requirements.md`, section 4.
+//! Pure functions over neutral values. They also correct values that no version allows, such as a priority that is not a
+//! number. Source: the down-conversion tables in `docs/requirements.md`, section 4.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,13 @@ use crate::types::{
     ResourceTemplate, ServerCapabilities, TextContent, Tool,
 };
 
-/// A value that looks different in different revisions.
+/// A value that differs between protocol versions.
 pub(crate) trait Shape {
-    /// Makes it what `version` may see.
+    /// Adapts the value to `version`.
     fn shape(&mut self, version: ProtocolVersion);
 }
 
-/// Empties fields that revisions before `$first` do not have.
+/// Clears members that versions before `$first` do not have.
 macro_rules! since {
     ($version:expr, $first:expr => $($field:expr),+) => {
         if $version < $first {
@@ -31,7 +31,7 @@ macro_rules! since {
 }
 
 impl Shape for CallToolResult {
-    /// Structured content is left as text, too, unless there is text already.
+    /// Structured content remains as text, unless there is text already.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
         let Some(json) = &self.structured_content else {
@@ -44,7 +44,7 @@ impl Shape for CallToolResult {
     }
 }
 
-/// Whether no block is text, so that structured content has to be said again as text.
+/// Returns `true` if no block is text, so that structured content has to be repeated as text.
 fn lacks_text(content: &[ContentBlock]) -> bool {
     !content
         .iter()
@@ -135,7 +135,7 @@ impl Shape for ServerCapabilities {
 }
 
 impl Shape for ResourceContents {
-    /// Also sees to it that exactly one of text and blob is there.
+    /// Also ensures that exactly one of text and blob is present.
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.meta);
         match (&self.text, &self.blob) {
@@ -161,7 +161,7 @@ impl Shape for Option<Annotations> {
     }
 }
 
-/// Leaves out what clients must not show; definitions that have such an icon were refused before.
+/// Removes icons that clients must not show; definitions with such icons have already been rejected.
 fn shape_icons(icons: &mut Vec<Icon>, version: ProtocolVersion) {
     since!(version, V2025_11_25 => *icons);
     icons.retain(|icon| {
@@ -169,7 +169,7 @@ fn shape_icons(icons: &mut Vec<Icon>, version: ProtocolVersion) {
         if !may_stay {
             tracing::warn!(
                 src = &*icon.src,
-                "an icon is left out: it is not an `https:` or `data:` URI"
+                "an icon was dropped: it is not an `https:` or `data:` URI"
             );
         }
         may_stay
@@ -182,7 +182,7 @@ fn shape_all(content: &mut [ContentBlock], version: ProtocolVersion) {
     }
 }
 
-/// `index` is the block's place among the others, which makes addresses invented here differ.
+/// `index` is the position of the block, which makes the URIs created here unique.
 fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize) {
     match block {
         ContentBlock::Audio(audio) if version < V2025_03_26 => {
@@ -220,7 +220,7 @@ fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize)
     annotations.shape(version);
 }
 
-/// A link as a sentence: `Title (text/plain): notes:///1`, and what it holds.
+/// Describes a link in a sentence: `Title (text/plain): notes:///1`, and its description.
 fn describe(link: &ResourceLink) -> String {
     let mut text = link.title.as_ref().unwrap_or(&link.name).clone();
     if let Some(mime_type) = &link.mime_type {

@@ -1,7 +1,8 @@
-//! Structured output in revisions that only have objects: whatever else there is becomes the member `result` of one.
+//! Structured output in protocol versions that allow only objects: any other value becomes the member `result` of an object.
 //!
-//! Schema and value are changed alike, so that a client may check one with the other. Schemas of what is an object anyway
-//! (a tagged enum, a recursive struct) only have to say so. Source: TOOL-13 and TOOL-15 in `docs/requirements.md`.
+//! Schema and value are changed alike, so that a client can validate one with the other. The schema of a type whose values
+//! are always objects (a tagged enum, a recursive struct) only gets `"type": "object"`. Source: TOOL-13 and TOOL-15 in
+//! `docs/requirements.md`.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -9,20 +10,20 @@ use serde_json::{Value, json};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::schema::each;
 
-/// The member of the object.
+/// The member that holds the value.
 pub(crate) const MEMBER: &str = "result";
 
-/// What an output schema describes.
+/// The kind of values that an output schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputRoot {
-    /// Objects only; or there is no schema, so that each value says for itself what it is.
+    /// Only objects; or there is no schema, so that each value decides for itself.
     Objects,
-    /// Anything else, perhaps objects among it.
+    /// Other values, possibly objects among them.
     Any,
 }
 
 impl OutputRoot {
-    /// What this schema describes, if there is one.
+    /// Returns the kind of values that this schema, if any, describes.
     pub(crate) fn of(schema: Option<&RawValue>) -> Self {
         match schema.map(|schema| serde_json::from_str::<Value>(schema.get())) {
             Some(Ok(schema)) if !gives_objects(&schema) => Self::Any,
@@ -30,18 +31,18 @@ impl OutputRoot {
         }
     }
 
-    /// The value as `version` may see it.
+    /// Returns the value in the form that `version` allows.
     pub(crate) fn shape(self, json: Box<RawValue>, version: ProtocolVersion) -> Box<RawValue> {
         let may_stay = self == Self::Objects && json.get().starts_with('{');
         if version.has_structured_values() || may_stay {
             return json;
         }
-        // Made of JSON and a name without anything to escape, so it is JSON.
+        // This is valid JSON: the value is, and the name needs no escaping.
         RawValue::from_string(format!("{{\"{MEMBER}\":{json}}}")).unwrap_or(json)
     }
 }
 
-/// The schema with an object at its root, which describes what [`OutputRoot::shape`] makes of the values.
+/// Returns the schema with an object at its root, which describes the values that [`OutputRoot::shape`] returns.
 pub(super) fn object_schema(schema: Box<RawValue>) -> Box<RawValue> {
     let Ok(mut value) = serde_json::from_str::<Value>(schema.get()) else {
         return schema;
@@ -61,7 +62,7 @@ fn wrapped(mut schema: Value) -> Value {
     let dialect = schema
         .as_object_mut()
         .and_then(|members| members.shift_remove("$schema"));
-    // With an `$id`, references are relative to that.
+    // With an `$id`, references are relative to it.
     if schema.get("$id").is_none() {
         each(&mut schema, &mut |members| {
             if let Some(Value::String(reference)) = members.get_mut("$ref")
@@ -83,15 +84,15 @@ fn wrapped(mut schema: Value) -> Value {
     object
 }
 
-/// How many schemas are looked at to find out what one describes, so that references in a circle end.
+/// Maximum number of subschemas examined to classify one schema, so that circular references end.
 const MOST_STEPS: u32 = 1000;
 
-/// Whether every value that fits the schema is surely an object.
+/// Returns `true` if every value that fits the schema is certainly an object.
 fn gives_objects(schema: &Value) -> bool {
     is_object(schema, schema, &mut { MOST_STEPS })
 }
 
-/// The same of a part of `root`.
+/// Returns the same for a part of `root`.
 fn is_object(schema: &Value, root: &Value, steps: &mut u32) -> bool {
     let Some(left) = steps.checked_sub(1) else {
         return false;

@@ -1,6 +1,6 @@
-//! What an argument of a prompt or template may be completed to: a fixed set, a completer's answer, or nothing known.
+//! Completion candidates for the arguments of prompts and templates: a fixed set, a completer's result, or none.
 //!
-//! Ranking the candidates is left to `handler::completion`.
+//! `handler::completion` ranks the candidates.
 
 use std::sync::Arc;
 
@@ -12,41 +12,41 @@ use crate::handler::completion::Candidates;
 use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Started};
 
-/// How one argument completes. Cheap to clone.
+/// The source of candidates for one argument. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) enum Completer {
-    /// Nothing is known: an empty list.
+    /// No candidates: an empty list.
     Nothing,
-    /// One of these.
+    /// A fixed set.
     Fixed(Arc<[String]>),
-    /// What this completer offers.
+    /// The candidates that this completer returns.
     Function(Arc<CompleterEntry>),
 }
 
-/// A completer.
+/// A completer function with its limits.
 #[derive(Debug)]
 pub(crate) struct CompleterEntry {
     pub(crate) handler: Handler,
     pub(crate) guards: Guards,
 }
 
-/// How an argument completes that was asked for, and what is known of the others from where it was asked.
+/// The completer of a requested argument, and the values of other arguments that the request's URI contains.
 #[derive(Clone, Debug)]
 pub(crate) struct Completing {
     pub(super) completer: Completer,
-    /// The variables of the address that a template was named by.
+    /// The variables of the URI, if the client named a template by a URI that it matches.
     pub(super) known: Vec<(String, String)>,
 }
 
 impl Completing {
-    /// Asks for candidates; `earlier` is the JSON object of the arguments filled in so far, all strings.
+    /// Requests candidates; `earlier` is the JSON object of the arguments filled in so far, all strings.
     ///
-    /// Earlier arguments that do not fit are left out. If the completer cannot do without one of them, or the partial
-    /// text itself does not fit, there are no candidates.
+    /// Earlier arguments that do not fit are omitted. If the completer requires one of them, or the partial text itself does
+    /// not fit, there are no candidates.
     ///
     /// # Errors
     ///
-    /// If an injected value could not be had.
+    /// If an injected value is not available.
     pub(crate) fn start(
         &self,
         partial: &str,
@@ -74,7 +74,7 @@ impl Completing {
 }
 
 impl Completing {
-    /// What keeps the completer within bounds, if it is a function.
+    /// Returns the limits of the completer, if it is a function.
     pub(crate) fn guards(&self) -> Option<&Guards> {
         match &self.completer {
             Completer::Function(entry) => Some(&entry.guards),
@@ -90,7 +90,7 @@ impl CompleterEntry {
         earlier: &[(&str, &str)],
         context: &dyn Fn() -> Context,
     ) -> Result<Started, Refusal> {
-        // The partial text goes under the empty name, which nothing else can have.
+        // The partial text gets the empty name, which no argument can have.
         let earlier = earlier.iter().copied().filter(|(name, _)| !name.is_empty());
         let pairs = std::iter::once(("", partial)).chain(earlier);
         let arguments = self
@@ -115,7 +115,7 @@ fn offer(values: Vec<String>) -> Started {
     })))
 }
 
-/// How the arguments of one prompt or template complete.
+/// The completers of the arguments of one prompt or template.
 #[derive(Debug, Default)]
 pub(crate) struct Completions(Vec<(Box<str>, Completer)>);
 
@@ -124,7 +124,7 @@ impl Completions {
         self.0.push((argument.into(), completer));
     }
 
-    /// How the argument completes; `None` if there is no such argument.
+    /// Returns the completer of the argument; `None` if there is no such argument.
     pub(crate) fn find(&self, argument: &str) -> Option<&Completer> {
         self.0
             .iter()
@@ -132,7 +132,7 @@ impl Completions {
             .map(|(_, completer)| completer)
     }
 
-    /// Replaces how an argument completes. Returns false if there is no such argument.
+    /// Replaces the completer of an argument. Returns `false` if there is no such argument.
     pub(crate) fn set(&mut self, argument: &str, completer: Completer) -> bool {
         self.0
             .iter_mut()
@@ -141,12 +141,12 @@ impl Completions {
             .is_some()
     }
 
-    /// The names of the arguments.
+    /// Returns the names of the arguments.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| &**name)
     }
 
-    /// Whether any argument completes.
+    /// Returns `true` if any argument has a completer.
     pub(crate) fn any(&self) -> bool {
         self.0
             .iter()

@@ -1,9 +1,9 @@
-//! Cursors: where a list goes on, as text that means nothing to clients.
+//! Cursors: positions in a list, as strings that are opaque to clients.
 //!
-//! A cursor names the last item a client saw, not a page number, so that unrelated changes neither skip nor repeat items,
-//! and it holds all it needs, so that every instance of the server can read it. It is checked strictly: of this list,
-//! complete, unchanged, and where a list depends on who asks, given to the same caller. A cursor made up by a client can do
-//! no more than choose where to go on.
+//! A cursor names the last item that a client saw, not a page number, so that unrelated changes neither skip nor repeat
+//! items. It is self-contained, so that every instance of the server can read it. It is validated strictly: it must belong to
+//! this list, be complete and unchanged and, if the list depends on the caller, have been issued to the same caller. A cursor
+//! forged by a client can do no more than choose the position at which the list continues.
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
@@ -13,42 +13,42 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::context::List;
 use crate::registry::table::{Key, fingerprint};
 
-/// Not a cursor of this list. The answer is -32602.
+/// The cursor is not valid for this list. The error code is -32602.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidCursor;
 
-/// Where a list goes on.
+/// The position at which a list continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) list: List,
     pub(crate) place: Place,
 }
 
-/// A place in a list.
+/// A position in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// After this item.
     After(Mark),
-    /// Among the resources this template lists, where its lister said, or at their start.
+    /// Among the resources that this template lists: at the cursor of its lister, or at the start.
     Within(Mark, Option<String>),
 }
 
-/// An item, wherever it is now.
+/// An item, wherever it is in the list now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Of the item's name.
+    /// The fingerprint of the item's name.
     pub(crate) fingerprint: u64,
-    /// Its place in the order, in case it is gone. Long names are cut.
+    /// The item's position in the order, in case it has been removed. Long names are truncated.
     pub(crate) key: Key,
 }
 
-/// Longest name kept in a cursor, in bytes.
+/// Maximum length of a name in a cursor, in bytes.
 const NAME: usize = 192;
-/// Longest cursor of a lister that fits, in bytes.
+/// Maximum length of a lister's cursor, in bytes.
 pub(crate) const INNER: usize = 512;
-/// Stands for the rank of an item that was inserted at run time.
+/// Replaces the rank of an item that was inserted at run time.
 const INSERTED: u32 = u32::MAX;
-/// Keeps cursors of other layouts and of other programs out.
+/// Part of the checksum, so that cursors of other layouts and other programs are invalid.
 const SALT: &[u8] = b"mcp-runtime cursor 1";
 
 impl Mark {
@@ -71,7 +71,8 @@ impl Mark {
 }
 
 impl Cursor {
-    /// The text for the client, at most 1 KiB. It is good for `owner`, who goes into the checksum; empty for everybody.
+    /// Returns the string for the client, at most 1 KiB. It is valid only for `owner`, which is part of the checksum; empty for
+    /// a list that is the same for all callers.
     pub(crate) fn encode(&self, owner: &str) -> String {
         let (stage, mark, inner) = match &self.place {
             Place::After(mark) => (0, mark, None),
@@ -92,7 +93,7 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a cursor of `list` that was given to `owner`.
+    /// Parses a cursor of `list` that was issued to `owner`.
     pub(crate) fn decode(list: List, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
         let place = place(list, owner, &bytes).ok_or(InvalidCursor)?;

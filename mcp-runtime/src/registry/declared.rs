@@ -1,4 +1,4 @@
-//! From annotated functions to entries.
+//! Conversion of annotated functions into entries.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -24,21 +24,21 @@ use crate::types::{
     ToolAnnotations,
 };
 
-/// What a definition gets from the server that serves it.
+/// The additional data for a definition from its server.
 pub(super) struct Given {
-    /// The value a method is called on, for methods.
+    /// The value that a method is called on, for methods.
     pub(super) receiver: Held,
-    /// Scopes it needs besides its own.
+    /// Additional required scopes.
     pub(super) scopes: Vec<String>,
 }
 
-/// The value a method is called on, for methods.
+/// The value that a method is called on, for methods.
 type Held = Option<Arc<dyn Any + Send + Sync>>;
 
-/// An entry, or everything that is wrong with the definition.
+/// An entry, or all problems of the definition.
 type Made<E> = Result<E, Vec<String>>;
 
-/// Finds the completer a parameter names.
+/// Finds the completer that a parameter names.
 pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
 pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
@@ -69,7 +69,7 @@ pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
             tool = definition.name,
             at = %definition.location,
             argument = place,
-            "several model APIs refuse the schema of {what}; a struct or a tagged enum is understood by all"
+            "several model APIs reject the schema of {what}; use a struct or a tagged enum"
         );
     }
     let input_schema = decoder
@@ -156,7 +156,7 @@ pub(super) fn resource(definition: &Definition, given: Given) -> Made<ResourceEn
     let decoder = decoder(definition, Style::Text, None, &mut problems);
     for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
         problems.push(format!(
-            "parameter `{}` would never be given: an address without variables has no arguments; use \
+            "parameter `{}` can never have a value: a URI without variables has no arguments; use \
              `#[resource_template]`, or take an injected value",
             argument.name
         ));
@@ -230,7 +230,7 @@ pub(super) fn template(
     })
 }
 
-/// Lets a variable that stands for a list give one, or says what an address cannot hold.
+/// Makes the variable of a list parameter yield a list. Returns an error for a type that a URI cannot represent.
 fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String> {
     let ArgumentInfo { name, schema, .. } = argument;
     let takes = |kind| allows(schema, kind);
@@ -242,12 +242,12 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
     }
     if !takes("array") {
         return Err(format!(
-            "parameter `{name}` takes an object, which no address holds; take text, a number or a list, or several variables"
+            "parameter `{name}` takes an object, which a URI cannot represent; take a string, a number or a list, or use several variables"
         ));
     }
     if !pattern.explodes(name) {
         return Err(format!(
-            "parameter `{name}` takes a list, but the variable `{{{name}}}` gives one value; write `{{{name}*}}`"
+            "parameter `{name}` takes a list, but the variable `{{{name}}}` has only one value; write `{{{name}*}}`"
         ));
     }
     let of_text = schema
@@ -276,7 +276,7 @@ pub(super) fn completer(definition: &Definition, receiver: Held) -> Made<Complet
     })
 }
 
-/// What a kind is called, and the name it is known by.
+/// Returns the kind of the definition and its name or URI.
 pub(super) fn describe(definition: &Definition) -> String {
     match definition.kind {
         Kind::Tool => format!("tool `{}`", definition.name),
@@ -306,7 +306,7 @@ fn handler(definition: &Definition, decoder: Decoder, receiver: Held) -> Handler
     }
 }
 
-/// How each argument completes: by the completer it names, by its own type, or not at all.
+/// Determines the completion of each argument: by a named completer, by its type, or none.
 fn completions(
     decoder: Option<&Decoder>,
     find: Find<'_>,

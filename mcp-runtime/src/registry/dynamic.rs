@@ -1,4 +1,4 @@
-//! From definitions made at run time to entries.
+//! Conversion of definitions created at run time into entries.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::registry::meta;
 use crate::registry::outputs::Outputs;
 use crate::types::{ResourceTemplate, Tool};
 
-/// An entry, or everything that is wrong with the definition.
+/// An entry, or all problems of the definition.
 type Made<E> = Result<E, Vec<String>>;
 
 pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
@@ -82,7 +82,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
         if argument.name.is_empty() {
             problems.push("the name of an argument is empty".into());
         } else if completions.find(&argument.name).is_some() {
-            problems.push(format!("argument `{}` is there twice", argument.name));
+            problems.push(format!("argument `{}` is defined twice", argument.name));
         }
         completions.push(&argument.name, Completer::Nothing);
     }
@@ -143,7 +143,9 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     if let Ok(pattern) = &mut pattern {
         for variable in &definition.any_path {
             if !pattern.take_any_path(variable) {
-                problems.push(format!("any path for `{variable}`, which is no variable"));
+                problems.push(format!(
+                    "`any_path` for `{variable}`, but the template has no such variable"
+                ));
             }
         }
     }
@@ -182,7 +184,7 @@ pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
     })
 }
 
-/// Gives arguments their candidates.
+/// Sets the candidates of arguments.
 fn fix(
     completions: &mut Completions,
     candidates: &[(String, Vec<String>)],
@@ -192,7 +194,9 @@ fn fix(
     for (argument, values) in candidates {
         let completer = Completer::Fixed(Arc::from(values.as_slice()));
         if !completions.set(argument, completer) {
-            problems.push(format!("candidates for `{argument}`, which is no {noun}"));
+            problems.push(format!(
+                "candidates for `{argument}`, but there is no such {noun}"
+            ));
         }
     }
 }

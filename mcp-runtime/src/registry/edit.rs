@@ -1,4 +1,4 @@
-//! Changes while the server runs: prepared and checked first, then made all together on a copy.
+//! Edits while the server runs: prepared and checked first, then applied together to a copy.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -57,17 +57,17 @@ pub(super) fn make(item: Item) -> Result<Made, String> {
     made.map_err(|problems| format!("{what}: {}", problems.join("; ")))
 }
 
-/// What an edit came to.
+/// The result of an edit.
 #[derive(Debug, Default)]
 pub(crate) struct Edited {
-    /// Whether anything is not as it was.
+    /// `true` if anything changed.
     pub(crate) changed: bool,
-    /// Callers who see another list.
+    /// The callers whose list changed.
     pub(crate) audience: Audience,
 }
 
 impl Edited {
-    /// A slot is not, or will not be, what it is now.
+    /// Records that a slot is changed, or is about to be.
     fn touch<E: Entry>(&mut self, slot: &Slot<E>) {
         if slot.enabled {
             self.audience.add_users(slot.entry.access());
@@ -75,7 +75,7 @@ impl Edited {
     }
 }
 
-/// A name that something else has.
+/// The error for a name that is already in use.
 pub(super) struct Taken {
     pub(super) noun: &'static str,
     pub(super) name: String,
@@ -85,19 +85,19 @@ impl From<Taken> for Error {
     fn from(Taken { noun, name }: Taken) -> Self {
         Self::new(
             ErrorKind::Duplicate,
-            format!("the {noun} `{name}` is taken"),
+            format!("the {noun} `{name}` is already in use"),
         )
     }
 }
 
-/// A name that stands for nothing.
+/// A name without a definition.
 pub(super) struct Missing {
     pub(super) name: String,
     pub(super) suggestion: Option<String>,
 }
 
 impl Prepared {
-    /// Which names that are to be shown, hidden or removed stand for nothing.
+    /// Returns the names of definitions to enable, disable or remove that do not exist.
     pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<Missing> {
         let mut known = match self.list {
             List::Tools => all(&snapshot.tools),
@@ -126,7 +126,7 @@ impl Prepared {
         missing
     }
 
-    /// What the list is made of.
+    /// Returns the noun for an item of the list.
     pub(super) fn noun(&self) -> &'static str {
         match self.list {
             List::Tools => "tool",
@@ -156,7 +156,7 @@ fn all<E: Entry>(table: &Table<E>) -> BTreeSet<String> {
     all
 }
 
-/// Checks every definition of an edit, and says everything that is wrong.
+/// Checks all definitions of an edit, and reports all problems.
 pub(super) fn prepare(edit: Edit) -> Result<Prepared, Vec<String>> {
     let mut problems = Vec::new();
     let mut steps = Vec::new();
@@ -192,7 +192,7 @@ pub(super) fn prepare(edit: Edit) -> Result<Prepared, Vec<String>> {
     }
 }
 
-/// Makes all changes on a copy.
+/// Applies all changes to a copy.
 pub(super) fn apply(snapshot: &Snapshot, prepared: Prepared) -> Result<(Snapshot, Edited), Taken> {
     let mut next = snapshot.clone();
     let Prepared { list, steps } = prepared;
@@ -224,7 +224,7 @@ fn edit<E: Entry>(
     take: fn(Made) -> Option<Arc<E>>,
 ) -> Result<Edited, Taken> {
     let mut slots: Vec<Option<Slot<E>>> = table.slots().iter().cloned().map(Some).collect();
-    // Names found by search would make a large batch slow.
+    // Searching for each name would make a large batch slow.
     let mut places: HashMap<String, usize> = table
         .slots()
         .iter()
@@ -360,7 +360,7 @@ mod tests {
             })
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Duplicate);
-        assert_eq!(error.to_string(), "the prompt name `a` is taken");
+        assert_eq!(error.to_string(), "the prompt name `a` is already in use");
         assert_eq!(registry.snapshot().names(List::Prompts), ["a"]);
     }
 
@@ -422,7 +422,7 @@ mod tests {
             })
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
-        expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`; argument `x` is there twice; candidates for `y`, which is no argument"].assert_eq(&error.to_string());
+        expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use another prefix, such as `com.example/`; argument `x` is defined twice; candidates for `y`, which is no argument"].assert_eq(&error.to_string());
     }
 
     #[test]
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(seen(Step::Insert(reading())), readers);
         assert_eq!(seen(Step::Replace(writing())), both);
         assert_eq!(seen(Step::Disable("a".into())), writers);
-        // It was there for nobody.
+        // It was visible to no caller.
         assert_eq!(seen(Step::Replace(reading())), readers);
         assert_eq!(seen(Step::Replace(prompt("a").into_item())), [true; 3]);
         assert_eq!(seen(Step::Remove("a".into())), [true; 3]);

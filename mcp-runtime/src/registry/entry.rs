@@ -1,4 +1,4 @@
-//! What the registry holds of each kind: the definition as lists show it, its handler, and how to run it.
+//! The entries of the registry, by kind: the definition as shown in lists, its handler, and the options for running it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,7 +46,7 @@ pub(crate) struct PromptEntry {
     pub(crate) completions: Completions,
 }
 
-/// A resource with an address of its own.
+/// A resource with a fixed URI.
 #[derive(Debug)]
 pub(crate) struct ResourceEntry {
     pub(crate) resource: Resource,
@@ -57,7 +57,7 @@ pub(crate) struct ResourceEntry {
     pub(crate) cache: CacheOptions,
 }
 
-/// A family of resources.
+/// A resource template.
 #[derive(Debug)]
 pub(crate) struct TemplateEntry {
     pub(crate) template: ResourceTemplate,
@@ -72,11 +72,11 @@ pub(crate) struct TemplateEntry {
 }
 
 impl PromptEntry {
-    /// Starts the prompt with `arguments`, a JSON object whose values are strings, as they came from the client.
+    /// Starts the prompt with `arguments`, a JSON object of strings as sent by the client.
     ///
     /// # Errors
     ///
-    /// If a required argument is missing, a value is no string, or one does not fit its type.
+    /// If a required argument is missing, or a value is not a string or not valid for its type.
     pub(crate) fn start(
         &self,
         arguments: &str,
@@ -108,7 +108,7 @@ impl PromptEntry {
     }
 }
 
-/// How long and by whom what was read may be reused, as far as the definition says.
+/// The cache hints for contents, as far as the definition specifies them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CacheOptions {
     pub(crate) ttl: Option<Duration>,
@@ -116,7 +116,7 @@ pub(crate) struct CacheOptions {
 }
 
 impl CacheOptions {
-    /// What holds, given what the server says.
+    /// Returns the effective cache hints, with the server's as default.
     pub(crate) fn or(self, default: CacheHint) -> CacheHint {
         CacheHint {
             ttl: self.ttl.unwrap_or(default.ttl),
@@ -125,21 +125,21 @@ impl CacheOptions {
     }
 }
 
-/// Remembers whether a handler keeps its thread for long before it first waits.
+/// Remembers whether a handler blocks its thread for long before it first waits.
 ///
-/// Such a handler must not be polled by whoever leads a connection, because that would hold up the messages behind it.
+/// Such a handler must not be polled by the task that serves a connection, because that would delay further messages.
 #[derive(Debug, Default)]
 pub(crate) struct Pace(AtomicU32);
 
 impl Pace {
-    /// A first poll that takes longer makes the handler slow.
+    /// A handler whose first poll takes longer is slow.
     const SLOW: Duration = Duration::from_micros(200);
-    /// So many calls are spawned first after a slow one; then it is tried in place again.
+    /// Number of calls that are spawned first after a slow one; then the handler is polled in place again.
     const CALLS: u32 = 32;
 
-    /// Whether the next call should be spawned before its first poll. Counts it.
+    /// Returns `true` if the next call should be spawned before its first poll. Counts the call.
     pub(crate) fn spawn_first(&self) -> bool {
-        // The usual case is one load.
+        // The usual case takes one load.
         self.0.load(Ordering::Relaxed) != 0
             && self
                 .0
@@ -149,7 +149,7 @@ impl Pace {
                 .is_ok()
     }
 
-    /// How long a first poll took.
+    /// Records the duration of a first poll.
     pub(crate) fn observed(&self, first_poll: Duration) {
         if first_poll > Self::SLOW {
             self.0.store(Self::CALLS, Ordering::Relaxed);
@@ -159,17 +159,17 @@ impl Pace {
 
 /// An entry of a list.
 pub(crate) trait Entry: Send + Sync + 'static {
-    /// What lists show.
+    /// The representation in lists.
     type Wire: Shape + Serialize + Clone;
     /// The name of the list in its result.
     const MEMBER: &'static str;
-    /// What to call one of it in messages.
+    /// The noun for an entry's key in messages.
     const NOUN: &'static str;
-    /// What lists show.
+    /// Returns the representation in lists.
     fn wire(&self) -> &Self::Wire;
-    /// By what it is found.
+    /// Returns the key under which the entry is found.
     fn found_by(&self) -> &str;
-    /// Who may use it.
+    /// Returns the access rules.
     fn access(&self) -> &Access;
 }
 
@@ -197,7 +197,7 @@ macro_rules! entry {
 
 entry!(ToolEntry, tool: Tool, name, "tools", "tool name");
 entry!(PromptEntry, prompt: Prompt, name, "prompts", "prompt name");
-entry!(ResourceEntry, resource: Resource, uri, "resources", "resource address");
+entry!(ResourceEntry, resource: Resource, uri, "resources", "resource URI");
 entry!(TemplateEntry, template: ResourceTemplate, uri_template, "resourceTemplates", "resource template");
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What tests of the registry share.
+//! Fixtures shared by the registry's tests.
 
 use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
@@ -40,7 +40,7 @@ impl Control for Nobody {
     fn shut_down(&self) {}
 }
 
-/// Nothing here asks anything.
+/// No handler in these tests asks the client anything.
 impl Asking for Nobody {
     fn can(&self, _: ClientFeature) -> bool {
         false
@@ -73,7 +73,7 @@ impl Asking for Nobody {
     }
 }
 
-/// A call that says and asks nothing.
+/// A call that sends no notifications and asks no questions.
 struct Unasked(RequestContext);
 
 impl Call for Unasked {
@@ -102,7 +102,7 @@ pub(crate) fn context() -> Context {
     })))
 }
 
-/// A prompt that says its name.
+/// Creates a prompt that returns its name.
 pub(super) fn prompt(name: &str) -> DynamicPrompt {
     let text = name.to_owned();
     DynamicPrompt::new(name, move |_: Arguments, _| {
@@ -111,7 +111,7 @@ pub(super) fn prompt(name: &str) -> DynamicPrompt {
     })
 }
 
-/// A resource that cannot be read.
+/// Creates a resource that cannot be read.
 pub(super) fn resource(uri: &str) -> DynamicResource {
     DynamicResource::new(uri, uri, |_| async { Closed })
 }
@@ -124,7 +124,7 @@ impl IntoResource for Closed {
     }
 }
 
-/// A registry of prompts of these names.
+/// Builds a registry of prompts with these names.
 pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
     Registry::build(Sources {
         only: Some(Vec::new()),
@@ -135,7 +135,7 @@ pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
     .unwrap()
 }
 
-/// The changes that insert these before the start.
+/// Returns the edits that insert these items before the start.
 pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
     let edit = |item| Edit {
         list: match &item {
@@ -149,12 +149,12 @@ pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
     items.into_iter().map(edit).collect()
 }
 
-/// Makes changes that are expected to be fine.
+/// Applies edits that must succeed. Returns `true` if they changed the list.
 pub(super) fn change(registry: &Registry, list: List, steps: Vec<Step>) -> bool {
     registry.edit(Edit { list, steps }).unwrap().changed
 }
 
-/// The members of a page, and where it goes on.
+/// Returns the items of a page, and the cursor of the next page.
 pub(super) fn page(
     snapshot: &Snapshot,
     list: List,

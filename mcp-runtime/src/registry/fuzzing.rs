@@ -4,8 +4,8 @@ use super::cursor::{Cursor, Mark, Place};
 use super::table::Key;
 use crate::context::List;
 
-/// A cursor of `list` after an item: a declared one of this rank, or else one that was inserted. Within what a template
-/// lists, if `inner` says where.
+/// Returns a cursor of `list` after an item: a declared item with this rank, or else an inserted one. With `inner`, a cursor
+/// among the resources that a template lists.
 #[must_use]
 pub fn cursor(list: List, rank: Option<u32>, name: &str, inner: Option<&str>) -> String {
     let key = match rank {
@@ -23,7 +23,7 @@ pub fn cursor(list: List, rank: Option<u32>, name: &str, inner: Option<&str>) ->
     text
 }
 
-/// Reads a cursor of `list` and writes it anew; `None` if it is refused.
+/// Parses a cursor of `list` and encodes it again; `None` if it is invalid.
 #[must_use]
 pub fn read_cursor(list: List, text: &str) -> Option<String> {
     let cursor = Cursor::decode(list, "", text).ok()?;

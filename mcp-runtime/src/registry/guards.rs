@@ -1,5 +1,4 @@
-//! What keeps one handler from being called too often, from running too many times at once or for too long, and from
-//! saying too much.
+//! Limits of one handler: rate of calls, concurrency, duration and size of results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,18 +10,18 @@ use crate::handler::definition::GuardOptions;
 use crate::handler::rules;
 use crate::rate::Limiter;
 
-/// What keeps one handler within bounds. Those of the server come on top.
+/// The limits of one handler. Those of the server apply in addition.
 #[derive(Debug, Default)]
 pub(crate) struct Guards {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rate: Option<Limiter>,
     pub(crate) places: Option<Places>,
-    /// Most bytes of an answer.
+    /// Maximum size of a result, in bytes.
     pub(crate) max_output: Option<usize>,
 }
 
 impl Guards {
-    /// What a definition asks for; what is wrong with it goes to `problems`.
+    /// Creates the limits that a definition specifies. Mistakes are added to `problems`.
     pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
         let rate = options
             .rate
@@ -34,7 +33,7 @@ impl Guards {
             ("max_output", options.max_output),
         ] {
             if value == Some(0) {
-                problems.push(format!("`{name}` is zero; the least is one"));
+                problems.push(format!("`{name}` is zero; the minimum is one"));
             }
         }
         Self {
@@ -46,7 +45,7 @@ impl Guards {
     }
 }
 
-/// Places for calls that may run at once, in the order in which they came.
+/// Permits for concurrent calls, granted in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Places {
     free: Arc<Semaphore>,
@@ -54,7 +53,7 @@ pub(crate) struct Places {
     waiting: AtomicUsize,
 }
 
-/// A place. It is free again when this is dropped.
+/// A permit, released when dropped.
 pub(crate) type Place = OwnedSemaphorePermit;
 
 impl Places {
@@ -67,23 +66,23 @@ impl Places {
         }
     }
 
-    /// Whether any is taken.
+    /// Returns `true` if any permit is taken.
     pub(crate) fn in_use(&self) -> bool {
         self.free.available_permits() < self.most
     }
 
-    /// A place, once there is one; none if `most` wait already. Dropping the future gives up the wait.
+    /// Waits for a permit; `None` if `most` calls wait already. Dropping the future gives up the wait.
     pub(crate) async fn enter(&self, most: usize) -> Option<Place> {
         if let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(place);
         }
         let _waiting = Waiting::enter(&self.waiting, most)?;
-        // Nobody closes it.
+        // The semaphore is never closed.
         Arc::clone(&self.free).acquire_owned().await.ok()
     }
 }
 
-/// One that waits for a place.
+/// A call that waits for a permit.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

@@ -1,4 +1,5 @@
-//! What runs: an annotated function with its decoder and receiver, or a dynamic closure with its schema.
+//! The callable part of an entry: an annotated function with its decoder and receiver, or a dynamic closure with its
+//! schema.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,17 +12,17 @@ use crate::handler::check::Validator;
 use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 
-/// A call that was let in.
+/// A call whose arguments have been accepted.
 pub(crate) enum Started {
-    /// It is over.
+    /// The call is over.
     Done(Output),
-    /// It goes on.
+    /// The call continues.
     Running(Running),
-    /// It wants a thread that may block.
+    /// The call needs a thread that may block.
     Blocking(Blocking),
 }
 
-/// Something that can be called.
+/// A callable handler.
 pub(crate) enum Handler {
     /// An annotated function.
     Function {
@@ -29,17 +30,17 @@ pub(crate) enum Handler {
         decoder: Decoder,
         receiver: Option<Arc<dyn Any + Send + Sync>>,
     },
-    /// A closure, and what its arguments must fit.
+    /// A closure, and the constraints on its arguments.
     Closure {
         run: DynamicRun,
         input: Option<Input>,
     },
 }
 
-/// What the arguments of a closure must fit.
+/// The constraints on the arguments of a closure.
 pub(crate) struct Input {
     pub(crate) validator: Validator,
-    /// The arguments that headers mirror.
+    /// The arguments that are mirrored by headers.
     #[cfg_attr(
         not(feature = "http"),
         expect(dead_code, reason = "checked always, but mirrored by HTTP only")
@@ -48,11 +49,11 @@ pub(crate) struct Input {
 }
 
 impl Handler {
-    /// Decodes the arguments, one JSON object, and starts the call. User code may run inside, up to its end.
+    /// Decodes the arguments, one JSON object, and starts the call. User code may run inside, even to completion.
     ///
     /// # Errors
     ///
-    /// If the arguments do not fit, or an injected value could not be had.
+    /// If the arguments are invalid, or an injected value is unavailable.
     pub(crate) fn start(
         &self,
         arguments: &str,
@@ -92,7 +93,7 @@ impl Handler {
         }
     }
 
-    /// The arguments that headers mirror.
+    /// Returns the arguments that are mirrored by headers.
     #[cfg(feature = "http")]
     pub(crate) fn headers(&self) -> &[HeaderArgument] {
         match self {
@@ -101,7 +102,7 @@ impl Handler {
         }
     }
 
-    /// How arguments are decoded; a closure has no decoder.
+    /// Returns the decoder of the arguments; a closure has none.
     pub(crate) fn decoder(&self) -> Option<&Decoder> {
         match self {
             Self::Function { decoder, .. } => Some(decoder),

@@ -1,11 +1,11 @@
-//! Which `_meta` keys a program may use.
+//! Validation of the `_meta` keys of a program.
 //!
 //! Specification: 2026-07-28, basic, "_meta".
 
 use crate::protocol::is_reserved;
 use crate::types::Meta;
 
-/// Everything that is wrong with the keys.
+/// Returns all problems with the keys.
 pub(super) fn problems(meta: Option<&Meta>) -> Vec<String> {
     meta.into_iter()
         .flat_map(Meta::keys)
@@ -21,21 +21,21 @@ fn problem(key: &str) -> Option<String> {
     if let Some(prefix) = prefix {
         if !prefix.split('.').all(is_label) {
             return Some(format!(
-                "meta key `{key}`: the part before `/` must be labels with dots between, such as `com.example`"
+                "meta key `{key}`: the part before `/` must be labels separated by dots, such as `com.example`"
             ));
         }
         if is_reserved(key) {
             return Some(format!(
-                "meta key `{key}` is reserved for the protocol; use a prefix of your own, such as `com.example/`"
+                "meta key `{key}` is reserved for the protocol; use another prefix, such as `com.example/`"
             ));
         }
     }
     (!is_name(name)).then(|| {
-        format!("meta key `{key}`: a name is letters and digits, with `-`, `_` and `.` inside")
+        format!("meta key `{key}`: a name consists of letters and digits, with `-`, `_` and `.` only inside")
     })
 }
 
-/// A letter first, a letter or digit last, `-` inside.
+/// Returns `true` for a letter first, a letter or digit last, and letters, digits and `-` between.
 fn is_label(label: &str) -> bool {
     label.starts_with(|first: char| first.is_ascii_alphabetic())
         && label.ends_with(|last: char| last.is_ascii_alphanumeric())
@@ -44,7 +44,7 @@ fn is_label(label: &str) -> bool {
             .all(|inner| inner.is_ascii_alphanumeric() || inner == '-')
 }
 
-/// Empty, or alphanumeric at both ends.
+/// Returns `true` for an empty name, or one that is alphanumeric at both ends.
 fn is_name(name: &str) -> bool {
     let alphanumeric = |end: char| end.is_ascii_alphanumeric();
     name.is_empty()

@@ -1,8 +1,8 @@
-//! Everything a server offers: definitions and their handlers, validated once, changed copy-on-write.
+//! The registry of a server: definitions and their handlers, validated once, changed copy-on-write.
 //!
-//! [`Registry::build`] gathers annotated functions and dynamic definitions and reports everything that is wrong with them
-//! together. What a request sees is a [`Snapshot`], which never changes; an edit makes a new one. Running handlers, and
-//! telling clients of changes, is left to `dispatch`.
+//! [`Registry::build`] gathers annotated functions and dynamic definitions, and reports all their problems together. A
+//! request sees a [`Snapshot`], which never changes; an edit creates a new one. `dispatch` runs the handlers and notifies
+//! clients of changes.
 
 mod build;
 mod complete;
@@ -37,19 +37,19 @@ pub(crate) use snapshot::{Readable, Snapshot, View};
 use crate::context::Edit;
 use crate::error::{Error, ErrorKind};
 
-/// What is offered now.
+/// The current definitions.
 pub(crate) struct Registry {
     current: RwLock<Arc<Snapshot>>,
-    /// Held while a change is made, so that none is lost. Readers do not take it.
+    /// Held during an edit, so that none is lost. Readers do not take it.
     editing: Mutex<()>,
 }
 
 impl Registry {
-    /// Gathers and checks everything.
+    /// Gathers and checks all definitions.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong, one problem per line, each with its place in the source.
+    /// All problems, one per line, each with its location in the source.
     pub(crate) fn build(sources: Sources) -> Result<Self, Error> {
         build::snapshot(sources).map(Self::new)
     }
@@ -61,17 +61,18 @@ impl Registry {
         }
     }
 
-    /// What is offered now. A request keeps the snapshot it started with.
+    /// Returns the current definitions. A request keeps the snapshot it started with.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current)
     }
 
-    /// Makes all changes of `edit`, or none. If callers see another list, `edit.list.kind()` says which notification is due.
+    /// Applies all changes of `edit`, or none. If the list of any caller changes, `edit.list.kind()` is the notification to
+    /// send.
     ///
     /// # Errors
     ///
-    /// The first definition that cannot be taken: its name is taken, or something is wrong with it.
+    /// The first definition that cannot be inserted: its name is in use, or it is invalid.
     pub(crate) fn edit(&self, edit: Edit) -> Result<Edited, Error> {
         let prepared = edit::prepare(edit)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
@@ -81,7 +82,7 @@ impl Registry {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, Arc::new(next))
         };
-        // Outside of the lock: it may be the last that holds what was taken away.
+        // Outside the lock: this may be the last owner of removed definitions.
         drop(former);
         Ok(edited)
     }

@@ -1,7 +1,8 @@
-//! What a tool promises of its structured output, and whether a result keeps it.
+//! Validation of structured output against a tool's output schema.
 //!
-//! Results of `Json<T>` fit the schema of `T` by construction, so they are not compared with it: only a number that JSON does
-//! not have is written as `null` where a number is promised. What anybody else has made, or changed since, is compared.
+//! Results of `Json<T>` match the schema of `T` by construction, so they are not validated, with one exception: numbers
+//! that JSON cannot represent are written as `null`, even if the schema requires a number. All other results, and results
+//! that may have been changed since, are validated.
 //!
 //! Specification: 2026-07-28, server/tools, "Output Schema"; TOOL-11 and TOOL-13 in `docs/requirements.md`.
 
@@ -15,21 +16,21 @@ use crate::handler::check::{Validator, describe};
 use crate::protocol::structured::OutputRoot;
 use crate::types::{CallToolResult, Tool};
 
-/// What a tool promises, besides the text of its output schema.
+/// The facts about a tool's structured output, besides the text of its output schema.
 #[derive(Debug)]
 pub(crate) struct Outputs {
-    /// What the output schema describes.
+    /// The subject of the output schema.
     pub(crate) root: OutputRoot,
-    /// Whether the schema is derived from what the tool returns.
+    /// `true` if the schema is derived from the tool's return type.
     is_derived: bool,
-    /// Whether it speaks of numbers that may have fractions.
+    /// `true` if the schema contains numbers that may have fractions.
     has_numbers: bool,
-    /// Made when it is first needed; nothing if it cannot be.
+    /// Created on first use; `None` if the schema cannot be used.
     validator: OnceLock<Option<Box<Validator>>>,
 }
 
 impl Outputs {
-    /// Of a function, whose schema comes from its return type.
+    /// Creates the value for a function, whose schema is derived from its return type.
     pub(crate) fn derived(schema: Option<&RawValue>) -> Self {
         let finds = |schema: &RawValue| memmem::find(schema.get().as_bytes(), b"\"number\"");
         Self {
@@ -40,7 +41,7 @@ impl Outputs {
         }
     }
 
-    /// Of a closure, whose schema somebody wrote.
+    /// Creates the value for a closure, whose author wrote the schema.
     pub(crate) fn written(schema: Option<&RawValue>, validator: Option<Validator>) -> Self {
         Self {
             is_derived: false,
@@ -49,7 +50,8 @@ impl Outputs {
         }
     }
 
-    /// Why the result of this tool is not what was promised. `was_touched` says whether others could change it.
+    /// Returns the reason why a result does not match the schema. `was_touched` is `true` if other code could have changed
+    /// the result.
     pub(crate) fn problem(
         &self,
         tool: &Tool,
@@ -61,7 +63,10 @@ impl Outputs {
             return None;
         }
         let Some(structured) = &result.structured_content else {
-            return Some("there is no structured content, but an output schema".to_owned());
+            return Some(
+                "the tool has an output schema, but the result has no structured content"
+                    .to_owned(),
+            );
         };
         let text = structured.get();
         let fits = self.is_derived && result.conforms && !was_touched;
@@ -80,7 +85,7 @@ impl Outputs {
                 tracing::warn!(
                     tool,
                     problem,
-                    "results are not compared with the output schema"
+                    "results are not validated against the output schema"
                 );
             });
             made.ok().map(Box::new)
@@ -96,7 +101,7 @@ impl Outputs {
         }
         let mut problem = describe(&faults);
         if self.has_numbers && has_null(text) {
-            problem += "\nnumbers that JSON does not have, NaN and infinity, are written as null";
+            problem += "\nNaN and infinity, which JSON cannot represent, are written as null";
         }
         Some(problem)
     }

@@ -1,4 +1,4 @@
-//! One page of a list: rendered already, or still to be asked of the listers of templates.
+//! One page of a list: already rendered, or still waiting for the listers of templates.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -21,22 +21,22 @@ use crate::registry::table::{Table, append};
 pub(crate) enum Page {
     /// The text of its members, such as `"tools":[…],"nextCursor":"…"`.
     Ready(Bytes),
-    /// User code must be asked first; only for `resources/list`.
+    /// User code has to run first; only for `resources/list`.
     Listing(Listing),
 }
 
-/// A page of resources whose templates are still to be asked.
+/// A page of resources with templates whose listers have not run yet.
 pub(crate) struct Listing {
-    /// The resources already on the page, with commas between, and how many.
+    /// The resources already on the page, separated by commas, and their number.
     pub(super) text: String,
     pub(super) count: usize,
-    /// Templates to ask, in order.
+    /// The templates whose listers are to run, in order.
     pub(super) listers: Vec<(Mark, Listable)>,
-    /// Where the first of them goes on.
+    /// The cursor of the first one.
     pub(super) cursor: Option<String>,
-    /// For whom its cursors are good.
+    /// The owner of its cursors.
     pub(super) owner: String,
-    /// What was listed already; not listed again.
+    /// The resources with definitions, which are not listed a second time.
     pub(super) listed: Arc<Table<ResourceEntry>>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
@@ -49,7 +49,7 @@ pub(super) struct Listable {
 }
 
 impl Listable {
-    /// Says in a failure of its function what was listed. What is hidden stays hidden.
+    /// Names the template in an error of its lister. Hidden causes stay hidden.
     fn failed(&self, failure: ToolError) -> ToolError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
         ToolError(match failure.0 {
@@ -68,7 +68,7 @@ impl Listable {
     }
 }
 
-/// Why a list failed, for the log.
+/// The error of a lister, for the log.
 #[derive(Debug)]
 struct Failed {
     listing: String,
@@ -87,15 +87,15 @@ impl StdError for Failed {
     }
 }
 
-/// How often a lister may answer with an empty page that is not its last before it counts as faulty.
+/// Maximum number of empty pages with a cursor that a lister may return before it counts as faulty.
 const EMPTY: usize = 64;
 
 impl Listing {
-    /// Asks the listers in turn until the page is full. Gives the text of the members.
+    /// Runs the listers in turn until the page is full. Returns the text of the members.
     ///
     /// # Errors
     ///
-    /// What a lister failed with.
+    /// The error of a lister.
     pub(crate) fn start(
         self,
         context: Context,
@@ -119,7 +119,7 @@ impl Listing {
                     tracing::error!(
                         name = resource.name,
                         problem,
-                        "a listed resource is left out"
+                        "a listed resource was skipped"
                     );
                 } else if self.listed.get(&resource.uri).is_none() {
                     append(&mut self.text, resource, self.version);
@@ -133,14 +133,14 @@ impl Listing {
                 Some(next) => {
                     if next.len() > INNER {
                         return Err(template.failed(ToolError::opaque(format!(
-                            "a cursor has {} bytes; at most {INNER} fit",
+                            "a cursor has {} bytes; the maximum is {INNER}",
                             next.len()
                         ))));
                     }
                     empty = empty.saturating_add(1);
                     if empty > EMPTY || asked.as_ref() == Some(&next) {
                         return Err(template.failed(ToolError::opaque(
-                            "it does not come to an end: it goes on without giving resources",
+                            "the list does not end: it continues without resources",
                         )));
                     }
                     if self.count > 0 {

@@ -1,4 +1,4 @@
-//! One kind of entry: found by name, kept in one stable order, its list pages rendered once.
+//! The entries of one kind: found by name, kept in a stable order, with list pages that are rendered once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,16 +11,16 @@ use crate::protocol::shape::Shape;
 use crate::registry::cursor::Mark;
 use crate::registry::entry::Entry;
 
-/// The place of an entry in the order of its list. The same in every instance of a program.
+/// The position of an entry in its list. The same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
-    /// Annotated functions first: the number of the definition in the program.
+    /// Annotated functions come first, by the number of the definition in the program.
     Declared(u32),
-    /// Then what was inserted at run time, by name, whatever the order of insertion.
+    /// Entries inserted at run time follow, by name, whatever the order of insertion.
     Inserted(Arc<str>),
 }
 
-/// An entry in its place.
+/// An entry with its position.
 #[derive(Debug)]
 pub(crate) struct Slot<E> {
     pub(crate) key: Key,
@@ -38,27 +38,28 @@ impl<E> Clone for Slot<E> {
     }
 }
 
-/// All entries of a kind. Never changes; an edit makes another one.
+/// All entries of a kind. Immutable; an edit creates a new table.
 #[derive(Debug)]
 pub(crate) struct Table<E> {
-    /// In order.
+    /// The entries, in order.
     slots: Vec<Slot<E>>,
-    /// Where each name is in `slots`.
+    /// The index in `slots` by name.
     names: FnvMap<Box<str>, usize>,
-    /// Where the enabled ones are in `slots`.
+    /// The indexes of enabled entries in `slots`.
     visible: Vec<usize>,
-    /// Whether there are entries that not everybody may use.
+    /// `true` if there are entries with access rules.
     restricted: bool,
-    /// Rendered enabled entries by revision, for callers who do not see them all.
+    /// Rendered enabled entries by protocol version, for callers who do not see them all.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
-    /// Rendered pages by revision, and by number when they start at a multiple of the page size.
+    /// Rendered pages by protocol version, and by number if they start at a multiple of the page size.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
 }
 
 type Pages = Box<[OnceLock<Bytes>]>;
 
 impl<E: Entry> Table<E> {
-    /// A table of these, in any order. Of entries with the same name one is lost; check before.
+    /// Creates a table of these entries, given in any order. Of entries with the same name, all but one are lost, so check
+    /// first.
     pub(crate) fn new(slots: Vec<Slot<E>>) -> Self {
         let slots = in_order(slots);
         let names = slots
@@ -83,41 +84,42 @@ impl<E: Entry> Table<E> {
         }
     }
 
-    /// The enabled entry of this name.
+    /// Returns the enabled entry with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<E>> {
         self.slot(name)
             .filter(|slot| slot.enabled)
             .map(|slot| &slot.entry)
     }
 
-    /// The entry of this name, enabled or not.
+    /// Returns the entry with this name, enabled or not.
     pub(crate) fn slot(&self, name: &str) -> Option<&Slot<E>> {
         self.slots.get(*self.names.get(name)?)
     }
 
-    /// Every entry, enabled or not, in order.
+    /// Returns all entries, enabled or not, in order.
     pub(crate) fn slots(&self) -> &[Slot<E>] {
         &self.slots
     }
 
-    /// The enabled entries, in order.
+    /// Returns the enabled entries, in order.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &Slot<E>> {
         self.visible
             .iter()
             .filter_map(|index| self.slots.get(*index))
     }
 
-    /// Whether there are entries that not everybody may use.
+    /// Returns `true` if there are entries with access rules.
     pub(crate) fn is_restricted(&self) -> bool {
         self.restricted
     }
 
-    /// How many are enabled.
+    /// Returns the number of enabled entries.
     pub(crate) fn len(&self) -> usize {
         self.visible.len()
     }
 
-    /// How many of the enabled entries come up to and including the marked one, or where it would be.
+    /// Returns the number of enabled entries up to and including the marked one, or up to its former position
+    /// if it is gone.
     pub(crate) fn after(&self, mark: &Mark) -> usize {
         let held = self
             .slots
@@ -130,9 +132,9 @@ impl<E: Entry> Table<E> {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// The members of the page of `size` enabled entries from `start`, whoever asks. Rendered once.
+    /// Returns the members of the page of `size` enabled entries from `start`, for any caller. Rendered once.
     ///
-    /// `cursor` makes the text that leads on after an entry.
+    /// `cursor` creates the cursor for the page after an entry.
     pub(crate) fn page(
         &self,
         start: usize,
@@ -158,7 +160,7 @@ impl<E: Entry> Table<E> {
             Some(page) => page
                 .get_or_init(|| {
                     let text = render();
-                    // Most revisions see the same page: keep one copy.
+                    // Most protocol versions have the same page: keep one copy.
                     self.pages
                         .iter()
                         .filter_map(OnceLock::get)
@@ -170,7 +172,7 @@ impl<E: Entry> Table<E> {
         }
     }
 
-    /// Up to `size` of the enabled entries from `start` for which `shows` holds.
+    /// Returns up to `size` enabled entries from `start` for which `shows` returns `true`.
     pub(crate) fn part(&self, start: usize, size: usize, shows: impl Fn(&E) -> bool) -> Part {
         let places = start..self.visible.len();
         let mut places = places.filter(|place| self.at(*place).is_some_and(|at| shows(&at.entry)));
@@ -180,7 +182,7 @@ impl<E: Entry> Table<E> {
         }
     }
 
-    /// The members of a page, and `cursor` after its last entry if there are more.
+    /// Returns the members of a page, with `cursor` after its last entry if there are more.
     pub(crate) fn members(
         &self,
         part: &Part,
@@ -199,7 +201,7 @@ impl<E: Entry> Table<E> {
         text
     }
 
-    /// The entries of a part, as `version` sees them, with commas between.
+    /// Returns the entries of a part in the shape of `version`, separated by commas.
     pub(crate) fn items(&self, part: &Part, version: ProtocolVersion) -> String {
         let mut text = String::new();
         let rendered = self.items.get(version as usize).filter(|_| self.restricted);
@@ -217,13 +219,13 @@ impl<E: Entry> Table<E> {
         text
     }
 
-    /// All enabled entries as `version` sees them.
+    /// Renders all enabled entries in the shape of `version`.
     fn render(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
         let known = || self.items.iter().filter_map(OnceLock::get);
         let render = |(place, slot): (usize, &Slot<E>)| {
             let mut text = String::new();
             append(&mut text, slot.entry.wire().clone(), version);
-            // Most revisions see the same entry: keep one copy.
+            // Most protocol versions have the same entry: keep one copy.
             known()
                 .filter_map(|items| items.get(place))
                 .find(|item| ***item == *text)
@@ -232,13 +234,13 @@ impl<E: Entry> Table<E> {
         self.visible().enumerate().map(render).collect()
     }
 
-    /// The enabled entry at this place among the enabled ones.
+    /// Returns the enabled entry at this position among the enabled ones.
     fn at(&self, place: usize) -> Option<&Slot<E>> {
         self.slots.get(*self.visible.get(place)?)
     }
 }
 
-/// Sorts by key. What is sorted are places, so that this is the same code for entries of all kinds.
+/// Sorts by key. Indexes are sorted, so that the code is shared by entries of all kinds.
 fn in_order<E>(slots: Vec<Slot<E>>) -> Vec<Slot<E>> {
     let keys = slots.iter().map(|slot| slot.key.clone());
     let mut keys: Vec<(Key, usize)> = keys.zip(0..).collect();
@@ -253,20 +255,20 @@ fn in_order<E>(slots: Vec<Slot<E>>) -> Vec<Slot<E>> {
 /// Some of the enabled entries, in order.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Where they are among the enabled ones.
+    /// Their positions among the enabled entries.
     places: Vec<usize>,
-    /// Whether there are more behind them.
+    /// `true` if more entries follow.
     pub(crate) more: bool,
 }
 
 impl Part {
-    /// How many there are.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 }
 
-/// Adds an item to a JSON array under way, as `version` sees it.
+/// Appends an item to a JSON array under construction, in the shape of `version`.
 pub(crate) fn append<T: Shape + serde::Serialize>(
     text: &mut String,
     mut item: T,
@@ -275,12 +277,13 @@ pub(crate) fn append<T: Shape + serde::Serialize>(
     item.shape(version);
     match serde_json::to_string(&item) {
         Ok(item) => push(text, &one_line(&item)),
-        // A wire type whose keys are all strings does not fail; leaving one out beats losing the list.
-        Err(error) => tracing::error!(%error, "a definition cannot be written as JSON"),
+        // Serialization cannot fail for a type whose keys are all strings; dropping one item is better than losing the
+        // list.
+        Err(error) => tracing::error!(%error, "a definition cannot be serialized as JSON"),
     }
 }
 
-/// Adds an item that is JSON already.
+/// Appends an item that is already JSON.
 fn push(text: &mut String, item: &str) {
     if !text.is_empty() && !item.is_empty() {
         text.push(',');
@@ -288,7 +291,7 @@ fn push(text: &mut String, item: &str) {
     text.push_str(item);
 }
 
-/// A number that stands for a name in a cursor: the same everywhere.
+/// Returns a number that represents a name in a cursor: the same in all instances.
 pub(crate) fn fingerprint(name: &str) -> u64 {
     fnv(name.as_bytes())
 }

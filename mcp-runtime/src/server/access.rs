@@ -1,10 +1,10 @@
-//! What the author says of callers: which scopes come with others, and whether strangers are trusted.
+//! Rules about callers: scopes that include others, scopes of tags, and trust in anonymous callers.
 
 use crate::handler::rules;
 use crate::server::Server;
 
 impl Server {
-    /// Whoever has the scope `broad` has these as well, and what they imply in turn. May be repeated.
+    /// Declares that the scope `broad` includes the scopes `narrow`, and those that they include in turn. May be repeated.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -13,8 +13,8 @@ impl Server {
     ///     .scope_implies("admin", ["notes:write", "users:read"]);
     /// ```
     ///
-    /// Holds wherever scopes are asked for: options, functions for `visible_if`, and the [`Principal`](crate::Principal)
-    /// that handlers see. A scope that no credentials can hold is an error at start-up.
+    /// Applies wherever scopes are checked: in options, in `visible_if` functions, and in the
+    /// [`Principal`](crate::Principal) that handlers receive. An invalid scope is an error at start-up.
     ///
     /// Source: revision 2025-11-25 and later, basic/authorization, "Scope Challenge Handling".
     pub fn scope_implies(
@@ -32,26 +32,27 @@ impl Server {
         self
     }
 
-    /// Every definition of this group needs these scopes, besides those it names itself. May be repeated.
+    /// Requires these scopes for every definition with this tag, in addition to those that a definition names itself. May
+    /// be repeated.
     ///
-    /// A group that no definition has is an error at start-up, and so is a scope that no credentials can hold.
+    /// A tag that no definition has is an error at start-up, and so is an invalid scope.
     pub fn require_scopes(
         mut self,
-        group: impl Into<String>,
+        tag: impl Into<String>,
         scopes: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
         let verdicts = scopes.iter().map(|scope| rules::scope(scope).into_result());
         self.faults.extend(verdicts.filter_map(Result::err));
-        self.group_scopes.push((group.into(), scopes));
+        self.tag_scopes.push((tag.into(), scopes));
         self
     }
 
-    /// Callers of whom nothing is known may do everything, as on standard input and output: scopes apply only to those with
-    /// credentials. Default: they may do nothing that needs a scope.
+    /// Lets anonymous callers do everything, as on standard input and output: scopes apply only to callers with
+    /// credentials. Default: anonymous callers can use nothing that requires a scope.
     ///
-    /// For servers that only those reach who may do everything, such as on a machine of one person, or behind something
-    /// that checks callers and passes on those it knows.
+    /// For servers that can be reached only by callers who may do everything, such as on a single-user machine, or behind a
+    /// proxy that authenticates callers.
     pub fn trust_anonymous(mut self) -> Self {
         self.admission.trusts_anonymous = true;
         self

@@ -1,4 +1,4 @@
-//! What stands around handlers: how often they may be called, what sees each call, what is done to their texts.
+//! Settings that wrap handlers: the rate limit, middleware, and sanitizers of text.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -16,23 +16,23 @@ use crate::handler::tower::{self, CallService, Layer};
 use crate::rate::Rate;
 use crate::server::Server;
 
-/// What stands around handlers, as far as the author said.
+/// The rate limit, middleware and sanitizer of a server.
 #[derive(Default)]
 pub(super) struct Surroundings {
     pub(super) rate: Option<Rate>,
-    /// The first is outermost.
+    /// Middleware; the first is outermost.
     pub(super) around: Vec<Around>,
-    /// The tools that have layers of their own.
+    /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
     pub(super) sanitizer: Option<Sanitizer>,
 }
 
 impl Surroundings {
-    /// Checks that the tools are there that have layers of their own.
+    /// Checks that every tool with its own layer exists.
     pub(super) fn check(&self, tools: &[String]) -> std::result::Result<(), Error> {
         let missing = self.layered.iter().filter(|name| !tools.contains(name));
         let missing: Vec<_> = missing
-            .map(|name| format!("there is no tool `{name}` to put a layer around"))
+            .map(|name| format!("there is no tool `{name}` to apply a layer to"))
             .collect();
         if missing.is_empty() {
             return Ok(());
@@ -42,13 +42,13 @@ impl Surroundings {
 }
 
 impl Server {
-    /// How often handlers may be called, all of them together: `100/s`, `10/min burst 20`, `1000/h per caller`. Default: as
-    /// often as anybody likes. Handlers have an option `rate` of their own, which holds as well.
+    /// Limits the rate of calls to all handlers together: `100/s`, `10/min burst 20`, `1000/h per caller`. Default:
+    /// unlimited. The `rate` option of a handler applies in addition.
     ///
-    /// A caller is whoever is known from credentials ([`Principal`](crate::Principal)), else the session or connection.
-    /// Requests of 2026-07-28 over HTTP by nobody known are one caller, all of them.
+    /// A caller is identified by credentials ([`Principal`](crate::Principal)), otherwise by session or connection.
+    /// Anonymous requests of 2026-07-28 over HTTP all count as one caller.
     ///
-    /// A call beyond that is refused and told when to try again. What is not a rate is an error at the start.
+    /// Calls that exceed the rate are refused, with the time after which to retry. An invalid rate is an error at start-up.
     pub fn rate(mut self, rate: &str) -> Self {
         match rules::read_rate(rate) {
             Ok(rate) => self.surroundings.rate = Some(rate),
@@ -57,8 +57,8 @@ impl Server {
         self
     }
 
-    /// Does this to all text that a model reads, besides what is done already: results and errors of tools, messages of
-    /// prompts, contents of resources, names and values of structured content.
+    /// Applies `clean` to all text that a model reads, after the sanitizers added before: results and errors of tools,
+    /// messages of prompts, contents of resources, names and values of structured content.
     ///
     /// ```
     /// use std::borrow::Cow;
@@ -68,8 +68,8 @@ impl Server {
     ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
     /// ```
     ///
-    /// Addresses, `_meta`, pictures and sounds stay as they are, and so do numbers in structured content, digit by digit. If it
-    /// panics, or two members of one object come to have the same name, the answer is an internal error.
+    /// URIs, `_meta`, images and audio stay as they are, and numbers in structured content keep every digit. If `clean`
+    /// panics, or gives two members of an object the same name, the call fails with an internal error.
     ///
     /// Source: revision 2026-07-28, server/tools, "Security Considerations".
     pub fn sanitize(
@@ -81,10 +81,10 @@ impl Server {
         self
     }
 
-    /// Stands around every call of a tool, a prompt, a resource or a completer. The first one is outermost.
+    /// Adds middleware that wraps every call of a tool, prompt, resource or completer. The first one is outermost.
     ///
-    /// It may look at the call, change its arguments, go on with [`Next::run`], look at the answer and change it, or answer
-    /// by itself:
+    /// Middleware may inspect the call, change its arguments, continue with [`Next::run`], inspect and change the result, or
+    /// answer the call itself:
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -92,15 +92,15 @@ impl Server {
     ///
     /// let server = new_server!().around(async |call, next| {
     ///     if call.kind() == Kind::Tool && call.name() == "delete" && call.principal().is_none() {
-    ///         bail!("only people we know may delete");
+    ///         bail!("only authenticated callers may delete");
     ///     }
     ///     next.run(call).await
     /// });
     /// ```
     ///
-    /// What it shares comes from [`Call::context`], as in `call.context().state::<T>()`, or is cloned into a closure that
-    /// gives an `async move` block. It runs within the time of the call; a panic in it ends the call alone. Calls that a
-    /// rate refuses do not come this far. In revision 2026-07-28 it is entered in each round of a call: see
+    /// Get shared values from [`Call::context`], as in `call.context().state::<T>()`, or clone them into a closure that
+    /// returns an `async move` block. Middleware runs within the time limit of the call; a panic in it fails that call only.
+    /// Calls refused by a rate limit do not reach it. In revision 2026-07-28 it runs in each round of a call: see
     /// [`Call::round`].
     pub fn around<F, A>(mut self, function: F) -> Self
     where
@@ -116,10 +116,11 @@ impl Server {
 
 #[cfg(feature = "tower")]
 impl Server {
-    /// Puts a tower layer around every call, as [`around`](Self::around) does with a function. They keep their order.
+    /// Wraps every call in a tower layer, as [`around`](Self::around) does with a function. Layers and functions share one
+    /// order.
     ///
-    /// The layer is applied once, to a [`Next`]. Failures of handlers are answers to it; an error of its own service is one
-    /// whose cause only the log sees.
+    /// The layer is applied once, to a [`Next`]. To the layer, the failure of a handler is a response, not an error; an error
+    /// of the layer's own service fails the call, and its cause is only logged.
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,
@@ -129,7 +130,7 @@ impl Server {
         self
     }
 
-    /// Puts a tower layer around the calls of one tool. That there is none of this name is an error at the start.
+    /// Wraps the calls of one tool in a tower layer. An unknown tool is an error at start-up.
     pub fn layer_tool<L>(mut self, name: impl Into<String>, layer: L) -> Self
     where
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,

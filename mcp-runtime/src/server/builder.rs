@@ -1,4 +1,4 @@
-//! Builds a server from what the macros collected and what the author adds.
+//! Builds a server from the definitions that the macros collect and the settings that the author adds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::server::around::Surroundings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
-/// A server, being built.
+/// A server and its settings, before it runs.
 ///
-/// It serves every annotated function that is linked into the program, unless told otherwise by [`only`](Self::only) or
-/// [`group`](Self::group). Nothing is checked until it starts; then everything that is wrong is reported at once.
+/// It serves every annotated function that is linked into the program, unless [`only`](Self::only) or
+/// [`tags`](Self::tags) select some. Nothing is checked until it starts; then all mistakes are reported at once.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -46,8 +46,8 @@ pub struct Server {
     states: States,
     receivers: Vec<Receiver>,
     selected: Option<Vec<Selected>>,
-    groups: Vec<String>,
-    pub(super) group_scopes: Vec<(String, Vec<String>)>,
+    tags: Vec<String>,
+    pub(super) tag_scopes: Vec<(String, Vec<String>)>,
     offered: Vec<List>,
     page_size: usize,
     logging: bool,
@@ -58,7 +58,7 @@ pub struct Server {
     #[cfg(feature = "sealing")]
     state_keys: Vec<StateKey>,
     pub(super) surroundings: Surroundings,
-    /// What is wrong with the settings so far.
+    /// Mistakes found in the settings so far, reported at start-up.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
     hooks: Hooks,
@@ -67,7 +67,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// A server named after the package that says it: `Server::new` with the name and version of its `Cargo.toml`.
+/// Creates a server named after the calling package: `Server::new` with the name and version of its `Cargo.toml`.
 ///
 /// ```
 /// let server = mcp_runtime::new_server!();
@@ -82,11 +82,11 @@ macro_rules! new_server {
     };
 }
 
-/// A result that a client may reuse, for [`Server::cache`].
+/// A result that clients may cache, for [`Server::cache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cacheable {
-    /// All of those below.
+    /// All of the results below.
     Everything,
     /// `server/discover`
     Discover,
@@ -101,7 +101,7 @@ pub enum Cacheable {
 }
 
 impl Server {
-    /// A server that introduces itself by this name and version.
+    /// Creates a server with the name and version that it reports to clients.
     ///
     /// [`new_server!()`](crate::new_server!) takes both from your package.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
@@ -112,8 +112,8 @@ impl Server {
             states: States::default(),
             receivers: Vec::new(),
             selected: None,
-            groups: Vec::new(),
-            group_scopes: Vec::new(),
+            tags: Vec::new(),
+            tag_scopes: Vec::new(),
             offered: Vec::new(),
             page_size: 1_000,
             logging: true,
@@ -133,26 +133,26 @@ impl Server {
         }
     }
 
-    /// A name for people. Sent to clients of 2025-06-18 and later.
+    /// Sets a human-readable name. Sent to clients of 2025-06-18 and later.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.identity.title = Some(title.into());
         self
     }
 
-    /// What the server is for, in a sentence or two. Sent to clients of 2025-11-25 and later.
+    /// Describes the purpose of the server in a sentence or two. Sent to clients of 2025-11-25 and later.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.identity.description = Some(description.into());
         self
     }
 
-    /// Where to read more. Sent to clients of 2025-11-25 and later.
+    /// Sets the URL of the server's website. Sent to clients of 2025-11-25 and later.
     pub fn website(mut self, url: impl Into<String>) -> Self {
         self.identity.website_url = Some(url.into());
         self
     }
 
-    /// A picture, besides those already given. Sent to clients of 2025-11-25 and later. One that is not an `https:` or `data:` URI
-    /// is an error at start-up.
+    /// Adds an icon. Sent to clients of 2025-11-25 and later. A source that is not an `https:` or `data:` URI is an error at
+    /// start-up.
     pub fn icon(mut self, icon: Icon) -> Self {
         let verdict = rules::icon(&icon.src).into_result();
         self.faults
@@ -161,39 +161,39 @@ impl Server {
         self
     }
 
-    /// What a model should know before it uses the server: how its tools belong together, what to do first.
+    /// Sets the instructions a model should know before it uses the server: how its tools work together, what to do first.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// Shares a value with every handler that takes [`State<T>`](crate::State). One per type: a second one replaces the
-    /// first.
+    /// Shares a value with every handler that takes [`State<T>`](crate::State). There is one per type: a second one replaces
+    /// the first.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.states.insert(Arc::new(value));
         self
     }
 
-    /// Shares a value that is shared already.
+    /// Shares a value that is already in an [`Arc`]. Otherwise like [`state`](Self::state).
     pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.states.insert(value);
         self
     }
 
-    /// Serves the methods of `value`: those of its `#[server]` blocks. Unless [`only`](Self::only) or
-    /// [`group`](Self::group) choose what is served, methods without a value are an error at start-up.
+    /// Serves the methods in the `#[server]` blocks of `value`. Methods without a value are an error at start-up, unless
+    /// [`only`](Self::only) or [`tags`](Self::tags) select what is served.
     pub fn handlers<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.shared_handlers(Arc::new(value))
     }
 
-    /// Serves the methods of a value that is shared already, with the routes of an axum program for instance. Otherwise like
-    /// [`handlers`](Self::handlers).
+    /// Serves the methods of a value that is already in an [`Arc`], shared with the routes of an axum program for instance.
+    /// Otherwise like [`handlers`](Self::handlers).
     pub fn shared_handlers<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.receivers.push(Receiver::new(value));
         self
     }
 
-    /// Serves these functions, rather than all that are linked in. Together with [`group`](Self::group), both.
+    /// Serves only these functions, instead of all that are linked in. With [`tags`](Self::tags), serves both selections.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -202,63 +202,65 @@ impl Server {
     /// let server = new_server!().only([tool(add), prompt(greet)]);
     /// ```
     ///
-    /// A function that is not annotated, or not as what it is chosen for, is an error at start-up.
+    /// A function that is not annotated, or is annotated as something else, is an error at start-up.
     pub fn only(mut self, functions: impl IntoIterator<Item = Selected>) -> Self {
         self.selected.get_or_insert_default().extend(functions);
         self
     }
 
-    /// Serves the functions of this group, rather than all that are linked in. May be repeated.
-    pub fn group(mut self, name: impl Into<String>) -> Self {
-        self.groups.push(name.into());
+    /// Serves only the functions with one of these tags, instead of all that are linked in. May be repeated.
+    ///
+    /// A tag that no definition has is an error at start-up.
+    pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.tags.extend(tags.into_iter().map(Into::into));
         self
     }
 
-    /// Offers a list that may be empty at the start, because definitions come through [`handle`](Self::handle) later.
+    /// Declares a list that may be empty at start-up, because definitions are added through [`handle`](Self::handle) later.
     ///
-    /// Clients learn once what a server offers. Without this, those that connect before the first definition of a kind
-    /// is there do not ask for it again. Once there was something in a list, it stays offered.
+    /// Clients read the capabilities of a server only once. Without this, clients that connect before the first definition
+    /// of a kind is added never request that list. A list that has had an item stays declared.
     pub fn offers(mut self, list: List) -> Self {
         self.offered.push(list);
         self
     }
 
-    /// Sends every report of progress, so that tests see them all.
+    /// Disables the limit on progress notifications, so that tests see them all.
     #[cfg(feature = "testing")]
     pub(crate) fn report_all_progress(&mut self) {
         self.limits.progress = u32::MAX;
     }
 
-    /// How much a client may ask of the server.
+    /// Sets the limits on sizes, numbers, rates and times.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The most items on one page of a list. Default 1,000; at least 1.
+    /// Sets the maximum number of items on one page of a list. Default 1,000; at least 1.
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = items.max(1);
         self
     }
 
-    /// Whether handlers may send log messages to clients. Default `true`.
+    /// Sets whether handlers may send log messages to clients. Default `true`.
     pub fn logging(mut self, offered: bool) -> Self {
         self.logging = offered;
         self
     }
 
-    /// Answers arguments that do not fit a tool's schema with -32602 rather than with a tool result, to clients of
-    /// revisions up to 2025-06-18. Default `false`: the model reads what is wrong and tries again.
+    /// Sets whether invalid tool arguments are answered with the error -32602 instead of a tool result, for clients of
+    /// revisions up to 2025-06-18. Default `false`: the model reads the problem and tries again.
     pub fn argument_errors(mut self, as_errors: bool) -> Self {
         self.argument_errors = as_errors;
         self
     }
 
-    /// Whether results of tools are compared with their output schemas before they are sent. Default `true`: a result that
-    /// does not fit is an internal error to the client, and the log says what is wrong with it.
+    /// Sets whether results of tools are validated against their output schemas before they are sent. Default `true`: for an
+    /// invalid result, the client gets an internal error, and the mismatch is logged.
     ///
-    /// Results of [`Json<T>`](crate::Json) fit by construction and cost nothing, unless there is middleware or a sanitizer. Turn
-    /// this off where results of dynamic tools are large and surely fit.
+    /// Results of type [`Json<T>`](crate::Json) are valid by construction and cost nothing, unless there is middleware or a
+    /// sanitizer. Turn the check off if results of dynamic tools are large and known to be valid.
     ///
     /// Source: revision 2025-06-18 and later, server/tools, "Output Schema".
     pub fn check_outputs(mut self, check: bool) -> Self {
@@ -266,11 +268,11 @@ impl Server {
         self
     }
 
-    /// How long, and by whom, clients may reuse what they were told. Default: not at all, and only by whoever asked.
+    /// Sets cache hints: how long, and for whom, clients may cache a result. Default: no caching, private.
     ///
-    /// Say [`CacheScope::Public`] only where everybody is told the same. Resources have options of their own.
+    /// Use [`CacheScope::Public`] only if all callers get the same result. Resources have their own options.
     ///
-    /// Source: revision 2026-07-28, server/utilities/caching. Clients of older revisions are not told.
+    /// Source: revision 2026-07-28, server/utilities/caching. Not sent to clients of older revisions.
     pub fn cache(mut self, what: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
         let hint = CacheHint { ttl, scope };
         let cache = &mut self.cache;
@@ -293,20 +295,21 @@ impl Server {
         self
     }
 
-    /// The keys that seal what a call remembers between two rounds: the first one seals, all open. Replaces those before.
+    /// Sets the keys that seal the state a call carries between rounds: the first one seals, all of them open. Replaces
+    /// keys set before.
     ///
-    /// Without keys there is one of this process: a call cannot go on at another instance, or after a restart. To change
-    /// keys, put the new one first, and leave the old one out after [`Limits::state_time`].
+    /// Default: a random key for this process, so that a call cannot continue on another instance or after a restart. To
+    /// rotate keys, put the new one first, and remove the old one after [`Limits::state_time`].
     #[cfg(feature = "sealing")]
     pub fn state_keys(mut self, keys: impl IntoIterator<Item = StateKey>) -> Self {
         self.state_keys = keys.into_iter().collect();
         self
     }
 
-    /// The keys that seal what a call remembers, from an environment variable: separated by commas, the one that seals
-    /// first, each as [`StateKey::parse`] reads it.
+    /// Sets the keys that seal the state of calls from an environment variable: separated by commas, the sealing key first,
+    /// each in a format that [`StateKey::parse`] accepts.
     ///
-    /// A variable that is missing or holds anything else is an error at start-up.
+    /// A missing or invalid variable is an error at start-up.
     #[cfg(feature = "sealing")]
     pub fn state_keys_from_env(mut self, variable: &str) -> Self {
         let text = std::env::var(variable).unwrap_or_default();
@@ -314,34 +317,35 @@ impl Server {
         match keys.map(StateKey::parse).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => self.state_keys = keys,
             Some(_) => self.faults.push(format!(
-                "the environment variable `{variable}` holds no keys; `openssl rand -base64 32` makes one"
+                "the environment variable `{variable}` holds no keys; create one with `openssl rand -base64 32`"
             )),
             None => self.faults.push(format!(
                 "the environment variable `{variable}` holds a key that is not 32 bytes in base64 or hexadecimal; \
-                 `openssl rand -base64 32` makes one"
+                 create one with `openssl rand -base64 32`"
             )),
         }
         self
     }
 
-    /// Remembers what [`Context::once`](crate::Context::once) did, so that it is done at most once also when a client sends
-    /// a round of a call again. [`MemoryStore`](crate::MemoryStore) is enough for a server of one instance.
+    /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that it runs at most once
+    /// even if a client resends a round of a call. [`MemoryStore`](crate::MemoryStore) suffices for a single instance.
     pub fn once_store(mut self, store: impl OnceStore) -> Self {
         self.once_store = Some(Arc::new(store));
         self
     }
 
-    /// Calls this with the span of each request, right after it was made, and with what the caller says is its place in a
-    /// trace: for programs that export spans and link them to those of the caller. Replaces the one before.
+    /// Sets a hook that is called with the span of each request, right after the span is created, and with the trace context
+    /// that the caller sent: for programs that export spans and link them to those of the caller. Replaces a hook set
+    /// before.
     ///
-    /// The span has the names of OpenTelemetry; `docs/observability.md` lists them. It must not block. Not called for spans
-    /// that no subscriber wants.
+    /// The span's fields follow OpenTelemetry; `docs/observability.md` lists them. The hook must not block. It is not called
+    /// for spans that no subscriber records.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
     /// let server = new_server!().on_span(|span, trace| {
     ///     if let Some(trace) = trace {
-    ///         // What `tracing-opentelemetry` calls `set_parent`; see `examples/src/bin/traces.rs`.
+    ///         // With `tracing-opentelemetry`, call `set_parent` here; see `examples/src/bin/traces.rs`.
     ///         println!("{:?} is part of {:032x}", span.id(), trace.trace_id());
     ///     }
     /// });
@@ -355,28 +359,28 @@ impl Server {
         self
     }
 
-    /// A handle to the server, for background tasks: change notices, what is registered, stopping it.
+    /// Returns a handle to the server, for background tasks: sends change notifications, edits lists, stops the server.
     ///
-    /// Starting a server consumes it, so take the handle before. What is registered through it before the start is there
-    /// from the start; change notices sent before it reach nobody.
+    /// Starting a server consumes it, so get the handle first. Definitions added before the start are served from the start;
+    /// change notifications sent before the start reach no client.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Whether keys were given that other instances may share.
+    /// Returns `true` if keys were set, which other instances may share.
     #[cfg(all(feature = "http", feature = "sealing"))]
     pub(super) fn has_state_keys(&self) -> bool {
         !self.state_keys.is_empty()
     }
 
-    /// Who the server says it is.
+    /// Returns the name, version and description that the server reports.
     #[cfg(feature = "cli")]
     pub(super) fn identity(&self) -> &Implementation {
         &self.identity
     }
 
-    /// Checks everything and makes the server ready for connections.
+    /// Checks all definitions and settings, and makes the server ready for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<Shared>), Error> {
         let mut faults = self.faults;
         faults.extend(self.limits.faults());
@@ -386,8 +390,8 @@ impl Server {
         let states = Arc::new(self.states);
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
-            groups: self.groups,
-            group_scopes: self.group_scopes,
+            tags: self.tags,
+            tag_scopes: self.tag_scopes,
             receivers: self.receivers,
             states: Arc::clone(&states),
             early: self.shared.take_early(),

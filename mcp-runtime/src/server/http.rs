@@ -1,4 +1,4 @@
-//! Serves over HTTP: on an address of its own, or as a service inside of another program.
+//! Serves over HTTP: on its own socket, or as a service inside another program.
 
 use std::future::{Future, ready};
 use std::io;
@@ -12,29 +12,30 @@ use crate::server::Server;
 use crate::transport::http::{self, HttpListener, HttpOptions, HttpService};
 
 impl Server {
-    /// How the server is reached over HTTP: path, hosts, origins. Replaces what was said before.
+    /// Sets the HTTP options: path, hosts, origins and so on. Replaces options set before.
     pub fn http(mut self, options: HttpOptions) -> Self {
         self.http = options;
         self
     }
 
-    /// Serves over HTTP, at the path `/mcp` unless [`http`](Self::http) says otherwise, until
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called.
+    /// Serves over HTTP until [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. The default path is
+    /// `/mcp`; [`http`](Self::http) sets another.
     ///
-    /// All revisions at once: requests of 2026-07-28, sessions of 2025, and streams of 2024-11-05 if
-    /// [`HttpOptions::sse_2024`] is on. Without feature `auth` no authentication, and TLS only with [`serve_http_with`](Self::serve_http_with): for
-    /// more than this machine, put something that has them in front.
+    /// Serves all revisions at once: requests of 2026-07-28, sessions of 2025, and streams of 2024-11-05 if
+    /// [`HttpOptions::sse_2024`] is on. Authentication needs feature `auth`, and TLS needs
+    /// [`serve_http_with`](Self::serve_http_with): otherwise, to serve other machines, run it behind a reverse proxy that
+    /// provides both.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the definitions and settings; that the address is not one of this machine alone while
-    /// no host was allowed ([`HttpOptions::allow_host`]); that definitions need scopes while nothing establishes who calls
-    /// ([`trust_anonymous`](Self::trust_anonymous)); that the address cannot be used.
+    /// If definitions or settings are invalid (all mistakes are reported); if the address can be reached from other machines
+    /// and no host is allowed ([`HttpOptions::allow_host`]); if definitions require scopes and HTTP requests are not
+    /// authenticated ([`trust_anonymous`](Self::trust_anonymous)); or if the address cannot be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
         self.serve_http_listener(listen(address).await?).await
     }
 
-    /// Serves over HTTP, like [`serve_http`](Self::serve_http), whoever connects to `listener`.
+    /// Serves over HTTP, like [`serve_http`](Self::serve_http), on the connections of `listener`.
     ///
     /// # Errors
     ///
@@ -44,19 +45,19 @@ impl Server {
             .await
     }
 
-    /// Serves over HTTP, like [`serve_http`](Self::serve_http), whoever connects to `listener` and shakes hands: over TLS,
-    /// for instance. With `tls` a `tokio_rustls::TlsAcceptor`:
+    /// Serves over HTTP, like [`serve_http`](Self::serve_http), on the connections of `listener`, each after a handshake:
+    /// for TLS, for instance. With a `tokio_rustls::TlsAcceptor` named `tls`:
     ///
     /// ```ignore
     /// server.serve_http_with(listener, move |stream| tls.accept(stream)).await
     /// ```
     ///
-    /// A handshake runs in the task of its connection, where it holds up nobody else, and may take
+    /// A handshake runs in the task of its connection, so that it delays no other connection, and may take
     /// [`Limits::handshake_time`](crate::Limits::handshake_time).
     ///
     /// # Errors
     ///
-    /// As [`serve_http`](Self::serve_http). A handshake that fails ends its connection only.
+    /// As [`serve_http`](Self::serve_http). A failed handshake closes its connection only.
     pub async fn serve_http_with<L, S, H>(
         self,
         listener: L,
@@ -71,15 +72,15 @@ impl Server {
         http::serve(listener, handshake, self.into_listening_service()?).await
     }
 
-    /// Makes a `tower` service of the server, to be mounted into a program that serves HTTP already. With feature `axum` it
-    /// becomes a router: `Router::new().merge(server.into_http_service()?)`.
+    /// Turns the server into a `tower` service, to mount into a program that already serves HTTP. With feature `axum` it
+    /// converts into a router: `Router::new().merge(server.into_http_service()?)`.
     ///
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends its event streams, and calls after
-    /// [`Limits::drain`](crate::Limits::drain), so that a graceful shutdown of the program ends.
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends its event streams, and its calls after
+    /// [`Limits::drain`](crate::Limits::drain), so that a graceful shutdown of the program can complete.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the definitions and settings.
+    /// If definitions or settings are invalid; all mistakes are reported.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
         let options = self.http.clone();
         #[cfg(feature = "auth")]
@@ -92,8 +93,8 @@ impl Server {
         #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_state_keys() {
             tracing::warn!(
-                "no `state_keys`: sessions are sealed with a key of this process, so that no other instance knows them, nor \
-                 this one after a restart"
+                "no `state_keys` set: sessions are sealed with a key of this process, and cannot continue on another instance \
+                 or after a restart"
             );
         }
         let (dispatcher, shared) = self.start()?;
@@ -101,7 +102,7 @@ impl Server {
         Ok(HttpService::new(dispatcher, options, shutdown))
     }
 
-    /// Serves over HTTP until a signal asks to stop. Says also whether handlers still block threads.
+    /// Serves over HTTP until a signal asks to stop. Also returns `true` if handlers still block threads.
     #[cfg(feature = "cli")]
     pub(super) async fn run_http(self, address: &str) -> (Result<(), Error>, bool) {
         use std::io::Write as _;
@@ -116,25 +117,26 @@ impl Server {
             Ok(started) => started,
             Err(error) => return (Err(error), false),
         };
-        // Standard error may be closed; the server runs all the same.
+        // Standard error may be closed; the server runs anyway.
         let _ = writeln!(io::stderr(), "{url}");
         http::serve_process(listener, service).await
     }
 
-    /// Makes the service for an address of our own, where nothing in front can have established who calls.
+    /// Turns the server into a service for its own listener, where no surrounding program can authenticate callers.
     fn into_listening_service(self) -> Result<HttpService, Error> {
         let service = self.into_http_service()?;
         let Some(name) = service.closed_to_strangers() else {
             return Ok(service);
         };
         let message = format!(
-            "`{name}` needs scopes, but nothing establishes who calls over HTTP, so that nobody could use it: check callers \
-             with `HttpOptions::authenticate` (feature `auth`), or say `Server::trust_anonymous` if only those reach the server who may do everything"
+            "`{name}` requires scopes, but HTTP requests are not authenticated, so no one could use it: authenticate callers \
+             with `HttpOptions::authenticate` (feature `auth`), or call `Server::trust_anonymous` if everyone who can reach the server may do everything"
         );
         Err(Error::new(ErrorKind::Configuration, message))
     }
 
-    /// Other machines can reach an address that is not a loopback one, and web pages any name that leads to it.
+    /// Checks that hosts are allowed if the address is not a loopback address: other machines can reach it then, and web
+    /// pages can reach it by any name that resolves to it.
     fn check_address(&self, listener: &impl HttpListener) -> Result<(), Error> {
         let reachable = listener.network_address()?;
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
@@ -144,21 +146,21 @@ impl Server {
             #[cfg(feature = "sealing")]
             if !self.has_state_keys() {
                 tracing::warn!(
-                    "no `state_keys`: what calls remember between questions is sealed with a key of this process, so that \
-                     no other instance, and none after a restart, can go on with them"
+                    "no `state_keys` set: multi-round calls are sealed with a key of this process, and cannot continue on \
+                     another instance or after a restart"
                 );
             }
             return Ok(());
         }
         let message = format!(
-            "{address} can be reached from other machines: say by which host names, with `HttpOptions::allow_host` or \
+            "{address} can be reached from other machines: allow its host names with `HttpOptions::allow_host` or \
              `--allow-host`, or listen on 127.0.0.1"
         );
         Err(Error::new(ErrorKind::Configuration, message))
     }
 }
 
-/// Listens on an address, or says which one it cannot listen on.
+/// Listens on an address. The error names an address that cannot be used.
 async fn listen(address: impl ToSocketAddrs) -> Result<TcpListener, Error> {
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
     TcpListener::bind(&*addresses).await.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The log of a program that has set up none: warnings and errors, a line each.
+//! The default log, for programs without a subscriber: warnings and errors, one line each.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -11,17 +11,17 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// How often a second the same event is written.
+/// Maximum number of times per second that the same event is written.
 const MOST: u32 = 10;
 
-/// Writes warnings and errors, the same ones only so often. Spans are none of its business.
+/// Writes warnings and errors, and limits how often each repeats. Ignores spans.
 pub(super) struct Log<W> {
     leave: W,
     seen: Mutex<HashMap<Identifier, (Instant, u32)>>,
 }
 
 impl<W: Fn(&str) + Send + Sync + 'static> Log<W> {
-    /// Each line goes to `leave`, its end included.
+    /// Creates a subscriber that passes each line to `leave`, including its line break.
     pub(super) fn new(leave: W) -> Self {
         let seen = Mutex::default();
         Self { leave, seen }
@@ -39,7 +39,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for Log<W> {
 
     fn event_enabled(&self, event: &Event<'_>) -> bool {
         let now = Instant::now();
-        // Bounded by the places in the program that log.
+        // Bounded by the number of callsites in the program.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, count) = seen.entry(event.metadata().callsite()).or_insert((now, 0));
         if now.duration_since(*since) >= Duration::from_secs(1) {
@@ -53,7 +53,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for Log<W> {
         let metadata = event.metadata();
         let mut line = Line(date(SystemTime::now()));
         let (level, target) = (metadata.level(), metadata.target());
-        // Writing to a line never fails.
+        // Writing into a string never fails.
         let _ = write!(line, " {level:>5} {target}:");
         event.record(&mut line);
         line.0.push('\n');
@@ -70,7 +70,8 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for Log<W> {
     fn exit(&self, _: &Id) {}
 }
 
-/// Stays one line: whatever an event holds, nobody can make up another one with it, or move the cursor of a terminal.
+/// A buffer that stays one line: control characters are escaped, so that the content of an event can neither forge another
+/// line nor move the cursor of a terminal.
 struct Line(String);
 
 impl fmt::Write for Line {
@@ -95,7 +96,7 @@ impl Visit for Line {
     }
 }
 
-/// As RFC 3339 has it, in UTC, with milliseconds.
+/// Formats a time as in RFC 3339, in UTC, with milliseconds.
 fn date(time: SystemTime) -> String {
     let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH);
     let since_1970 = since_1970.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Runs a server: over stdio, or over any transport.
+//! Runs a server: by its command line, over stdio, or over any transport.
 
 #[cfg(any(feature = "cli", feature = "testing"))]
 use std::sync::Arc;
@@ -15,40 +15,40 @@ use crate::server::stderr::Lines;
 use crate::transport::{self, Stdio, Transport};
 
 impl Server {
-    /// Runs the server as the command line of the process says: without arguments over standard input and output, until
-    /// the client closes them or a signal asks it to stop.
+    /// Runs the server as the command line of the process specifies: without arguments, over standard input and output,
+    /// until the client closes them or a signal asks the server to stop.
     ///
     /// | Argument | Meaning |
     /// |---|---|
-    /// | `--http [ADDRESS]` | serve HTTP instead, on 127.0.0.1:8000 or this address; the URL is printed on standard error |
-    /// | `--allow-host HOST` | let in requests to this host name too ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)) |
-    /// | `--allow-origin ORIGIN` | let in web pages of this origin too ([`HttpOptions::allow_origin`](crate::transport::HttpOptions::allow_origin)) |
-    /// | `tools`, `prompts`, `resources`, `templates` | list what the server has |
-    /// | `call TOOL NAME=VALUE…` | call a tool; values are read as the types of its schema |
+    /// | `--http [ADDRESS]` | serve HTTP instead, on this address (default 127.0.0.1:8000); the URL is printed to standard error |
+    /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)) |
+    /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::transport::HttpOptions::allow_origin)) |
+    /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
+    /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
-    /// | `shell` | try one thing after another, with one server that keeps its state |
-    /// | `check [--surface FILE]` | say what clients and models refuse, and what changed since the file was saved; for pipelines |
-    /// | `install CLIENT` | enter this executable into the configuration of a client |
-    /// | `--help`, `--version` | say so |
+    /// | `shell` | run several commands on one server that keeps its state |
+    /// | `check [--surface FILE]` | report what clients and models reject, and what changed since the file was saved; for CI |
+    /// | `install CLIENT` | add this executable to the configuration of a client |
+    /// | `--help`, `--version` | print help or the version |
     ///
-    /// Commands start the server in this process, speak the full protocol to it in any revision, and end the process with 1
-    /// if something is wrong. `--help` after a command says more.
+    /// Commands start the server in this process, speak the full protocol to it in any revision, and exit with status 1 if
+    /// they fail. For details, pass `--help` after a command.
     ///
-    /// The arguments are read with feature `cli`, and HTTP is there with feature `http`; both are on by default. A program
-    /// with arguments of its own calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
+    /// Arguments need feature `cli`, and HTTP needs feature `http`; both are on by default. A program with its own arguments
+    /// calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
     /// [`serve_http`](Self::serve_http), and keeps the commands with [`command_line`](Self::command_line).
     ///
-    /// Standard output belongs to the protocol from here on: what handlers print goes to standard error instead. If the
-    /// program has set up no `tracing` subscriber, warnings and errors are written to standard error too. The client need
-    /// not read that: what does not fit is dropped, and panics are told only as far as they fit.
+    /// Standard output is reserved for the protocol: output that handlers print goes to standard error instead. If the
+    /// program has not set a `tracing` subscriber, warnings and errors go to standard error too. The client need not read
+    /// it: lines and panic messages that do not fit are dropped.
     ///
-    /// The process is the server's: a second signal ends it at once. So do handlers that block their threads longer than
-    /// [`Limits::drain`](crate::Limits::drain) once the server is to stop, with success: dropping a runtime would wait for
-    /// them. [`serve`](Self::serve) never ends the process.
+    /// `run` owns the process. A second signal exits at once. If handlers still block threads after
+    /// [`Limits::drain`](crate::Limits::drain), the process exits with status 0 rather than wait for them, as dropping the
+    /// runtime would. [`serve`](Self::serve) never exits the process.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the definitions and settings, before anything is read; or that standard input or
+    /// If definitions or settings are invalid, before anything is read (all mistakes are reported); or if standard input or
     /// output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
@@ -77,23 +77,23 @@ impl Server {
         end(self.run_over_stdio().await, &lines)
     }
 
-    /// Runs the command of the process's command line, if there is one: `tools`, `call`, `shell`, `check`, `install` and the
-    /// others of [`run`](Self::run). Gives the server back if there is none, for a program that serves in its own way:
+    /// Runs the command on the command line of the process, if there is one: `tools`, `call`, `shell`, `check`, `install` or
+    /// another one of [`run`](Self::run). Otherwise returns the server, for a program that serves it in its own way:
     ///
     /// ```no_run
     /// # use mcp_runtime::Server;
     /// # async fn run() -> Result<(), mcp_runtime::Error> {
     /// let server = Server::new("shop", "1.0.0");
     /// let Some(server) = server.command_line().await? else {
-    ///     return Ok(()); // that was all
+    ///     return Ok(()); // a command was run
     /// };
     /// server.serve_http("127.0.0.1:8000").await
     /// # }
     /// ```
     ///
-    /// Only the first argument is looked at, besides `--json` and `--revision DATE`, which may stand before a command. Every
-    /// other argument is the program's, and so are `--help`, `--version` and `--http`. Ends the process with 1 if the command
-    /// finds something wrong.
+    /// A command must be the first argument; only `--json`, `--revision DATE`, `--as SUBJECT` and `--scope SCOPE` may precede
+    /// it. All other arguments belong to the program, including `--help`, `--version` and `--http`. Exits the process with
+    /// status 1 if the command fails.
     ///
     /// # Errors
     ///
@@ -118,7 +118,8 @@ impl Server {
         }
     }
 
-    /// Says also whether handlers still block threads.
+    /// Serves standard input and output until they are closed or a signal asks to stop. Also returns `true` if handlers
+    /// still block threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let started = self
             .start()
@@ -131,19 +132,20 @@ impl Server {
         transport::serve_process(stdio, dispatcher, shutdown, hung_up).await
     }
 
-    /// Runs the server over `transport` until that has no more connections, or
+    /// Runs the server over `transport` until the transport has no more connections or
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the definitions and settings, before anything is read; or that the transport failed
-    /// as a whole.
+    /// If definitions or settings are invalid, before anything is read (all mistakes are reported); or if the transport
+    /// fails as a whole.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let (dispatcher, shared) = self.start()?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 
-    /// Starts the server for that many clients in this process, all of them the same caller, and gives their sides. It ends when all have gone.
+    /// Starts the server for `clients` clients in this process, all with the same caller, and returns their ends of the
+    /// connections. The server stops when all of them are closed.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn serve_in_process(
         self,
@@ -165,10 +167,10 @@ impl Server {
     }
 }
 
-/// Ends the process if handlers still block threads, which a runtime would wait for.
+/// Exits the process if handlers still block threads, because dropping the runtime would wait for them.
 fn end((served, is_stuck): (Result<(), Error>, bool), lines: &Lines) -> Result<(), Error> {
     if is_stuck {
-        tracing::warn!("handlers still block their threads; the process ends without them");
+        tracing::warn!("handlers still block their threads; the process exits without them");
         if let Err(error) = &served {
             tracing::error!(%error, "the server failed");
         }

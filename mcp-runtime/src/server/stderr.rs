@@ -1,7 +1,7 @@
-//! Standard error of a server that runs over stdio: nobody need read it, so nothing of ours may wait for it.
+//! Standard error of a server that runs over stdio. The client need not read it, so the framework never waits for it.
 //!
-//! A thread writes what a bounded queue holds. What does not fit is dropped and counted. What handlers write themselves
-//! goes past it.
+//! A thread writes lines from a bounded queue. Lines that do not fit are dropped and counted. Output that handlers write
+//! themselves bypasses the queue.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use crate::server::log::Log;
 
-/// How many lines wait to be written.
+/// Capacity of the queue, in lines.
 const LINES: usize = 256;
-/// Longest line, in bytes; the rest of a longer one is left out.
+/// Maximum length of a line in bytes; longer lines are truncated.
 const LINE: usize = 8 << 10;
-/// How long the last lines may take.
+/// Maximum time to wait for the last lines to be written.
 const LAST_LINES: Duration = Duration::from_millis(200);
 
-/// Where lines are left for the thread that writes them.
+/// The queue of lines for the writer thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Lines(Arc<Users>);
 
-/// Ends the thread when the last of them is gone.
+/// Ends the writer thread when the last handle is dropped.
 #[derive(Debug)]
 struct Users(Arc<Queue>);
 
@@ -35,16 +35,17 @@ struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Vec<u8>>,
-    /// How many did not fit since one was written.
+    /// Number of lines dropped since the last line was written.
     lost: u64,
-    /// How many were left in all, and how many of these are written.
+    /// Number of lines queued in all.
     left: u64,
+    /// Number of queued lines that are written.
     written: u64,
     closed: bool,
 }
 
 impl Lines {
-    /// Writes lines in a thread, which ends with the process or with the last of its users.
+    /// Starts the writer thread, which ends with the process or with the last handle.
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
         let queue = Arc::<Queue>::default();
         let lines = Self(Arc::new(Users(Arc::clone(&queue))));
@@ -54,16 +55,15 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Writes warnings and errors, unless the program has a subscriber of its own. The same event at most ten times a
-    /// second.
+    /// Logs warnings and errors, unless the program has a subscriber. Each event is logged at most ten times a second.
     pub(super) fn log(&self) {
         let lines = self.clone();
         let log = Log::new(move |line| lines.leave(line.as_bytes()));
-        // Fails if there is a subscriber already, which then wins.
+        // Fails if the program has set a subscriber, which then takes precedence.
         let _ = tracing::subscriber::set_global_default(log);
     }
 
-    /// Has panics told without waiting: by the hook that is there if standard error takes what it writes, else here.
+    /// Reports panics without blocking: through the installed hook if standard error has room, otherwise through the queue.
     pub(super) fn tell_panics(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -79,12 +79,12 @@ impl Lines {
         });
     }
 
-    /// Waits shortly for what was left before.
+    /// Waits briefly until the lines queued so far are written.
     pub(super) fn flush(&self) {
         let queue = &self.0.0;
         let state = queue.lock();
         let left = state.left;
-        // Either way it is over: it can only say that nobody reads.
+        // A timeout only means that nothing reads standard error.
         let _ = queue
             .changed
             .wait_timeout_while(state, LAST_LINES, |state| state.written < left);
@@ -123,8 +123,8 @@ impl Queue {
                 let lost = std::mem::take(&mut state.lost);
                 drop(state);
                 if lost > 0 {
-                    // Nobody is left to be told that this fails.
-                    let _ = writeln!(stream, "{lost} lines were lost, because nobody read them");
+                    // A failure cannot be reported anywhere.
+                    let _ = writeln!(stream, "{lost} log lines were lost: stderr was not read");
                 }
                 let _ = stream.write_all(&line).and_then(|()| stream.flush());
                 state = self.lock();
@@ -140,7 +140,8 @@ impl Queue {
     }
 }
 
-/// Whether standard error takes at least a page now. A hook may still have to wait if it writes more, or others do.
+/// Returns `true` if standard error can take at least a page now. A hook may still block if it writes more than that, or
+/// if something else writes at the same time.
 fn has_room() -> bool {
     #[cfg(unix)]
     {
@@ -162,12 +163,12 @@ mod tests {
 
     use super::*;
 
-    /// Takes nothing until it may.
+    /// A writer that blocks until it is released.
     struct Unread(mpsc::Receiver<()>, mpsc::Sender<String>);
 
     impl Write for Unread {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Also goes on when there is nobody to wait for any more.
+            // Continues as well once the sender is dropped.
             let _ = self.0.recv();
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.1.send(text).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Forwards `tracing` events to the client of the call they happen in.
+//! Forwards `tracing` events to the client whose call emitted them.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use tracing_subscriber::layer::{Context as LayerContext, Layer};
 use crate::context::current;
 use crate::types::LoggingLevel;
 
-/// A `tracing` layer that sends events to the client, as log messages of the call they happen in.
+/// Returns a `tracing` layer that sends events to the client, as log messages of the call that emitted them.
 ///
-/// Events outside of a call go nowhere, and so do those below the level the client asked for. `TRACE` and `DEBUG` become
-/// `debug`, the others keep their names. The message data is a string, or an object if the event has fields besides its
-/// message. The name of the logger is the target of the event.
+/// Events outside of a call are dropped, and so are events below the level the client asked for. `TRACE` and `DEBUG` become
+/// `debug`; the other levels keep their names. The message data is a string, or an object if the event has fields besides
+/// its message. The logger name is the target of the event.
 ///
-/// Clients see what you log: put no secrets, and nothing about the inside of the server, into events.
+/// Clients see everything you log: keep secrets and internals of the server out of events.
 ///
 /// ```
 /// use tracing_subscriber::prelude::*;
@@ -29,13 +29,13 @@ pub fn client_logs() -> ClientLogs {
     ClientLogs(())
 }
 
-/// The layer [`client_logs`] makes.
+/// The layer returned by [`client_logs`].
 #[derive(Debug)]
 pub struct ClientLogs(());
 
 impl<S: Subscriber> Layer<S> for ClientLogs {
     fn on_event(&self, event: &Event<'_>, _: LayerContext<'_, S>) {
-        // Our own events are about the server, for whoever runs it.
+        // The framework's own events are about the server, and for its operator.
         if event.metadata().target().starts_with("mcp_runtime") {
             return;
         }

@@ -1,16 +1,16 @@
-//! What is told of a request, and of its end.
+//! A request and its outcome, as reported to operators.
 
 use crate::jsonrpc::RequestId;
 use crate::protocol::{Method, ProtocolVersion};
 
-/// A request, as far as an operator sees it.
+/// A request, as far as operators see it.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "nobody looks without the feature")
+    allow(dead_code, reason = "only read with the feature")
 )]
 pub(crate) struct Asked<'a> {
-    /// None if there is no such method: what clients invent is not repeated.
+    /// `None` if the method does not exist: names that clients make up are not repeated.
     pub(crate) method: Option<Method>,
     pub(crate) id: &'a RequestId,
     pub(crate) version: Option<ProtocolVersion>,
@@ -19,42 +19,42 @@ pub(crate) struct Asked<'a> {
     pub(crate) called: Called<'a>,
 }
 
-/// What is called, by the name under which it is registered.
+/// The target of a call, by the name under which it is registered.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "nobody looks without the feature")
+    allow(dead_code, reason = "only read with the feature")
 )]
 pub(crate) enum Called<'a> {
     Tool(&'a str),
     Prompt(&'a str),
-    /// By its address, which a client may have made up.
+    /// The URI of a resource, which a client may have made up.
     Resource(&'a str),
     Other,
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "nobody looks without the feature")
+    allow(dead_code, reason = "only read with the feature")
 )]
 pub(crate) enum Ended {
     Answered,
-    /// With a tool result that says `isError`.
+    /// Answered with a tool result that has `isError`.
     ToolError,
-    /// The client is asked for something, and comes again.
+    /// Answered with questions for the client, which will call again.
     InputRequired,
-    /// With an error of this code.
+    /// Answered with an error of this code.
     Error(i32),
     TimedOut,
     Panicked,
-    /// Without an answer: taken back, or its client gone.
+    /// Ended without an answer: cancelled, or the client disconnected.
     Cancelled,
 }
 
 impl Ended {
-    /// The same, if it turns out that an error of this code is what can be answered.
+    /// Returns the outcome after the answer was replaced by an error of this code.
     pub(crate) fn with_error(self, code: i32) -> Self {
         match self {
             Self::Panicked | Self::TimedOut => self,

@@ -1,9 +1,9 @@
-//! The span a request came in: whatever is run for it later, and elsewhere, is inside of that.
+//! The span in which a request arrives: all later work for the request runs in it, on any thread.
 
 use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
-/// The span that this thread is in. Costs next to nothing where nobody listens to any.
+/// Returns the current span of this thread. Costs next to nothing without a subscriber.
 #[inline]
 pub(crate) fn current_span() -> Span {
     if LevelFilter::current() == LevelFilter::OFF {
@@ -12,7 +12,7 @@ pub(crate) fn current_span() -> Span {
     Span::current()
 }
 
-/// The same work, in the span that this thread is in, on whichever thread it runs.
+/// Returns the same work, to be run in this thread's current span on any thread.
 pub(crate) fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = current_span();
     move || span.in_scope(work)

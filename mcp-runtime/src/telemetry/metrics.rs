@@ -1,4 +1,4 @@
-//! What is counted, through the facade of the `metrics` crate. Every label has few values, and none that a client invents.
+//! Metrics, recorded through the `metrics` crate. Every label has few values, none of them made up by a client.
 
 use std::time::Duration;
 
@@ -16,23 +16,23 @@ const ACTIVE_SESSIONS: &str = "mcp.server.active_sessions";
 const ACTIVE_SUBSCRIPTIONS: &str = "mcp.server.active_subscriptions";
 const REFUSALS: &str = "mcp.server.refusals";
 
-/// Tells the recorder what each metric is, when a server starts.
+/// Describes each metric to the recorder, when a server starts.
 pub(crate) fn describe() {
-    describe_counter!(REQUESTS, Unit::Count, "Requests that came to an end");
+    describe_counter!(REQUESTS, Unit::Count, "Finished requests");
     describe_histogram!(
         DURATION,
         Unit::Seconds,
-        "Time from a request to its result, without what it waited in a queue"
+        "Time from a request to its result, excluding time in a queue"
     );
     describe_gauge!(
         ACTIVE_REQUESTS,
         Unit::Count,
-        "Requests whose handlers are under way"
+        "Requests whose handlers are running"
     );
     describe_gauge!(
         ACTIVE_SESSIONS,
         Unit::Count,
-        "Clients that shook hands and have something under way in this process"
+        "Initialized clients with work in progress in this process"
     );
     describe_gauge!(
         ACTIVE_SUBSCRIPTIONS,
@@ -42,11 +42,11 @@ pub(crate) fn describe() {
     describe_counter!(
         REFUSALS,
         Unit::Count,
-        "Messages, connections and calls that were refused"
+        "Refused messages, connections and calls"
     );
 }
 
-/// What is counted of one request.
+/// The metrics of one request.
 pub(super) struct Counted {
     labels: Vec<Label>,
     is_tool: bool,
@@ -79,7 +79,7 @@ impl Counted {
         }
     }
 
-    /// `error` and `code` are those of the span.
+    /// Records the end of a request. `error` and `code` are those of the span.
     pub(super) fn end(
         &mut self,
         ended: Ended,
@@ -129,7 +129,7 @@ pub(super) fn count_refusal(kind: &'static str) {
     counter!(REFUSALS, "kind" => kind).increment(1);
 }
 
-/// Counts as open until it is dropped.
+/// Increments a gauge until it is dropped.
 pub(crate) struct Open(&'static str);
 
 impl Open {

@@ -1,8 +1,8 @@
-//! What an operator sees: a span for each request, metrics, and refusals in the log.
+//! Telemetry for operators: a span for each request, metrics, and refusals in the log.
 //!
-//! With feature `telemetry` a [`Sight`] follows each request; without it, it only keeps the span the request came in, and the
-//! log of refusals is all that is seen. No payload gets here: of a request only its method, its id, what is registered under
-//! the name it calls, the URI it reads, and who it says is its parent in a trace.
+//! With feature `telemetry` a [`Sight`] accompanies each request; without it, [`Sight`] only keeps the span in which the
+//! request arrived, and only the log of refusals remains. Payloads are never recorded: of a request only its method, its id,
+//! the registered name that it calls, the URI that it reads, and the parent span that it names.
 //!
 //! Names are those of OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and
 //! "Metric: `mcp.server.operation.duration`" (status: development).

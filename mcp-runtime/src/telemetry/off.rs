@@ -1,14 +1,14 @@
-//! [`Sight`] without the feature: the span the request came in, and nothing of our own.
+//! [`Sight`] without the feature: only the span in which the request arrived.
 
 use tracing::Span;
 
 use crate::telemetry::{Asked, Ended, current_span};
 
-/// Who wants to know of spans.
+/// Hooks for spans.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(());
 
-/// A request that nobody looks at, in the span it came in.
+/// A request that is not recorded, in the span in which it arrived.
 pub(crate) struct Sight(Option<Box<Span>>);
 
 impl Sight {
@@ -44,7 +44,7 @@ impl Timer {
     pub(crate) fn answered<'a>(self, _: &Hooks, _: Option<i32>, _: impl FnOnce() -> Asked<'a>) {}
 }
 
-/// Something open that nobody counts.
+/// A gauge that is not recorded.
 pub(crate) struct Open;
 
 impl Open {

@@ -1,10 +1,10 @@
-//! Where messages come from, as far as a transport knows it.
+//! The origin of messages, as far as a transport knows it.
 
 use std::net::SocketAddr;
 
 use crate::telemetry::{Refused, refused};
 
-/// Where messages come from.
+/// The origin of messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     peer: Option<SocketAddr>,
@@ -12,7 +12,7 @@ pub(crate) struct Origin {
     pub(super) seen: Seen,
 }
 
-/// What spans say of it, by the names of OpenTelemetry.
+/// Attributes of spans, under the names of OpenTelemetry.
 #[cfg(feature = "telemetry")]
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
@@ -20,24 +20,24 @@ pub(super) struct Seen {
     pub(super) transport: Option<&'static str>,
     /// `network.protocol.name`
     pub(super) protocol: Option<&'static str>,
-    /// `mcp.session.id`: a digest of it, far shorter than the id, because who knows the id can use the session.
+    /// `mcp.session.id`: a digest, far shorter than the id, because anyone who knows the id can use the session.
     pub(super) session: Option<u64>,
-    /// What the transport says of the caller's trace; what the message says comes first.
+    /// The caller's trace context from the transport; that of the message takes precedence.
     pub(super) trace: Option<super::TraceContext>,
 }
 
 impl Origin {
-    /// From standard input.
+    /// Standard input.
     pub(crate) fn pipe() -> Self {
         Self::of("pipe", None)
     }
 
-    /// From a TCP connection.
+    /// A TCP connection.
     pub(crate) fn tcp(peer: Option<SocketAddr>) -> Self {
         Self::of("tcp", peer)
     }
 
-    /// From a local socket.
+    /// A local socket.
     #[cfg(unix)]
     pub(crate) fn unix() -> Self {
         Self::of("unix", None)
@@ -45,7 +45,7 @@ impl Origin {
 
     #[cfg_attr(
         not(feature = "telemetry"),
-        expect(unused_variables, reason = "only spans say it")
+        expect(unused_variables, reason = "only spans record it")
     )]
     fn of(transport: &'static str, peer: Option<SocketAddr>) -> Self {
         Self {
@@ -58,11 +58,11 @@ impl Origin {
         }
     }
 
-    /// From a request over HTTP, whose header fields can be asked for.
+    /// An HTTP request; `header` looks up one of its headers.
     #[cfg(feature = "http")]
     #[cfg_attr(
         not(feature = "telemetry"),
-        expect(unused_variables, reason = "only spans say it")
+        expect(unused_variables, reason = "only spans record it")
     )]
     pub(crate) fn http<'h>(
         peer: Option<SocketAddr>,
@@ -98,16 +98,16 @@ impl Origin {
         self.peer
     }
 
-    /// Something that came from here was refused.
+    /// Counts and logs a refusal of something that came from here.
     pub(crate) fn refused(&self, kind: Refused) {
         refused(kind, self.peer);
     }
 
-    /// Does what a message from here asks for: requests that begin meanwhile are from here.
+    /// Runs `work` with this origin as the current one: requests that begin meanwhile have this origin.
     #[inline]
     #[cfg_attr(
         not(feature = "telemetry"),
-        expect(clippy::unused_self, reason = "only spans say it")
+        expect(clippy::unused_self, reason = "only spans record it")
     )]
     pub(crate) fn cover<T>(&self, work: impl FnOnce() -> T) -> T {
         #[cfg(feature = "telemetry")]
@@ -126,11 +126,11 @@ mod current {
     use super::Origin;
 
     thread_local! {
-        /// Where what this thread decides about is from.
+        /// The origin of the message that this thread is processing.
         static CURRENT: RefCell<Option<Origin>> = const { RefCell::new(None) };
     }
 
-    /// Puts back what was there before.
+    /// Restores the former origin when dropped.
     pub(super) struct Covering(Option<Origin>);
 
     impl Covering {
@@ -142,12 +142,12 @@ mod current {
     impl Drop for Covering {
         fn drop(&mut self) {
             let before = self.0.take();
-            // The thread may be ending; then there is nothing to put back.
+            // The thread may be ending; then there is nothing to restore.
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }
 
-    /// Looks at where the message is from that this thread decides about.
+    /// Calls `look` with the origin of the message that this thread is processing.
     pub(in crate::telemetry) fn with_current<T>(look: impl FnOnce(&Origin) -> T) -> T {
         let unknown = Origin::default();
         CURRENT.with(|current| match &*current.borrow() {

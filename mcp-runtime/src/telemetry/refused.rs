@@ -1,37 +1,37 @@
-//! What was refused: counted, and logged at most ten times a second per kind, with the peer and never the payload.
+//! Refusals: counted, and logged at most ten times a second per kind, with the peer's address and never the payload.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many refusals of a kind are logged in a second.
+/// Maximum number of refusals of one kind that are logged per second.
 const MOST: u32 = 10;
 
-/// Why something was refused.
+/// Kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "http"),
-    allow(dead_code, reason = "most of them are of HTTP")
+    allow(dead_code, reason = "most of them occur only with HTTP")
 )]
 pub(crate) enum Refused {
-    /// No message, or none that makes sense here.
+    /// Not a message, or not a valid one in this state.
     Malformed,
     TooLarge,
-    /// It came too slowly.
+    /// Received too slowly.
     TooSlow,
-    /// There is more under way than there may be.
+    /// A limit on concurrent work was reached.
     TooMany,
-    /// Nobody that is known.
+    /// The caller is not authenticated.
     Unauthorized,
-    /// Somebody who may not.
+    /// The caller lacks permission.
     Forbidden,
-    /// It named a host that is not served here.
+    /// The request named a host that is not allowed.
     Host,
-    /// It came from a web page that may not use the server.
+    /// The request came from a web page that may not use the server.
     Origin,
-    /// There is no room for another connection.
+    /// The limit on connections was reached.
     Connection,
-    /// The server could not serve it just now.
+    /// The server was temporarily unable to serve the request.
     Unavailable,
 }
 
@@ -53,7 +53,7 @@ impl Refused {
         }
     }
 
-    /// By the status of an answer over HTTP; `None` if nothing was refused.
+    /// Returns the kind for the status of an HTTP response; `None` if nothing was refused.
     #[cfg(feature = "http")]
     pub(crate) fn of_status(status: u16) -> Option<Self> {
         Some(match status {
@@ -61,8 +61,8 @@ impl Refused {
             403 => Self::Forbidden,
             408 => Self::TooSlow,
             413 | 431 => Self::TooLarge,
-            // Clients ask on purpose whether a session is still there, and whether there is a stream. Whoever finds that
-            // there are too many of something says so.
+            // Clients probe on purpose whether a session still exists and whether there is a stream. For 429, the code that
+            // finds that a limit is exceeded reports the refusal itself.
             404 | 405 | 429 => return None,
             400..500 => Self::Malformed,
             503 => Self::Unavailable,
@@ -71,7 +71,7 @@ impl Refused {
     }
 }
 
-/// Counts a refusal, and logs it unless many of its kind were logged just now.
+/// Counts a refusal, and logs it unless too many of its kind were logged within the last second.
 pub(crate) fn refused(kind: Refused, peer: Option<SocketAddr>) {
     static WINDOWS: [Mutex<Window>; Refused::ALL] =
         [const { Mutex::new(Window::new()) }; Refused::ALL];
@@ -89,11 +89,11 @@ pub(crate) fn refused(kind: Refused, peer: Option<SocketAddr>) {
     if left_out == 0 {
         tracing::warn!(kind, peer, "refused");
     } else {
-        tracing::warn!(kind, peer, left_out, "refused, as were others since");
+        tracing::warn!(kind, peer, left_out, "refused, with others left out");
     }
 }
 
-/// What was logged of one kind in the last second.
+/// The log entries of one kind in the current second.
 struct Window {
     began: Option<Instant>,
     logged: u32,
@@ -109,7 +109,7 @@ impl Window {
         }
     }
 
-    /// Whether one more is logged; then how many were not since the last one that was.
+    /// Returns `None` if the refusal is not logged, otherwise the number of refusals left out since the last entry.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         let is_over = |began| now.saturating_duration_since(began) >= Duration::from_secs(1);
         if self.began.is_none_or(is_over) {

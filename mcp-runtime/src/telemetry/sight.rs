@@ -1,4 +1,4 @@
-//! One request as an operator sees it: a span that its handler runs in, and what is counted of it.
+//! A request as operators see it: the span that its handler runs in, and its metrics.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,10 +13,10 @@ use crate::telemetry::metrics::Counted;
 use crate::telemetry::origin::{Origin, with_current};
 use crate::telemetry::{Asked, Called, Ended, TraceContext, current_span};
 
-/// Called with each new span, and with what the caller says is its parent.
+/// A hook called with each new span, and with the parent that the caller named.
 type OnSpan = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
 
-/// Who wants to know of spans.
+/// Hooks for spans.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
     pub(crate) on_span: Option<Arc<OnSpan>>,
@@ -26,15 +26,15 @@ impl Hooks {
     fn tell(&self, span: &Span, parent: Option<&TraceContext>) {
         let Some(on_span) = &self.on_span else { return };
         if panics::catch(|| on_span(span, parent)).is_err() {
-            tracing::error!("the hook for spans panicked");
+            tracing::error!("the `on_span` hook panicked");
         }
     }
 }
 
-/// A request under way. One that is dropped without an end was cancelled.
+/// A request under way. If dropped without an end, it counts as cancelled.
 pub(crate) struct Sight {
     span: Span,
-    /// The span it came in, where our own is filtered out.
+    /// The span in which the request arrived, if a filter disables `span`.
     around: Option<Span>,
     began: Instant,
     counted: Counted,
@@ -42,7 +42,7 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
-    /// A request whose handler begins.
+    /// Starts recording a request whose handler begins.
     pub(crate) fn begin<'a>(hooks: &Hooks, asked: impl FnOnce() -> Asked<'a>) -> Self {
         Self::begun(hooks, &asked(), Instant::now(), true)
     }
@@ -64,12 +64,12 @@ impl Sight {
         })
     }
 
-    /// Runs what belongs to the request.
+    /// Runs work that belongs to the request.
     pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         self.around.as_ref().unwrap_or(&self.span).in_scope(work)
     }
 
-    /// The request is over.
+    /// Records the end of the request.
     pub(crate) fn end(&mut self, ended: Ended) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
@@ -106,7 +106,7 @@ impl Drop for Sight {
     }
 }
 
-/// Since when a request is looked at that may be answered without a handler.
+/// Start time of a request that may be answered without a handler.
 #[derive(Clone, Copy)]
 pub(crate) struct Timer(Instant);
 
@@ -115,7 +115,7 @@ impl Timer {
         Self(Instant::now())
     }
 
-    /// It was answered: with an error of this code, or with a result.
+    /// Records that the request was answered: with an error of this code, or with a result.
     pub(crate) fn answered<'a>(
         self,
         hooks: &Hooks,
@@ -127,7 +127,7 @@ impl Timer {
     }
 }
 
-/// Whether an error says that the caller asked for what cannot be served, which is no failure of the server.
+/// Returns `true` if the error is the caller's fault and so not a failure of the server.
 fn is_of_the_caller(code: i32) -> bool {
     matches!(
         code,
@@ -186,18 +186,18 @@ fn span(hooks: &Hooks, asked: &Asked<'_>, origin: &Origin) -> Span {
     span
 }
 
-/// What the message says comes before what its transport says.
+/// Returns the parent span: that of the message, or else that of the transport.
 fn remote_parent(meta: Option<&str>, origin: &Origin) -> Option<TraceContext> {
     meta.and_then(TraceContext::from_meta)
         .or_else(|| origin.seen.trace.clone())
 }
 
-/// What the caller of a request that is decided on now says is its place in a trace.
+/// Returns the trace context of the request that this thread is processing, as its caller states it.
 pub(crate) fn trace_of(meta: Option<&str>) -> Option<TraceContext> {
     with_current(|origin| remote_parent(meta, origin))
 }
 
-/// An id as text, without the quotes it may have on the wire.
+/// Returns an id as text, without the quotes that it may have on the wire.
 fn id(id: &RequestId) -> std::borrow::Cow<'_, str> {
     let json = id.as_json();
     unquote(json).unwrap_or(json.into())

@@ -1,6 +1,6 @@
-//! The place of a request in a distributed trace.
+//! The trace context of a request.
 //!
-//! Specification: W3C Trace Context, "Traceparent Header" and "Tracestate Header". Where it stands in a message: OpenTelemetry,
+//! Specification: W3C Trace Context, "Traceparent Header" and "Tracestate Header". Position in a message: OpenTelemetry,
 //! semantic-conventions-genai, docs/gen-ai/mcp.md, "Context propagation".
 
 use std::borrow::Cow;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use crate::jsonrpc::{each_member, unquote};
 
-/// Longest `tracestate` that is kept, in bytes, and the most members it may have.
+/// Maximum length of a `tracestate`, in bytes, and maximum number of its members.
 const STATE: usize = 512;
 const STATE_MEMBERS: usize = 32;
 
-/// The place of a request in a distributed trace: what its caller says is the span it belongs to.
+/// The position of a request in a distributed trace: the parent span that its caller names.
 ///
-/// From `traceparent` and `tracestate` of `params._meta`, or else from the header fields of these names. Untrusted, like
-/// everything a client says. Its `Display` is the `traceparent` to pass on to services this request calls; a program that
-/// exports spans of its own passes on the context of its current span instead.
+/// Read from `traceparent` and `tracestate` of `params._meta`, or else from the headers of these names. Untrusted, like all
+/// data from clients. Its `Display` is the `traceparent` to pass on to services that this request calls; a program that
+/// exports spans passes on the context of its current span instead.
 ///
 /// ```
 /// use mcp_runtime::TraceContext;
@@ -40,15 +40,15 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Reads a `traceparent` and, if there is one, the `tracestate` beside it. `None` if the first is not valid; a second
-    /// that is not valid, or longer than 512 bytes, counts as absent.
+    /// Parses a `traceparent` and, if there is one, its `tracestate`. Returns `None` if the former is not valid; a
+    /// `tracestate` that is not valid, or longer than 512 bytes, is ignored.
     #[must_use]
     pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
         let (version, rest) = field(traceparent, 2)?;
         let (trace_id, rest) = field(rest.strip_prefix('-')?, 32)?;
         let (parent_id, rest) = field(rest.strip_prefix('-')?, 16)?;
         let (flags, rest) = field(rest.strip_prefix('-')?, 2)?;
-        // Later versions may say more, after another dash.
+        // Later versions may append more fields, after another dash.
         let is_whole = match version {
             0 => rest.is_empty(),
             0xff => false,
@@ -60,13 +60,13 @@ impl TraceContext {
         Some(Self {
             trace_id: NonZeroU128::new(trace_id)?,
             parent_id: NonZeroU64::new(u64::try_from(parent_id).ok()?)?,
-            // The one flag that version 00 has.
+            // The only flag of version 00.
             flags: u8::try_from(flags).ok()? & 1,
             state: tracestate.filter(|state| is_state(state)).map(Arc::from),
         })
     }
 
-    /// From the raw JSON of `params._meta`.
+    /// Reads a trace context from the raw JSON of `params._meta`.
     pub(super) fn from_meta(meta: &str) -> Option<Self> {
         let (mut parent, mut state) = (None, None);
         each_member(meta, |key, value| match key {
@@ -77,25 +77,25 @@ impl TraceContext {
         Self::parse(&parent?, state.as_deref())
     }
 
-    /// The trace. Never zero.
+    /// Returns the id of the trace. Never zero.
     #[must_use]
     pub fn trace_id(&self) -> u128 {
         self.trace_id.get()
     }
 
-    /// The span of the caller. Never zero.
+    /// Returns the id of the caller's span. Never zero.
     #[must_use]
     pub fn parent_id(&self) -> u64 {
         self.parent_id.get()
     }
 
-    /// Whether the caller may have recorded its part of the trace.
+    /// Returns `true` if the caller may have recorded its part of the trace.
     #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.flags & 1 == 1
     }
 
-    /// What vendors of tracing systems added, to be passed on as it is. At most 512 bytes of printable ASCII.
+    /// Returns the data of tracing vendors, to be passed on unchanged. At most 512 bytes of printable ASCII.
     #[must_use]
     pub fn tracestate(&self) -> Option<&str> {
         self.state.as_deref()
@@ -109,7 +109,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// Takes so many hexadecimal digits, which must be small ones, off a text.
+/// Splits a number of `digits` lower-case hexadecimal digits off a text.
 fn field(text: &str, digits: usize) -> Option<(u128, &str)> {
     let (field, rest) = text.split_at_checked(digits)?;
     let is_hex = field
@@ -135,7 +135,7 @@ fn is_state(state: &str) -> bool {
         && state.split(',').all(is_member)
 }
 
-/// The text of a JSON string.
+/// Returns the text of a JSON string.
 fn text(json: &str) -> Option<Cow<'_, str>> {
     unquote(json).ok()
 }

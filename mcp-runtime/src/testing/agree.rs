@@ -1,4 +1,4 @@
-//! Whether the eras came to the same.
+//! Comparison of the results of the two eras.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::structured::MEMBER;
 use crate::testing::script::Side;
 
-/// What one thing came to on each side so far.
+/// The results of one request on each side so far.
 pub(super) struct Settled<'t> {
     what: &'t str,
-    /// The revision, what it came to, and that in words that do not depend on the revision.
+    /// The protocol version of the first side, and its result in a form that does not depend on the protocol version.
     first: Option<(&'static str, String)>,
     last: Result<Value, ErrorObject>,
 }
@@ -25,14 +25,14 @@ impl<'t> Settled<'t> {
 
     /// # Panics
     ///
-    /// If it is not what it was on the side before.
+    /// If the result differs from that of the previous side.
     pub(super) fn add(&mut self, side: &Side, outcome: Result<Value, ErrorObject>) {
         let neutral = neutral(&outcome);
         match &self.first {
             Some((revision, other)) => assert!(
                 *other == neutral,
-                "{} came to different things:\n{revision}: {other}\n{}: {neutral}\nEvery request is made by both clients, \
-                 one after the other: if the first one changed what the second one came to, use `TestClient::each`",
+                "different results for {}:\n{revision}: {other}\n{}: {neutral}\nBoth clients send every request, \
+                 one after the other: if the first one affects the result of the second, use `TestClient::each`",
                 self.what,
                 side.revision(),
             ),
@@ -46,11 +46,12 @@ impl<'t> Settled<'t> {
     }
 }
 
-/// What must be the same in every revision: no codes, no members that only some have, no references into the log.
+/// Returns the part of a result that must be the same in every protocol version: without codes, members that only some
+/// versions have, and references to the log.
 fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
     let text = match outcome {
         Err(error) => format!("error: {}", error.message),
-        // What a client cannot be asked is an error of the protocol in one era, and of the tool in the other.
+        // A capability that the client lacks is a protocol error in one era, and a tool error in the other.
         Ok(result) if result["isError"] == true => {
             let texts = result["content"].as_array().into_iter().flatten();
             let texts = texts.map(|block| block["text"].as_str().unwrap_or_default());
@@ -58,11 +59,11 @@ fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
         }
         Ok(Value::Object(members)) => {
             let mut members = members.clone();
-            // 2026-07-28 alone has these.
+            // Only 2026-07-28 has these.
             for name in ["_meta", "resultType", "ttlMs", "cacheScope"] {
                 members.shift_remove(name);
             }
-            // The others wrap structured content that is no object.
+            // The others wrap structured content that is not an object.
             if let Some(content) = members.get_mut("structuredContent")
                 && let Some(inside) = content.as_object_mut().filter(|object| object.len() == 1)
                 && let Some(inside) = inside.shift_remove(MEMBER)

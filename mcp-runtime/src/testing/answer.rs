@@ -1,4 +1,4 @@
-//! What is answered to questions.
+//! Answers to questions.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use crate::client::Question;
 use crate::context::Elicit;
 use crate::types::{Meta, Root};
 
-/// What a test answers to a question of the server.
+/// A test's answer to a question from the server.
 ///
-/// A value of a type that derives [`Elicit`](macro@crate::Elicit) is one: the form, filled in like that. So is a JSON object,
-/// for forms made at run time and for answers that do not fit.
+/// Created from a value of a type that derives [`Elicit`](macro@crate::Elicit): the form, filled in with that value. Or
+/// from a JSON object, for forms made at run time and for answers that do not fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer(Kind);
 
@@ -24,25 +24,25 @@ enum Kind {
 }
 
 impl Answer {
-    /// Agrees to open an address, or to a form without fields.
+    /// Agrees to open a URL, or to a form without fields.
     #[must_use]
     pub fn agree() -> Self {
         Self(Kind::Agree)
     }
 
-    /// Says no, to a form or an address.
+    /// Declines a form, or to open a URL.
     #[must_use]
     pub fn decline() -> Self {
         Self(Kind::Decline)
     }
 
-    /// Dismisses a form or an address: neither yes nor no.
+    /// Dismisses a form or a URL without agreeing or declining.
     #[must_use]
     pub fn cancel() -> Self {
         Self(Kind::Cancel)
     }
 
-    /// What the client's model says.
+    /// Answers with text from the client's model.
     pub fn said(text: impl Into<String>) -> Self {
         let text: String = text.into();
         Self::message(json!({
@@ -53,13 +53,13 @@ impl Answer {
         }))
     }
 
-    /// What the client's model says, as `CreateMessageResult` of the schema.
+    /// Answers with a message from the client's model, as `CreateMessageResult` of the schema.
     #[must_use]
     pub fn message(result: Value) -> Self {
         Self(Kind::Said(result))
     }
 
-    /// The client's directories: `file:` URIs.
+    /// Answers with the client's roots: `file:` URIs.
     pub fn roots<U: Into<String>>(uris: impl IntoIterator<Item = U>) -> Self {
         let roots = uris.into_iter().map(|uri| Root {
             uri: uri.into(),
@@ -69,7 +69,7 @@ impl Answer {
         Self(Kind::Roots(roots.collect()))
     }
 
-    /// The result of the question's method; nothing if this does not answer such a question.
+    /// Returns the result for the question; `None` if this is not an answer to such a question.
     pub(super) fn result(&self, question: &Question) -> Option<Value> {
         match (question.method.as_str(), &self.0) {
             ("elicitation/create", Kind::Form(content)) if question.params["url"].is_null() => {

@@ -1,4 +1,4 @@
-//! Connecting a test's clients.
+//! Connections of a test's clients.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
 use crate::testing::script::{Script, Side};
 
-/// Clients that are about to connect: await it, perhaps after saying what they can be asked for.
+/// Clients that are about to connect: configure them, then await this.
 #[must_use = "clients connect when this is awaited"]
 #[derive(Debug)]
 pub struct Connect {
-    /// One for all revisions, or one for each.
+    /// One for all protocol versions, or one for each.
     servers: Vec<Server>,
     revisions: Vec<&'static str>,
     capabilities: Value,
@@ -38,7 +38,7 @@ impl Connect {
         }
     }
 
-    /// The clients act for this principal: they see and may do what a caller with these credentials may. Default: trusted
+    /// Connects the clients as this principal: they see and may do what a caller with its scopes may. Default: trusted
     /// clients, for whom scopes do not apply.
     ///
     /// ```
@@ -54,13 +54,13 @@ impl Connect {
         self
     }
 
-    /// The clients are nobody in particular, like those without credentials over HTTP.
+    /// Connects the clients as anonymous callers, like those without credentials over HTTP.
     pub fn as_anonymous(mut self) -> Self {
         self.caller = Caller::anonymous();
         self
     }
 
-    /// What the clients say they can be asked for, as `ClientCapabilities` of the schema. Default: everything.
+    /// Sets the capabilities that the clients declare, as `ClientCapabilities` of the schema. Default: all.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self
@@ -80,13 +80,13 @@ impl Connect {
         for (connection, revision) in connections.into_iter().zip(self.revisions) {
             let Some(version) = ProtocolVersion::from_wire(revision) else {
                 let known = ProtocolVersion::supported().join(", ");
-                panic!("there is no revision `{revision}`; there are {known}");
+                panic!("unknown protocol version `{revision}`; supported are {known}");
             };
             let script = Arc::new(Script::default());
             let host = Arc::clone(&script) as Arc<dyn Host>;
             match Client::connect(connection, version, self.capabilities.clone(), host).await {
                 Ok(client) => sides.push(Side::new(client, script)),
-                Err(failure) => panic!("a client of {revision} cannot connect: {failure}"),
+                Err(failure) => panic!("the client for {revision} cannot connect: {failure}"),
             }
         }
         TestClient { sides }

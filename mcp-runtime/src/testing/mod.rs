@@ -1,4 +1,4 @@
-//! A client for tests of servers, in memory, in both eras at once. With feature `testing`, for dev-dependencies.
+//! In-memory test client for servers, covering both eras at once. Requires feature `testing`, for dev-dependencies.
 //!
 //! ```standalone_crate
 //! use mcp_runtime::prelude::*;
@@ -41,21 +41,21 @@ pub use connect::Connect;
 pub use results::{CallResult, PromptResult, ReadResult};
 use script::Side;
 
-/// A client of a server in this process, over the full protocol.
+/// A client for a server in this process, over the full protocol.
 ///
-/// [`both`](Self::both) is two clients of one server, one of each era. Every request is made by both, first in the legacy
-/// era, and what it comes to must be the same; the result of the modern era is given. So a call is made *twice*: where the
-/// second one comes to something else because there was a first, [`each`](Self::each) has a server for each client, and
-/// [`legacy`](Self::legacy) and [`modern`](Self::modern) have one client only.
+/// [`both`](Self::both) creates two clients for one server, one of each era. Both send every request, first the one of the
+/// legacy era, and must get the same result; the result of the modern era is returned. So each call runs *twice*: if the
+/// first run affects the second, use [`each`](Self::each), which gives each client its own server, or
+/// [`legacy`](Self::legacy) or [`modern`](Self::modern), which create only one client.
 ///
-/// Log messages of every level are asked for. There are no time limits, so that paused time
-/// (`#[tokio::test(start_paused = true)]`) runs no further than the handlers take. A request whose future is dropped is
-/// cancelled. The server ends when the client is dropped.
+/// The client requests log messages of every level. It has no time limits, so that paused time (`#[tokio::test(start_paused
+/// = true)]`) advances no further than the handlers need. A request whose future is dropped is cancelled. The server ends
+/// when the client is dropped.
 ///
 /// # Panics
 ///
-/// All methods panic where there is nothing to compare with an expectation: the eras disagree, a question has no answer, the
-/// server has ended.
+/// All methods panic if there is no result to compare with an expectation: the eras disagree, a question has no answer, or
+/// the server has ended.
 #[derive(Debug)]
 pub struct TestClient {
     /// One for each era under test, the modern one last.
@@ -63,41 +63,41 @@ pub struct TestClient {
 }
 
 impl TestClient {
-    /// Clients of both eras, 2025-11-25 and 2026-07-28, of one server.
+    /// Creates clients of both eras, 2025-11-25 and 2026-07-28, for one server.
     pub fn both(server: crate::Server) -> Connect {
         Connect::new(vec![server], &["2025-11-25", "2026-07-28"])
     }
 
-    /// Clients of both eras, each with a server of its own, which this makes.
+    /// Creates clients of both eras, each for its own server, which `server` creates.
     pub fn each(server: impl Fn() -> crate::Server) -> Connect {
         Connect::new(vec![server(), server()], &["2025-11-25", "2026-07-28"])
     }
 
-    /// A client of 2025-11-25.
+    /// Creates a client of 2025-11-25.
     pub fn legacy(server: crate::Server) -> Connect {
         Self::new(server, "2025-11-25")
     }
 
-    /// A client of 2026-07-28.
+    /// Creates a client of 2026-07-28.
     pub fn modern(server: crate::Server) -> Connect {
         Self::new(server, "2026-07-28")
     }
 
-    /// A client of this revision: `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25` or `2026-07-28`.
+    /// Creates a client of this protocol version: `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25` or `2026-07-28`.
     #[expect(
         clippy::new_ret_no_self,
-        reason = "what it gives becomes one when it is awaited"
+        reason = "the returned value becomes one when awaited"
     )]
     pub fn new(server: crate::Server, revision: &'static str) -> Connect {
         Connect::new(vec![server], &[revision])
     }
 
-    /// Calls a tool. Arguments are an object.
+    /// Calls a tool. `arguments` is an object.
     ///
     /// # Errors
     ///
-    /// The error of the protocol, such as that there is no such tool. What a tool says went wrong is a result:
-    /// [`CallResult::error_text`]. That the client lacks a capability is an error in the modern era only.
+    /// The protocol error, for instance for an unknown tool. A failure that the tool reports is a result:
+    /// [`CallResult::error_text`]. A missing client capability is an error in the modern era only.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.settle("tools/call", params).await?;
@@ -110,11 +110,11 @@ impl TestClient {
         ))
     }
 
-    /// Gets a prompt. Arguments are an object of texts.
+    /// Gets a prompt. `arguments` is an object of strings.
     ///
     /// # Errors
     ///
-    /// What the server says is wrong.
+    /// The error that the server answers with.
     pub async fn prompt(&self, name: &str, arguments: Value) -> Result<PromptResult, ErrorObject> {
         let params = json!({"name": name, "arguments": arguments});
         let result = self.settle("prompts/get", params).await?;
@@ -125,7 +125,7 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// What the server says is wrong.
+    /// The error that the server answers with.
     pub async fn read(&self, uri: &str) -> Result<ReadResult, ErrorObject> {
         let result = self.settle("resources/read", json!({"uri": uri})).await?;
         Ok(ReadResult(read::<ReadResourceResult>(
@@ -134,11 +134,11 @@ impl TestClient {
         )))
     }
 
-    /// Completes an argument of a prompt, given earlier ones: an object of texts, perhaps empty.
+    /// Completes an argument of a prompt, given the earlier ones: an object of strings, possibly empty.
     ///
     /// # Errors
     ///
-    /// What the server says is wrong.
+    /// The error that the server answers with.
     pub async fn complete_prompt(
         &self,
         prompt: &str,
@@ -151,11 +151,11 @@ impl TestClient {
         self.complete(&reference, argument, partial, &earlier).await
     }
 
-    /// Completes a variable of a resource template, given earlier ones: an object of texts, perhaps empty.
+    /// Completes a variable of a resource template, given the earlier ones: an object of strings, possibly empty.
     ///
     /// # Errors
     ///
-    /// What the server says is wrong.
+    /// The error that the server answers with.
     pub async fn complete_template(
         &self,
         uri_template: &str,
@@ -186,27 +186,27 @@ impl TestClient {
         Ok(read("completion/complete", result["completion"].take()))
     }
 
-    /// All tools.
+    /// Lists all tools.
     pub async fn tools(&self) -> Vec<Tool> {
         self.list(Listed::Tools).await
     }
 
-    /// All prompts.
+    /// Lists all prompts.
     pub async fn prompts(&self) -> Vec<Prompt> {
         self.list(Listed::Prompts).await
     }
 
-    /// All resources with an address of their own, and those that templates list.
+    /// Lists all resources with a fixed URI, and those that templates list.
     pub async fn resources(&self) -> Vec<Resource> {
         self.list(Listed::Resources).await
     }
 
-    /// All resource templates.
+    /// Lists all resource templates.
     pub async fn resource_templates(&self) -> Vec<ResourceTemplate> {
         self.list(Listed::Templates).await
     }
 
-    /// All pages of a list. The names must agree: what else is said depends on the revision.
+    /// Fetches all pages of a list. Only the names must agree: other members depend on the protocol version.
     async fn list<T: DeserializeOwned>(&self, list: Listed) -> Vec<T> {
         let mut settled = Settled::new(list.member());
         let mut all = Vec::new();
@@ -218,19 +218,19 @@ impl TestClient {
             let names = all.iter().map(|item| item[list.key()].clone());
             settled.add(side, Ok(names.collect()));
         }
-        // What is in a list cannot be refused.
+        // The outcome cannot be an error: a list always succeeds here.
         drop(settled.outcome());
         let items = all.into_iter();
         items.map(|item| read(list.member(), item)).collect()
     }
 
-    /// Is told from now on when the resource at this address changes: [`Notice::ResourceUpdated`].
+    /// Subscribes to changes of the resource with this URI: [`Notice::ResourceUpdated`].
     ///
     /// # Errors
     ///
-    /// What the server says is wrong.
+    /// The error that the server answers with.
     pub async fn follow(&self, uri: &str) -> Result<(), ErrorObject> {
-        let mut settled = Settled::new("following");
+        let mut settled = Settled::new("the subscription");
         for side in &self.sides {
             let followed = side.client.follow(uri).await.map(|()| Value::Null);
             settled.add(side, refused(side, followed));
@@ -238,20 +238,21 @@ impl TestClient {
         settled.outcome().map(drop)
     }
 
-    /// How often the last call ended with questions before it came to its result. Modern era only: zero in the other.
+    /// Returns how often the last call ended with questions before its result. Modern era only: zero in the other.
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.sides.last().map_or(0, |side| side.script.rounds())
     }
 
-    /// Everything the server said that nobody asked for, since this was called last: progress, log messages, changes.
+    /// Returns all notifications since the last call of this method: progress, log messages, changes.
     ///
-    /// Every report of progress is there; a client that is not in a test gets fewer of a burst ([`Limits::progress`](crate::Limits::progress)).
+    /// Every progress report is included; outside of tests a client receives fewer of a burst
+    /// ([`Limits::progress`](crate::Limits::progress)).
     pub async fn notices(&self) -> Vec<Notice> {
-        let mut settled = Settled::new("notices");
+        let mut settled = Settled::new("notifications");
         let mut last = Vec::new();
         for side in &self.sides {
-            // What was said before the answer to this has arrived then.
+            // Everything sent before the response to this request has then arrived.
             let passed = side.client.request(side.harmless_method(), json!({}));
             drop(refused(side, passed.await));
             last = side.script.take_notices();
@@ -261,13 +262,13 @@ impl TestClient {
         last
     }
 
-    /// Waits for the next thing the server says that nobody asked for.
+    /// Waits for the next notification from the server.
     ///
     /// # Panics
     ///
-    /// If the eras are told different things.
+    /// If the eras receive different notifications.
     pub async fn notice(&self) -> Notice {
-        let mut settled = Settled::new("the next notice");
+        let mut settled = Settled::new("the next notification");
         let mut last = None;
         for side in &self.sides {
             let notice = side.script.next_notice().await;
@@ -278,11 +279,11 @@ impl TestClient {
         last.expect("a client has a side")
     }
 
-    /// Calls a method by its name on the wire, answers what is asked, and gives the raw result.
+    /// Calls a method by its name on the wire, answers the questions asked on the way, and returns the raw result.
     ///
     /// # Errors
     ///
-    /// What the server says is wrong.
+    /// The error that the server answers with.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
         self.settle(method, params).await
     }
@@ -298,7 +299,7 @@ impl TestClient {
     }
 }
 
-/// What the server refuses is for the test to judge; anything else is not.
+/// Returns the server's errors, which are for the test to judge; panics on any other failure.
 fn refused(side: &Side, outcome: Result<Value, Failure>) -> Result<Value, ErrorObject> {
     match outcome {
         Ok(result) => Ok(result),
@@ -310,6 +311,6 @@ fn refused(side: &Side, outcome: Result<Value, Failure>) -> Result<Value, ErrorO
 fn read<T: DeserializeOwned>(what: &str, value: Value) -> T {
     match serde_json::from_value(value) {
         Ok(value) => value,
-        Err(error) => panic!("what {what} gives cannot be read: {error}"),
+        Err(error) => panic!("the result of {what} cannot be read: {error}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Results, with what tests ask of them.
+//! Results, with accessors for tests.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use crate::types::{
     CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
 };
 
-/// What a call of a tool came to.
+/// The result of a tool call.
 #[derive(Clone, Debug)]
 pub struct CallResult {
     tool: String,
@@ -30,62 +30,63 @@ impl CallResult {
         }
     }
 
-    /// All text of its content, in lines.
+    /// Returns all text of the content, joined by line breaks.
     ///
     /// # Panics
     ///
-    /// If the tool says that it failed.
+    /// If the tool reports a failure.
     #[must_use]
     pub fn text(&self) -> String {
         self.check();
         text(&self.result.content)
     }
 
-    /// What the model reads of a failure.
+    /// Returns the text of a failure, as the model reads it.
     ///
     /// # Panics
     ///
-    /// If the tool does not say that it failed.
+    /// If the tool does not report a failure.
     #[must_use]
     pub fn error_text(&self) -> String {
         let text = text(&self.result.content);
-        assert!(self.result.is_error, "`{}` went well: {text}", self.tool);
+        assert!(self.result.is_error, "`{}` succeeded: {text}", self.tool);
         text
     }
 
-    /// Its structured content, as a type: what the tool gave, also in revisions that get `{"result": …}` of what is no object.
+    /// Returns the structured content as a type: the tool's value, even in protocol versions that wrap a value other than
+    /// an object as `{"result": …}`.
     ///
-    /// The type is deserialized, so it is `#[data]`, or anything else that derives `Deserialize`; `#[data(output)]` does not.
-    /// [`json`](Self::json) needs no type.
+    /// The type is deserialized, so it is `#[data]`, or any other type that derives `Deserialize`; `#[data(output)]` does
+    /// not. [`json`](Self::json) needs no type.
     ///
     /// # Panics
     ///
-    /// If the tool says that it failed, if there is no structured content, or if it cannot be read as the type.
+    /// If the tool reports a failure, if there is no structured content, or if it cannot be deserialized.
     #[must_use]
     pub fn structured<T: DeserializeOwned>(&self) -> T {
         self.check();
         let Some(content) = &self.result.structured_content else {
-            panic!("`{}` gave no structured content", self.tool);
+            panic!("`{}` returned no structured content", self.tool);
         };
         let read = |content: &RawValue| serde_json::from_str(content.get());
         let inside = self.wrapped().and_then(|inside| read(&inside).ok());
         match inside.map_or_else(|| read(content), Ok) {
             Ok(value) => value,
-            Err(error) => panic!("`{}` gave {content}: {error}", self.tool),
+            Err(error) => panic!("`{}` returned {content}: {error}", self.tool),
         }
     }
 
-    /// Its structured content, as JSON.
+    /// Returns the structured content as JSON.
     ///
     /// # Panics
     ///
-    /// If the tool says that it failed, or if there is no structured content.
+    /// If the tool reports a failure, or if there is no structured content.
     #[must_use]
     pub fn json(&self) -> Value {
         self.structured()
     }
 
-    /// What may stand in an object because the revision has objects only.
+    /// Returns the value inside the object that may wrap it because the protocol version only has objects.
     fn wrapped(&self) -> Option<Box<RawValue>> {
         let content = self.result.structured_content.as_ref()?.get();
         let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(content).ok()?;
@@ -110,12 +111,12 @@ impl Deref for CallResult {
     }
 }
 
-/// What a prompt came to.
+/// The result of a prompt.
 #[derive(Clone, Debug)]
 pub struct PromptResult(pub(super) GetPromptResult);
 
 impl PromptResult {
-    /// All text of its messages, in lines.
+    /// Returns all text of the messages, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         text(self.0.messages.iter().map(|message| &message.content))
@@ -130,12 +131,12 @@ impl Deref for PromptResult {
     }
 }
 
-/// What reading a resource came to.
+/// The result of reading a resource.
 #[derive(Clone, Debug)]
 pub struct ReadResult(pub(super) ReadResourceResult);
 
 impl ReadResult {
-    /// All text of its contents, in lines.
+    /// Returns all text of the contents, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.0.contents.iter().filter_map(contents_text);

@@ -1,4 +1,4 @@
-//! One client of a test: what it answers, and what it was told.
+//! One client of a test: its answers, and the messages it received.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,7 +26,7 @@ impl Side {
         self.client.version().as_str()
     }
 
-    /// What every server answers at once.
+    /// Returns a method that every server answers immediately.
     pub(super) fn harmless_method(&self) -> &'static str {
         match self.client.version().era() {
             Era::Legacy => "ping",
@@ -43,7 +43,7 @@ impl fmt::Debug for Side {
 
 type Answerer = Arc<dyn Fn(&Question) -> Option<Answer> + Send + Sync>;
 
-/// What is answered, and what was asked and said.
+/// The answers of a client, and the questions and notifications it received.
 #[derive(Default)]
 pub(super) struct Script {
     state: Mutex<State>,
@@ -52,11 +52,11 @@ pub(super) struct Script {
 
 #[derive(Default)]
 struct State {
-    /// Given in this order, each to the first question it can answer.
+    /// Used in this order, each for the first question it can answer.
     answers: VecDeque<Answer>,
     answerer: Option<Answerer>,
     asked: Vec<Question>,
-    /// Of the last call.
+    /// The rounds of the last call.
     rounds: usize,
     notices: VecDeque<Notice>,
 }
@@ -123,9 +123,9 @@ impl Host for Script {
 }
 
 impl TestClient {
-    /// Answers one question of the calls that follow: a form with a value of the type that was asked for, or whatever
-    /// else [`Answer`] is made from. Several are used in their order, each for the first question it can answer. With
-    /// clients of both eras, each has its own.
+    /// Answers one question of later calls: a form with a value of its type, or any other question with an [`Answer`].
+    /// Several answers are used in order, each for the first question it can answer. With clients of both eras, each client
+    /// uses every answer.
     pub fn answer(&self, answer: impl Into<Answer>) {
         let answer = answer.into();
         for side in &self.sides {
@@ -133,7 +133,8 @@ impl TestClient {
         }
     }
 
-    /// Answers all questions that [`answer`](Self::answer) does not, by looking at them. `None` fails the test.
+    /// Answers all questions that [`answer`](Self::answer) does not, with a function of the question. `None` fails the
+    /// test.
     pub fn answer_with(
         &self,
         answerer: impl Fn(&Question) -> Option<Answer> + Send + Sync + 'static,
@@ -144,11 +145,11 @@ impl TestClient {
         }
     }
 
-    /// The questions that were asked since this was called last, in their order; as in the modern era, if there are both.
+    /// Returns the questions asked since the last call of this method, in order; with both eras, those of the modern one.
     ///
     /// # Panics
     ///
-    /// If the eras were asked different things.
+    /// If the eras received different questions.
     #[must_use]
     pub fn asked(&self) -> Vec<Question> {
         let mut all = self
@@ -166,7 +167,7 @@ impl TestClient {
             assert_eq!(
                 texts(&last),
                 texts(&next),
-                "the eras were asked different things"
+                "the server asked the two eras different questions"
             );
             last = next;
         }

@@ -1,4 +1,4 @@
-//! The surface of a server under test, compared with a file.
+//! Comparison of a server's surface with a file, in tests.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,15 +8,16 @@ use crate::client::surface::Surface;
 use crate::client::surface::compare::compare;
 use crate::testing::TestClient;
 
-/// Set to anything, it writes surface files anew rather than comparing.
+/// Environment variable; if set, surface files are written rather than compared.
 const UPDATE: &str = "UPDATE_SURFACE";
 
 impl TestClient {
-    /// Everything the server declares, as JSON: its instructions, and its tools, prompts, resources and resource templates
-    /// by name. In the newest revision under test.
+    /// Returns everything the server declares, as JSON: its instructions, and its tools, prompts, resources and resource
+    /// templates by name. In the newest protocol version under test.
     ///
-    /// It changes when what the program declares does, and with nothing else: not with the server's version, nor the order of
-    /// definitions, nor the resources that listing functions of templates give, which are data and never part of it. The command line's `check --surface` reads and writes the same.
+    /// The text changes only with the declarations of the program, not with the server's version, the order of definitions,
+    /// or the resources from listing functions of templates, which are data. The command line's `check --surface` reads and
+    /// writes the same format.
     pub async fn surface(&self) -> String {
         self.newest_surface().await.to_text()
     }
@@ -29,12 +30,12 @@ impl TestClient {
         }
     }
 
-    /// Compares [`surface`](Self::surface) with a file, whose path is relative to the package, and says what changed and
-    /// what of it breaks clients. With `UPDATE_SURFACE` in the environment it writes the file instead.
+    /// Compares [`surface`](Self::surface) with a file, whose path is relative to the package, and reports the changes and
+    /// which of them break clients. If `UPDATE_SURFACE` is in the environment, writes the file instead.
     ///
     /// # Panics
     ///
-    /// If they differ, or the file cannot be read or written.
+    /// If they differ, or if the file cannot be read or written.
     pub async fn assert_surface(&self, path: impl AsRef<Path>) {
         let (path, surface) = (path.as_ref(), self.newest_surface().await);
         let text = surface.to_text();
@@ -59,10 +60,10 @@ impl TestClient {
                     let _ = writeln!(changes, "{change}");
                 }
             }
-            Err(error) => changes = format!("it cannot be read: {error}\n"),
+            Err(error) => changes = format!("the file cannot be parsed: {error}\n"),
         }
         panic!(
-            "the server is not what {} says:\n{changes}{again}",
+            "the server differs from {}:\n{changes}{again}",
             path.display()
         );
     }

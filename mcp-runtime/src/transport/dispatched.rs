@@ -1,4 +1,4 @@
-//! The dispatcher as the protocol of a channel.
+//! Implementation of a channel's protocol by the dispatcher.
 
 use std::sync::Arc;
 use std::task::Poll;

@@ -1,6 +1,6 @@
 //! Sockets that carry lines: TCP and, on Unix, local sockets.
 //!
-//! Nobody is asked who they are. A TCP listener belongs on a loopback address, or behind something that asks.
+//! Clients are not authenticated. A TCP listener belongs on a loopback address, or behind something that authenticates.
 
 use std::io;
 
@@ -9,15 +9,15 @@ use tokio::net::TcpListener;
 use crate::telemetry::Origin;
 use crate::transport::{Connection, Transport};
 
-/// Each TCP connection is a client. Lines in the clear and without authentication: listen on a loopback address.
+/// Serves each TCP connection as a client, in the clear and without authentication: listen on a loopback address.
 ///
-/// A web page can reach loopback addresses, too, but only speaks HTTP: a connection that begins with anything but `{` or
-/// `[` is closed without an answer, and one that later sends a line that is not JSON takes no more input.
+/// A web page can reach loopback addresses, too, but speaks only HTTP: a connection that begins with anything but `{`
+/// or `[` is closed without a response, and one that later sends a line that is not JSON accepts no more input.
 impl Transport for TcpListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         let accepted = TcpListener::accept(self).await;
         Some(accepted.map(|(stream, peer)| {
-            // Answers are written whole; waiting for more would only delay them. Not essential.
+            // Messages are written whole; waiting for more bytes would only delay them. Not essential.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();
             Connection::new(reader, writer).with_origin(Origin::tcp(Some(peer)))
@@ -25,9 +25,9 @@ impl Transport for TcpListener {
     }
 }
 
-/// Each connection to a local socket is a client. Who may connect is decided by the permissions of the socket's file.
+/// Serves each connection to a local socket as a client. Access is controlled by the permissions of the socket's file.
 ///
-/// As on TCP, what is not JSON ends the connection.
+/// As on TCP, input that is not JSON ends the connection.
 #[cfg(unix)]
 impl Transport for tokio::net::UnixListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
@@ -54,7 +54,7 @@ mod tests {
 
     const CALL: &str = "{\"id\":1,\"method\":\"echo\"}\n";
 
-    /// Everything the server sends to a client that sends `text` and then only listens.
+    /// Returns everything the server sends to a client that sends `text` and then only reads.
     async fn sent_to(text: &str) -> String {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -65,7 +65,7 @@ mod tests {
         client.write_all(text.as_bytes()).await.unwrap();
         let mut sent = Vec::new();
         let reading = client.read_to_end(&mut sent);
-        // Input that nobody read may reset the connection; what came before counts.
+        // Unread input may reset the connection; the bytes received before that count.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(5), reading)
             .await
             .expect("the connection stays open");
@@ -82,7 +82,7 @@ mod tests {
             !sent.contains("error") && !sent.contains("result"),
             "{sent}"
         );
-        // Nor is the end of its first line waited for.
+        // The end of its first line is not waited for either.
         let sent = sent_to("\n \r\nP").await;
         assert!(!sent.contains("error"), "{sent}");
     }

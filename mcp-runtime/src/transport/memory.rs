@@ -1,4 +1,4 @@
-//! A client in the same process.
+//! The transport for a client in the same process.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,7 +8,7 @@ use tokio::io::DuplexStream;
 use crate::context::{Caller, Principal};
 use crate::transport::{Connection, Transport};
 
-/// How much is kept between the two sides.
+/// Maximum number of bytes in transit in each direction.
 const BUFFER: usize = 64 << 10;
 
 /// The server's side of [`memory`].
@@ -18,10 +18,10 @@ pub struct Memory {
     caller: Caller,
 }
 
-/// A transport of one client that is in the same process, and the client's side of it: a stream of lines.
+/// Creates a transport for one client in the same process, and the client's side of it: a stream of lines.
 ///
-/// The client is trusted ([`Caller`]), unless [`Memory::principal`] says who it acts for. Dropping the client's side ends the
-/// server.
+/// The client is trusted ([`Caller`]), unless [`Memory::principal`] sets the principal it acts for. Dropping the
+/// client's side ends the server.
 #[must_use]
 pub fn memory() -> (Memory, DuplexStream) {
     let (server, client) = tokio::io::duplex(BUFFER);
@@ -32,7 +32,7 @@ pub fn memory() -> (Memory, DuplexStream) {
     (memory, client)
 }
 
-/// Several clients of one server that are all in the same process.
+/// Creates a transport for several clients in the same process, and their sides of it.
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
     let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));
@@ -41,7 +41,7 @@ pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStr
 }
 
 impl Memory {
-    /// The client acts for this principal, and may do no more than they may.
+    /// Sets the principal that the client acts for; the principal's permissions then apply.
     #[must_use]
     pub fn principal(self, principal: Principal) -> Self {
         Self {

@@ -1,7 +1,7 @@
-//! Framing and bytes: any stream of bytes, memory, sockets, standard input and output.
+//! Transports: byte streams of any kind, memory, sockets, standard input and output.
 //!
-//! A [`Transport`] yields [`Connection`]s. Each is a channel of newline-delimited messages, driven by `duplex`; what a
-//! message means is the dispatcher's business. Specification: basic/transports, "stdio" and "Custom transports".
+//! A [`Transport`] yields [`Connection`]s. Each is a channel of newline-delimited messages, driven by `duplex`; the
+//! dispatcher interprets the messages. Specification: basic/transports, "stdio" and "Custom transports".
 
 mod dispatched;
 mod duplex;
@@ -39,12 +39,12 @@ pub use stdio::Stdio;
 use crate::context::{Caller, Principal};
 use crate::telemetry::Origin;
 
-/// Where clients come from.
+/// A source of client connections.
 ///
-/// **Open**: implement it for whatever carries bytes both ways, reliably and in order. Messages are lines: one JSON-RPC
-/// message (or, in revision 2025-03-26, one array of them) and a line feed. Each connection is one client: what it agreed
-/// on in a handshake, its request ids, and what it listens to are its own. A client cancels a call with
-/// `notifications/cancelled`; when its connection ends, calls under way may finish within
+/// **Open**: implement it for anything that carries bytes in both directions, reliably and in order. Messages are lines: one
+/// JSON-RPC message (or, in protocol version 2025-03-26, one array of them) and a line feed. Each connection is one client,
+/// with a handshake, request ids and subscriptions that no other connection shares. A client cancels a call with
+/// `notifications/cancelled`; when its connection ends, running calls may finish within
 /// [`Limits::drain`](crate::Limits::drain), and are dropped after that.
 ///
 /// ```
@@ -53,7 +53,7 @@ use crate::telemetry::Origin;
 /// use mcp_runtime::transport::{Connection, Transport};
 /// use tokio::net::TcpListener;
 ///
-/// /// Whoever connects. (A `TcpListener` is a transport already.)
+/// /// Accepts every client. (A `TcpListener` is already a transport.)
 /// struct Everybody(TcpListener);
 ///
 /// impl Transport for Everybody {
@@ -64,35 +64,37 @@ use crate::telemetry::Origin;
 /// }
 /// ```
 pub trait Transport: Send + 'static {
-    /// The next client; `None` when there will be no more, which ends the server once all clients are served.
+    /// Returns the next client; `None` when there will be no more, which ends the server once all clients are served.
     ///
-    /// May be dropped and called again at any time. An error ends the server, except those that concern one client
-    /// only: aborted or reset connections, and being out of descriptors or memory, which is tried again.
+    /// The future may be dropped and the method called again at any time. An error ends the server, except for errors of a
+    /// single client (aborted, refused or reset connections), interruptions, and lack of descriptors or memory: the server
+    /// then tries again.
     fn accept(&mut self) -> impl Future<Output = Option<io::Result<Connection>>> + Send;
 
-    /// How many clients there may be at once. Default 1,024. While there are as many, nobody is accepted.
+    /// Returns the maximum number of concurrent clients. Default 1,024. While it is reached, no client is accepted.
     fn most_connections(&self) -> usize {
         1_024
     }
 }
 
-/// Bytes from and to one client.
+/// A connection to one client, as bytes in both directions.
 ///
 /// A connection ends at the first line that is not JSON, and at once if its first byte cannot begin a message: a web page
-/// can make a browser send a request to any port of its machine, and every line of that request would be looked at. Only
-/// standard input and [`memory`], which no web page reaches, answer such a line and go on.
+/// can make a browser send a request to any port of its machine, and the server would handle every line of that request.
+/// Only standard input and [`memory`], which no web page can reach, answer such a line and continue.
 pub struct Connection {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
-    /// Goes on after lines that are not JSON.
+    /// `true` if it continues after lines that are not JSON.
     forgiving: bool,
-    /// Where its messages come from.
+    /// Origin of its messages, for telemetry.
     origin: Origin,
     caller: Caller,
 }
 
 impl Connection {
-    /// From both directions. Neither may block: they are polled by the task that serves the connection.
+    /// Creates a connection from a reader and a writer. Neither may block: they are polled by the task that serves the
+    /// connection.
     pub fn new(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -106,21 +108,21 @@ impl Connection {
         }
     }
 
-    /// From a stream that is both.
+    /// Creates a connection from a stream that is both.
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self::new(reader, writer)
     }
 
-    /// The same, of which it is known where its messages come from.
+    /// Sets the origin of its messages.
     fn with_origin(self, origin: Origin) -> Self {
         Self { origin, ..self }
     }
 
-    /// Whoever sends over it is this principal, as something that the client cannot make up says: the certificate of a TLS
-    /// client, or the user at the other end of a local socket.
+    /// Sets the principal that sends over the connection. Take it from a source that the client cannot forge: the certificate
+    /// of a TLS client, or the user at the other end of a local socket.
     ///
-    /// Default: nobody in particular, who may do nothing that needs a scope.
+    /// Default: an anonymous caller, without any scopes.
     #[must_use]
     pub fn principal(self, principal: Principal) -> Self {
         Self {
@@ -129,7 +131,7 @@ impl Connection {
         }
     }
 
-    /// Whoever sends over it may do everything: scopes do not apply, as on standard input and output.
+    /// Lets the client do everything: scopes do not apply, as on standard input and output.
     #[must_use]
     pub fn trusted(self) -> Self {
         Self {
@@ -138,7 +140,8 @@ impl Connection {
         }
     }
 
-    /// For clients that nobody else can pretend to be, also no web page: trusted, and lines that are not JSON are answered.
+    /// Marks the client as local, for clients that nothing else, such as a web page, can impersonate: it is trusted, and the
+    /// connection continues after lines that are not JSON.
     fn local(self) -> Self {
         Self {
             forgiving: true,
@@ -153,7 +156,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A connection is a transport of one client.
+/// A connection is a transport with one client.
 impl Transport for Option<Connection> {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         self.take().map(Ok)

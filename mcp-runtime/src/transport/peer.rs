@@ -1,7 +1,7 @@
-//! What the engine of a channel needs to know of the protocol: the seam between bytes and meaning.
+//! The protocol as the engine of a channel needs it: the seam between bytes and meaning.
 //!
-//! The engine is written against [`Peer`], so that its tests can drive it without a server. The one implementation
-//! outside of tests is the dispatcher's, in `dispatched`.
+//! The engine is written against [`Peer`], so that its tests can drive it without a server. Outside of tests, the only
+//! implementation is the dispatcher's, in `dispatched`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,50 +14,50 @@ use crate::dispatch::{Sink, Started};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 
-/// Called when a session has something to say that nobody asked for. Must not block; may be called from anywhere.
+/// Called when a session has messages to send that are not responses. Must not block; may be called from anywhere.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// What to do about a message.
+/// The action that a message requires.
 pub(crate) enum Verdict<C> {
-    /// Nothing, or it is done.
+    /// No action, or it is done already.
     Silent,
-    /// Send what was written.
+    /// Send the bytes that were written.
     Answered,
     /// Run a call.
     Call(C),
-    /// The client takes back the request of this id.
+    /// Cancel the request with this id.
     Cancel(RequestId),
 }
 
 /// The protocol, as the engine sees it.
 pub(crate) trait Peer: Send + Sync + 'static {
-    /// What one channel has agreed on.
+    /// The negotiated state of one channel.
     type Session: Send + 'static;
     type Message<'m>;
-    /// What makes it easier to read the messages of one channel; nothing at first.
+    /// A cache that speeds up reading the messages of one channel; empty at first.
     type Known: Default + Send;
     /// A call that can be started.
     type Call<'m>;
     /// A call under way. Polling it runs user code.
     type Running: Future<Output = Self::Finished> + Send + Unpin + 'static;
     type Finished: Send + 'static;
-    /// What a call's first poll is reported to.
+    /// Receives the duration of a call's first poll.
     type Pace;
 
     fn limits(&self) -> &Limits;
-    /// Whether user code still blocks threads of its own.
+    /// Returns `true` while user code blocks threads of its own.
     fn is_blocking(&self) -> bool;
     fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> Self::Session;
 
-    /// Reads a line. An error is what to answer, with the id if it could be read.
+    /// Parses a line. An error is the answer to send, with the id if it could be read.
     fn parse<'m>(
         &self,
         text: &'m [u8],
         known: &mut Self::Known,
     ) -> Result<Incoming<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
-    /// The id, if the message is a request.
+    /// Returns the id if the message is a request.
     fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId>;
-    /// Whether the message says itself which revision it speaks, which no element of a batch may.
+    /// Returns `true` if the message specifies its own protocol version, which no element of a batch may.
     fn has_claim(message: &Self::Message<'_>) -> bool;
     /// Decides without running user code; appends at most one message, without a line end.
     fn decide<'c, 'm: 'c>(
@@ -68,7 +68,8 @@ pub(crate) trait Peer: Send + Sync + 'static {
     ) -> Verdict<Self::Call<'c>>;
     fn error(&self, out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject);
 
-    /// Whether the call should leave the channel's task before its first poll, because it was slow before.
+    /// Returns `true` if the call should leave the channel's task before its first poll, because its handler was slow
+    /// before.
     fn spawn_first(call: &Self::Call<'_>) -> bool;
     fn pace(call: &Self::Call<'_>) -> Self::Pace;
     fn observed(pace: &Self::Pace, first_poll: Duration);
@@ -77,17 +78,18 @@ pub(crate) trait Peer: Send + Sync + 'static {
         call: Self::Call<'_>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
     ) -> Started<Self::Running, Self::Finished>;
-    /// Polls a call for the first time, where nobody can be woken: it is polled again at once, or dropped. Runs user code.
+    /// Polls a call for the first time, with a waker that does nothing: the call is polled again at once, or dropped.
+    /// Runs user code.
     fn first_poll(running: &mut Self::Running) -> Poll<Self::Finished> {
         Pin::new(running).poll(&mut Context::from_waker(Waker::noop()))
     }
     fn encode(finished: Self::Finished, out: &mut Vec<u8>);
 
     fn allows_batch(session: &Self::Session) -> bool;
-    /// Appends pending notices, a line each, until `out` holds `room` bytes; says whether all is told.
+    /// Appends pending notifications, one per line, until `out` holds `room` bytes; returns `true` if none are left.
     fn drain(session: &mut Self::Session, out: &mut Vec<u8>, room: usize) -> bool;
-    /// Ends the request of this id if the session keeps it open.
+    /// Ends the request with this id if the session keeps it open.
     fn cancel(session: &mut Self::Session, id: &RequestId) -> bool;
-    /// Ends everything the session keeps open; appends lines.
+    /// Ends everything that the session keeps open; appends lines.
     fn end(session: &mut Self::Session, out: &mut Vec<u8>);
 }

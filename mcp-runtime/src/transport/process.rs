@@ -1,4 +1,4 @@
-//! For a server that owns its process: signals, and an end that handlers cannot put off.
+//! Support for a server that owns its process: signals, and an end that handlers cannot delay.
 
 use std::io;
 use std::time::Duration;
@@ -10,25 +10,26 @@ use crate::limits::Limits;
 use crate::transport::signals;
 use crate::transport::watchdog::{Last, Watchdog};
 
-/// How much longer than [`Limits::drain`] a process may take to end. More than the last bytes may.
+/// Time that a process may take to end in addition to [`Limits::drain`]. Longer than the last bytes may take.
 const OVERTIME: Duration = Duration::from_secs(2);
-/// How often, and after what time each, to look whether handlers still block threads.
+/// Number of checks for handlers that still block threads, and the pause after each.
 const LOOKS: usize = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Ends the process: in order at a signal to stop, at once at a second one, and also when a drain takes too long because
-/// handlers block all workers of the runtime. Until it is dropped.
+/// Ends the process: in an orderly way after a first signal, at once after a second one, and also when a drain takes
+/// too long because handlers block all workers of the runtime. Stops doing so when dropped.
 pub(super) struct Process {
     pub(super) watchdog: Watchdog,
     _signals: signals::Listening,
 }
 
 impl Process {
-    /// `hung_up` says whether the only client is gone, for when nobody is free to read that.
+    /// Takes over the process. `hung_up` returns `true` if the only client is gone; it is needed when no thread is free
+    /// to read the end of input.
     ///
     /// # Errors
     ///
-    /// If signals cannot be listened to, or there can be no further thread.
+    /// Fails if it cannot listen for signals, or no further thread can be started.
     pub(super) fn own(
         limits: &Limits,
         shutdown: &CancellationToken,
@@ -45,7 +46,7 @@ impl Process {
     }
 }
 
-/// Whether handlers still block threads once the server is done, which a runtime waits for when it is dropped.
+/// Returns `true` if handlers still block threads once the server is done; dropping the runtime would wait for them.
 pub(super) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
         if !is_inside() {

@@ -15,16 +15,16 @@ use crate::transport::process::{Process, is_stuck};
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
 
-/// How long to wait when the process is out of descriptors or memory.
+/// Time to wait when the process is out of descriptors or memory.
 pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
-/// Serves clients until the transport has no more, or `shutdown`; then until all of them are served.
+/// Serves clients until the transport has no more, or `shutdown` is cancelled; then waits until all of them are served.
 ///
 /// Dropping the future drops all connections and their calls.
 ///
 /// # Errors
 ///
-/// If no client can be accepted any more, or if the only connection of a transport failed.
+/// Fails if no further client can be accepted, or if the only connection of a transport failed.
 pub(crate) async fn serve<P: Peer, T: Transport>(
     transport: T,
     dispatcher: Arc<P>,
@@ -77,17 +77,17 @@ async fn serve_watched<P: Peer, T: Transport>(
     while let Some(ended) = connections.join_next().await {
         failure = note(ended).or(failure);
     }
-    // A client whose connection fails is a reason to fail only if there never could be another one.
+    // A failed connection fails the server only if the transport had no other client.
     match failure {
         Some(error) if ended_by_itself && accepted == 1 => Err(error.into()),
         _ => Ok(accepting?),
     }
 }
 
-/// Like [`serve`], for a server that owns its process: a signal to stop is a shutdown, and a second one ends the process
-/// at once. So does a drain that takes too long because handlers block all workers of the runtime.
+/// Like [`serve`], for a server that owns its process: the first signal to stop starts the shutdown, and a second one ends
+/// the process at once. So does a drain that takes too long because handlers block all workers of the runtime.
 ///
-/// Says also whether handlers still block threads, which a runtime waits for when it is dropped.
+/// The second result is `true` if handlers still block threads; dropping the runtime would wait for them.
 pub(crate) async fn serve_process<P: Peer, T: Transport>(
     transport: T,
     dispatcher: Arc<P>,
@@ -109,7 +109,7 @@ pub(crate) async fn serve_process<P: Peer, T: Transport>(
     (served, is_stuck(is_inside).await)
 }
 
-/// How a connection ended.
+/// Logs a connection that failed, and returns its error.
 fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Error> {
     match ended {
         Ok(Ok(())) => None,
@@ -124,7 +124,7 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
     }
 }
 
-/// Whether the next client may be luckier.
+/// Returns `true` if the next client may be accepted in spite of this error.
 pub(super) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
@@ -200,7 +200,7 @@ mod tests {
         server.await.unwrap().unwrap();
     }
 
-    /// Yields what is sent to it, at most two at a time; notes that it was asked.
+    /// Yields the clients that are sent to it, at most two at a time; records calls of `accept`.
     struct Two(mpsc::Receiver<io::Result<DuplexStream>>, Arc<AtomicBool>);
 
     impl Transport for Two {
@@ -222,7 +222,7 @@ mod tests {
         let fake = Fake::new(Limits::default());
         let transport = Two(receiver, Arc::clone(&asked));
         let server = tokio::spawn(serve(transport, fake, CancellationToken::default()));
-        // An error that is about one client only does not end the server.
+        // An error of a single client does not end the server.
         sender
             .send(Err(io::ErrorKind::ConnectionAborted.into()))
             .await

@@ -11,7 +11,7 @@ use crate::transport::watchdog::Waking;
 
 /// Completes when the process is asked to stop: on Unix by SIGTERM or SIGINT (Ctrl-C), on Windows by Ctrl-C.
 ///
-/// For programs that serve by themselves, such as one that mounts the server into axum. `--http` needs none of this.
+/// For programs that serve by themselves, such as one that mounts the server in axum. `--http` needs none of this.
 ///
 /// ```no_run
 /// # async fn serve(server: mcp_runtime::Server) -> Result<(), mcp_runtime::Error> {
@@ -25,28 +25,29 @@ use crate::transport::watchdog::Waking;
 /// ```
 ///
 /// From the first poll on, these signals no longer end the process by themselves; a second signal has no effect unless it is
-/// awaited, too. If the signals cannot be listened to, the log says so, they keep ending the process, and this never completes.
+/// awaited, too. If listening for signals fails, an error is logged, the signals still end the process, and the future
+/// never completes.
 pub async fn shutdown_signal() {
     let signal = async { Signals::new()?.next().await };
     if let Err(error) = signal.await {
-        tracing::error!(%error, "signals cannot be listened to");
+        tracing::error!(%error, "cannot listen for signals");
         std::future::pending::<()>().await;
     }
 }
 
 /// Cancels `shutdown` at the first signal to stop, and ends the process at the second.
 ///
-/// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a runtime of its own listens, because handlers may block
-/// all workers of the other one. It ends when this is dropped.
+/// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a separate runtime listens, because handlers may block all
+/// workers of the main one. The thread ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Listening(#[allow(dead_code, reason = "it is there to be dropped")] DropGuard);
+pub(super) struct Listening(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
 
 impl Listening {
-    /// Tells `waking`, too, when there is a shutdown.
+    /// Starts listening. A shutdown is also reported to `waking`.
     ///
     /// # Errors
     ///
-    /// If there can be no listener, or no further thread.
+    /// Fails if it cannot listen for signals, or no further thread can be started.
     pub(super) fn start(shutdown: &CancellationToken, waking: &Arc<Waking>) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let signals = {
@@ -56,7 +57,7 @@ impl Listening {
         let signals = match signals {
             Ok(signals) => signals,
             Err(error) => {
-                // To wait for it is not allowed in a task.
+                // Waiting for the runtime to stop is not allowed in a task.
                 runtime.shutdown_background();
                 return Err(error);
             }
@@ -76,7 +77,7 @@ impl Listening {
                         () = until.cancelled() => {}
                         () = telling => {}
                         error = heed(signals, &shutdown) => {
-                            tracing::error!(%error, "signals cannot be listened to any more");
+                            tracing::error!(%error, "can no longer listen for signals");
                         }
                     }
                 });
@@ -85,14 +86,14 @@ impl Listening {
     }
 }
 
-/// Returns only if it cannot listen any more.
+/// Acts on the signals; returns only if it can no longer listen.
 async fn heed(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
     match signals.next().await {
         Ok(_) => shutdown.cancel(),
         Err(error) => return error,
     }
     match signals.next().await {
-        // What a shell reports for a process that a signal ended.
+        // The exit code that a shell reports for a process that a signal ended.
         Ok(number) => std::process::exit(128_i32.saturating_add(number)),
         Err(error) => error,
     }
@@ -112,7 +113,7 @@ impl Signals {
         ))
     }
 
-    /// The number of the next one.
+    /// Waits for the next signal and returns its number.
     async fn next(&mut self) -> io::Result<i32> {
         use tokio::signal::unix::SignalKind;
 
@@ -134,7 +135,7 @@ impl Signals {
         Ok(Self)
     }
 
-    /// The number of the next one.
+    /// Waits for the next signal and returns its number.
     async fn next(&mut self) -> io::Result<i32> {
         tokio::signal::ctrl_c().await.map(|()| 2)
     }

@@ -1,15 +1,15 @@
 //! Keeps channels going while a handler blocks the thread that runs it.
 //!
-//! Calls are polled once by the task that leads their channel. If that poll does not come back, nobody reads the channel
-//! any more: the watchdog notices after a few milliseconds and has somebody else take the lead. It also keeps tokio's I/O
-//! driver served: on the multi-thread runtime the worker that took an event from the driver may be the one that is
-//! blocked, and then all others sleep on a condition variable and no socket, pipe or timer of the process makes
-//! progress until one of them wakes. Spawning an empty task wakes one.
+//! Calls are polled once by the task that leads their channel. If that poll does not return, no task reads the channel any
+//! more: the watchdog detects this after a few milliseconds and has another task take the lead. It also keeps tokio's I/O
+//! driver running: on the multi-thread runtime, the worker that took an event from the driver may be the blocked one, and
+//! then all others sleep on a condition variable, and no socket, pipe or timer of the process makes progress until one of
+//! them wakes. Spawning an empty task wakes one.
 //!
-//! While all workers are blocked, no timer of the runtime comes to its end either. For a server that owns its process
-//! there is a last resort ([`Last`]): the process ends.
+//! While all workers are blocked, no timer of the runtime fires either. For a server that owns its process there is a last
+//! resort ([`Last`]): the process ends.
 //!
-//! Limits: a current-thread runtime has no second thread to lead, and a runtime of N workers survives N - 1 blocked ones.
+//! Limits: a current-thread runtime has no second thread to lead, and a runtime with N workers survives N - 1 blocked ones.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -19,49 +19,49 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-/// How often it looks while calls come.
+/// Interval between checks while calls arrive.
 const TICK: Duration = Duration::from_millis(5);
-/// After how many ticks without a call it sleeps until the next one.
+/// Number of ticks without a call after which it sleeps until the next call.
 const SILENT: u32 = 20;
 
-/// User code of one channel, going in and coming out.
+/// Counts entries into the user code of one channel, and returns from it.
 #[derive(Debug, Default)]
 pub(super) struct Beat {
     /// Odd while the leader is inside user code.
     leader: AtomicU64,
-    /// How many polls of tasks are going on.
+    /// Number of polls of tasks in progress.
     inside: AtomicUsize,
-    /// How many polls there were.
+    /// Number of polls so far.
     entered: AtomicU64,
 }
 
 impl Beat {
-    /// The leader goes into user code. It must call [`led`](Self::led) or, if it was replaced, [`came_late`](Self::came_late)
-    /// afterwards.
+    /// Records that the leader enters user code. Afterwards it must call [`led`](Self::led) or, if it was replaced,
+    /// [`came_late`](Self::came_late).
     pub(super) fn lead(&self, watchdog: &Waking) {
         self.leader.fetch_add(1, SeqCst);
         watchdog.wake();
     }
 
-    /// The leader came back, and still leads.
+    /// Records that the leader returned and still leads.
     pub(super) fn led(&self) {
         self.leader.fetch_add(1, SeqCst);
     }
 
-    /// Somebody else leads from now on; the old leader is still inside.
+    /// Records that another task leads from now on; the old leader is still in user code.
     pub(super) fn replace_leader(&self) {
         self.inside.fetch_add(1, SeqCst);
         self.leader.fetch_add(1, SeqCst);
     }
 
-    /// The old leader came back.
+    /// Records that the old leader returned.
     pub(super) fn came_late(&self) {
         self.inside.fetch_sub(1, SeqCst);
     }
 
     /// Runs user code in a task.
     pub(super) fn run<T>(&self, watchdog: &Waking, run: impl FnOnce() -> T) -> T {
-        /// Counts down also if a panic passes through.
+        /// Decrements the count, also during a panic.
         struct Inside<'a>(&'a AtomicUsize);
         impl Drop for Inside<'_> {
             fn drop(&mut self) {
@@ -88,22 +88,22 @@ impl Beat {
     }
 }
 
-/// A channel that is looked after.
+/// A channel that the watchdog supervises.
 pub(super) trait Watched: Send + Sync {
     fn beat(&self) -> &Beat;
-    /// The leader is inside the same user code since the last look, when the beat was `seen`.
+    /// Takes over the lead: the leader is still in the same user code as at the last check, when its beat was `seen`.
     fn take_over(self: Arc<Self>, seen: u64);
 }
 
-/// What ends the process when the runtime cannot.
+/// The last resort: ends the process when the runtime cannot.
 pub(super) struct Last {
-    /// How long the process may last once it is to end. `None` is for ever.
+    /// Time that the process may take to end. `None` for no limit.
     pub(super) within: Option<Duration>,
-    /// Whether the client is gone, for when nobody is free to read that.
+    /// Returns `true` if the client is gone, for when no thread is free to read the end of input.
     pub(super) hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// The thread that looks after all channels of one server. Ends when dropped.
+/// The thread that supervises all channels of one server. Ends when dropped.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     waking: Arc<Waking>,
@@ -117,7 +117,7 @@ pub(super) struct Waking {
     thread: Mutex<Option<Thread>>,
     channels: Mutex<Vec<Channel>>,
     last: Option<Last>,
-    /// Since when the process is to end.
+    /// Time at which the process was told to end.
     ending: Mutex<Option<Instant>>,
 }
 
@@ -133,11 +133,11 @@ impl std::fmt::Debug for Waking {
 }
 
 impl Watchdog {
-    /// Looks after channels whose tasks run on this runtime; with `last`, ends the process if it must.
+    /// Starts to supervise channels whose tasks run on this runtime; with `last`, ends the process if necessary.
     ///
     /// # Errors
     ///
-    /// If there can be no further thread.
+    /// Fails if no further thread can be started.
     pub(super) fn start(runtime: Handle, last: Option<Last>) -> io::Result<Self> {
         let waking = Arc::new(Waking {
             asleep: AtomicBool::new(false),
@@ -162,7 +162,7 @@ impl Watchdog {
         &self.waking
     }
 
-    /// Whether user code is going on in any channel, also in one that was served.
+    /// Returns `true` if user code is running in any channel, including channels that have ended.
     pub(super) fn is_inside(&self) -> bool {
         lock(&self.waking.channels)
             .iter()
@@ -176,21 +176,21 @@ impl Drop for Watchdog {
         self.waking.stop.store(true, SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It takes no lock for long and runs no user code.
+            // The thread holds no lock for long and runs no user code.
             let _ = thread.join();
         }
     }
 }
 
 impl Waking {
-    /// Looks after this channel as long as it lives.
+    /// Supervises this channel until it is dropped.
     pub(super) fn watch(&self, watched: Weak<dyn Watched>) {
         let mut channels = lock(&self.channels);
         channels.retain(|channel| channel.watched.strong_count() > 0);
         channels.push(Channel { watched, last: 0 });
     }
 
-    /// The process is to end: from now on there is a deadline.
+    /// Records that the process is to end: the time limit starts now.
     pub(super) fn end(&self) {
         if self.last.is_some() {
             lock(&self.ending).get_or_insert_with(Instant::now);
@@ -202,7 +202,7 @@ impl Waking {
         lock(&self.ending).is_some()
     }
 
-    /// Whether the process should have ended; the runtime has run nothing since `ran`.
+    /// Returns `true` if the process should have ended; the runtime has run nothing since `ran`.
     fn is_overdue(&self, ran: Instant) -> bool {
         let Some(last) = &self.last else { return false };
         let Some(within) = last.within else {
@@ -229,7 +229,7 @@ impl Waking {
         while !self.stop.load(SeqCst) {
             thread::park_timeout(TICK);
             let inside = self.tick();
-            // One that has not run is enough: then all workers are busy.
+            // One pending probe is enough: while it has not run, all workers are busy.
             if has_run.load(SeqCst) {
                 ran = Instant::now();
                 if inside {
@@ -250,7 +250,7 @@ impl Waking {
             last = count;
             if silent >= SILENT && !self.is_ending() {
                 self.asleep.store(true, SeqCst);
-                // A call that came before it could see us asleep.
+                // A call may have arrived before `asleep` was set, and then does not wake this thread.
                 if self.count() == last && !self.is_ending() {
                     while self.asleep.load(SeqCst) && !self.stop.load(SeqCst) {
                         thread::park();
@@ -262,7 +262,7 @@ impl Waking {
         }
     }
 
-    /// Looks once. Says whether user code is going on anywhere.
+    /// Checks all channels once; returns `true` if user code is running in any of them.
     fn tick(&self) -> bool {
         let mut stuck = Vec::new();
         let mut inside = false;

@@ -1,29 +1,29 @@
-//! What each side says it can do.
+//! Capabilities of client and server.
 
 use serde::{Deserialize, Serialize};
 
 use crate::types::Meta;
 use crate::types::common::null_is_default;
 
-/// What the client can be asked for.
+/// Capabilities of a client: the requests that it answers.
 ///
-/// Unknown members are ignored. In revision 2026-07-28 every request carries its own.
+/// Unknown members are ignored. In revision 2026-07-28 every request carries its client's capabilities.
 ///
 /// Source: revision 2026-07-28, schema `ClientCapabilities`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// It can say which directories it works in.
+    /// The client lists its roots: the directories it works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
-    /// It can ask a model.
+    /// The client requests completions from a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingCapability>,
-    /// It can ask the person.
+    /// The client asks its user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
-    /// Anything non-standard.
+    /// Non-standard capabilities.
     #[serde(
         default,
         deserialize_with = "null_is_default",
@@ -44,7 +44,7 @@ pub struct ClientCapabilities {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RootsCapability {
-    /// It also says when they change. Legacy era only.
+    /// `true` if the client sends a notification when its roots change. Legacy era only.
     #[serde(
         default,
         deserialize_with = "null_is_default",
@@ -53,41 +53,41 @@ pub struct RootsCapability {
     pub list_changed: bool,
 }
 
-/// The client can ask a model.
+/// The client can request completions from a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingCapability {
-    /// It can offer tools to that model. Revisions from 2025-11-25.
+    /// The client can offer tools to the model. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Meta>,
-    /// It can include context of servers. Revisions from 2025-11-25.
+    /// The client can include context from its servers. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Meta>,
 }
 
-/// The client can ask the person.
+/// The client can ask its user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitationCapability {
-    /// With a form. An empty capability object means this too.
+    /// Elicitation with a form. An empty capability object means this too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Meta>,
-    /// By opening an address. Revisions from 2025-11-25.
+    /// Elicitation that opens a URL. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Meta>,
 }
 
 impl ElicitationCapability {
-    /// Whether forms may be used: declared, or nothing at all declared.
+    /// Returns `true` if the client supports forms: it declares `form`, or neither `form` nor `url`.
     #[must_use]
     pub fn has_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }
 }
 
-/// Something a client must be able to do before a tool runs: `requires(…)`.
+/// A client capability that a tool requires: `requires(…)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientFeature {
@@ -103,32 +103,32 @@ pub enum ClientFeature {
     Roots,
 }
 
-/// What the server offers; derived from what is registered.
+/// Capabilities of a server, derived from the registered definitions.
 ///
 /// Source: revision 2026-07-28, schema `ServerCapabilities`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// It completes arguments. Revisions from 2025-03-26; 2024-11-05 may call the method without it.
+    /// Completion of arguments. Revisions from 2025-03-26; clients of 2024-11-05 may call the method without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<CompletionsCapability>,
-    /// Anything non-standard.
+    /// Non-standard capabilities.
     #[serde(default, skip_serializing_if = "Meta::is_empty")]
     pub experimental: Meta,
     /// Extensions and their settings, by identifier.
     #[serde(default, skip_serializing_if = "Meta::is_empty")]
     pub extensions: Meta,
-    /// It may send log messages.
+    /// Log messages to clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logging: Option<LoggingCapability>,
-    /// It offers prompts.
+    /// Prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts: Option<ListChangedCapability>,
-    /// It offers resources.
+    /// Resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
-    /// It offers tools.
+    /// Tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<ListChangedCapability>,
 }
@@ -143,12 +143,12 @@ pub struct CompletionsCapability {}
 #[non_exhaustive]
 pub struct LoggingCapability {}
 
-/// The server offers a list, and may say when it changes.
+/// The server offers a list, and may send notifications when it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListChangedCapability {
-    /// It says when the list changes.
+    /// `true` if the server sends a notification when the list changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub list_changed: bool,
 }
@@ -158,10 +158,10 @@ pub struct ListChangedCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    /// A client can follow changes of single resources.
+    /// `true` if clients can subscribe to changes of single resources.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub subscribe: bool,
-    /// It says when the list changes.
+    /// `true` if the server sends a notification when the list changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub list_changed: bool,
 }

@@ -1,18 +1,18 @@
-//! Pieces that several chapters share: identity, icons, annotations, `_meta`.
+//! Types that several chapters share: identity, icons, annotations, `_meta`.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The `_meta` object of a message part: keys to any JSON.
+/// The `_meta` object of a part of a message: keys mapped to any JSON.
 ///
-/// Keys are an optional reverse-DNS prefix, `/`, and a name. Prefixes whose second label is `modelcontextprotocol` or
+/// A key is an optional reverse-DNS prefix with `/`, and a name. Prefixes whose second label is `modelcontextprotocol` or
 /// `mcp` are reserved for the protocol.
 ///
 /// Source: revision 2026-07-28, basic, "_meta".
 pub type Meta = serde_json::Map<String, serde_json::Value>;
 
-/// The name and version of a program, as it introduces itself to the other side.
+/// The name and version by which a program identifies itself to the other side.
 ///
 /// Source: revision 2026-07-28, schema `Implementation`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,18 +21,18 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 pub struct Implementation {
     /// The identifier of the program, usually its package name.
     pub name: String,
-    /// Its version, in any format.
+    /// The version, in any format.
     pub version: String,
-    /// A name for people. Revisions from 2025-06-18.
+    /// Display name. Revisions from 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the program is for, in a sentence or two. Revisions from 2025-11-25.
+    /// Purpose of the program, in a sentence or two. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where to read more. Revisions from 2025-11-25.
+    /// URL of the program's website. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
-    /// Pictures for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Revisions from 2025-11-25.
     #[serde(
         default,
         deserialize_with = "null_is_default",
@@ -42,7 +42,7 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// A program with this name and version, and nothing else said about it.
+    /// Creates an implementation with a name and a version, and nothing else.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -52,19 +52,20 @@ impl Implementation {
     }
 }
 
-/// A picture a client may show beside a name.
+/// An image that a client may show next to a name.
 ///
-/// `src` is an `https:` or `data:` URI; clients distrust anything else. In an attribute another one is a compile error; a server
-/// or a definition that has one is refused; in a listing or in content it is left out, with a warning in the log.
+/// `src` is an `https:` or `data:` URI; clients distrust anything else. Any other URI is a compile error in an attribute,
+/// and a server or a definition with one is rejected; from a listing or content the icon is dropped, with a warning in the
+/// log.
 ///
 /// Source: revision 2025-11-25, schema `Icon`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
-    /// Where the picture is: an `https:` or `data:` URI.
+    /// The `https:` or `data:` URI of the image.
     pub src: Cow<'static, str>,
-    /// Its media type, when the source does not tell.
+    /// The media type, if the source does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Cow<'static, str>>,
     /// The sizes it suits, each `WIDTHxHEIGHT` in pixels, or `any` for vector formats.
@@ -76,17 +77,17 @@ pub struct Icon {
 }
 
 impl Icon {
-    /// Whether clients may show what is there: they distrust every scheme but `https:` and `data:`.
+    /// Returns `true` if clients may display an icon with this source: they distrust every scheme but `https:` and `data:`.
     ///
     /// Source: revision 2026-07-28, basic, "Icons".
     pub(crate) const fn is_source(src: &str) -> bool {
         let bytes = src.as_bytes();
-        // Only the start is looked at: `data:` URIs are too long to be walked through while compiling.
+        // Only the start is checked: `data:` URIs are too long to walk through at compile time.
         (starts_with(bytes, b"https://") && bytes.len() > b"https://".len())
             || starts_with(bytes, b"data:")
     }
 
-    /// An icon of which only the source is known.
+    /// Creates an icon from its source alone.
     pub fn new(src: impl Into<Cow<'static, str>>) -> Self {
         Self {
             src: src.into(),
@@ -96,21 +97,21 @@ impl Icon {
         }
     }
 
-    /// With its media type.
+    /// Sets the media type.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 
-    /// With one more size it suits, such as `48x48` or `any`.
+    /// Adds a size that the icon suits, such as `48x48` or `any`.
     #[must_use]
     pub fn with_size(mut self, size: impl Into<Cow<'static, str>>) -> Self {
         self.sizes.to_mut().push(size.into());
         self
     }
 
-    /// With the background it is drawn for.
+    /// Sets the background that the icon is drawn for.
     #[must_use]
     pub fn with_theme(mut self, theme: IconTheme) -> Self {
         self.theme = Some(theme);
@@ -118,7 +119,7 @@ impl Icon {
     }
 }
 
-/// Whether a text starts like this, which is in lower case, whatever its own case.
+/// Returns `true` if a text starts with `start`, which is in lower case; the case of the text is ignored.
 const fn starts_with(text: &[u8], start: &[u8]) -> bool {
     match text.split_at_checked(start.len()) {
         Some((text, _)) => text.eq_ignore_ascii_case(start),
@@ -137,70 +138,70 @@ pub enum IconTheme {
     Dark,
 }
 
-/// Who a piece of content is for, and how much it matters.
+/// Audience, priority and modification time of a piece of content.
 ///
 /// Source: revision 2026-07-28, schema `Annotations`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// Whom it is meant for; empty means anybody.
+    /// The intended audience; empty means everyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
-    /// How much it matters, from 0.0 (optional) to 1.0 (required).
+    /// Importance, from 0.0 (optional) to 1.0 (required).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
-    /// When it last changed, as an ISO 8601 time. Revisions from 2025-06-18.
+    /// Time of the last modification, in ISO 8601. Revisions from 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
 }
 
 impl Annotations {
-    /// Nothing said.
+    /// Creates annotations without any values.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Meant for `role`, besides those already named.
+    /// Adds `role` to the audience.
     #[must_use]
     pub fn with_audience(mut self, role: Role) -> Self {
         self.audience.push(role);
         self
     }
 
-    /// This important, clamped to 0.0 to 1.0; a number that is none says nothing.
+    /// Sets the priority, clamped to 0.0 to 1.0; NaN clears it.
     #[must_use]
     pub fn with_priority(mut self, priority: f64) -> Self {
         self.priority = (!priority.is_nan()).then(|| priority.clamp(0.0, 1.0));
         self
     }
 
-    /// Last changed then, an ISO 8601 time such as `2026-07-28T12:00:00Z`.
+    /// Sets the time of the last modification, in ISO 8601: `2026-07-28T12:00:00Z`.
     #[must_use]
     pub fn with_last_modified(mut self, time: impl Into<String>) -> Self {
         self.last_modified = Some(time.into());
         self
     }
 
-    /// Whether nothing is said.
+    /// Returns `true` if no annotation is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.audience.is_empty() && self.priority.is_none() && self.last_modified.is_none()
     }
 }
 
-/// A side of the conversation with the model.
+/// A participant in the conversation with the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
-/// What a client says of itself may be `null` where the schema would leave it out.
+/// Reads `null` as the default value: clients may send it for members that the schema would have them omit.
 pub(super) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! Completion: what may come next in an argument.
+//! Completion of arguments.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,36 +11,36 @@ use serde::{Deserialize, Serialize};
 pub struct Completion {
     /// At most 100 candidates.
     pub values: Vec<String>,
-    /// How many there are in all, which may be more than `values` holds.
+    /// Number of all candidates, which may exceed those in `values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Whether there are more than `values` holds.
+    /// `true` if there are more candidates than those in `values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
 
-/// What is being completed: an argument of a prompt, or a variable of a resource template.
+/// The target of a completion: a prompt, or a resource template.
 ///
 /// Source: revision 2026-07-28, schema `PromptReference` and `ResourceTemplateReference`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", try_from = "Reference")]
 #[non_exhaustive]
 pub enum CompletionReference {
-    /// The prompt of this name.
+    /// A prompt.
     #[serde(rename = "ref/prompt")]
     Prompt {
-        /// Its name.
+        /// The name of the prompt.
         name: String,
     },
-    /// The resource template, or a resource of it, at this address.
+    /// A resource template, or a resource that it matches.
     #[serde(rename = "ref/resource")]
     Resource {
-        /// The template as listed, or an address it matches.
+        /// The URI template as listed, or a URI that it matches.
         uri: String,
     },
 }
 
-/// Any reference as it comes: read at once, where a tagged enum would be put aside first and read a second time.
+/// An untagged reference, read in a single pass; a tagged enum would be buffered first and then read a second time.
 #[derive(Deserialize)]
 struct Reference {
     r#type: String,

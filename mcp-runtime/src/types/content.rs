@@ -1,4 +1,4 @@
-//! Content blocks: what tools and prompts say to a model.
+//! Content blocks: the content of tool results and prompts.
 
 use std::borrow::Cow;
 
@@ -13,62 +13,62 @@ use crate::types::{Annotations, Icon, Meta};
 /// Converts from strings and from each of its parts.
 ///
 /// Source: revision 2026-07-28, schema `ContentBlock`. Audio exists from 2025-03-26 and links from 2025-06-18; older
-/// clients receive the nearest thing they understand.
+/// clients receive the closest equivalent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ContentBlock {
     /// Plain text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// A sound.
+    /// Audio.
     Audio(AudioContent),
-    /// A pointer to a resource the client may read.
+    /// A link to a resource that the client may read.
     ResourceLink(Box<ResourceLink>),
     /// The contents of a resource, embedded.
     Resource(EmbeddedResource),
 }
 
 impl ContentBlock {
-    /// Plain text.
+    /// Creates a block of plain text.
     pub fn text(text: impl Into<String>) -> Self {
         TextContent::new(text).into()
     }
 
-    /// A picture of the given media type; `bytes` are encoded for the wire.
+    /// Creates an image of the given media type; `bytes` are base64-encoded.
     pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         ImageContent::new(bytes, mime_type).into()
     }
 
-    /// A sound of the given media type; `bytes` are encoded for the wire.
+    /// Creates an audio block of the given media type; `bytes` are base64-encoded.
     pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         AudioContent::new(bytes, mime_type).into()
     }
 
-    /// The contents of a resource, embedded.
+    /// Embeds the contents of a resource.
     #[must_use]
     pub fn resource(contents: ResourceContents) -> Self {
         EmbeddedResource::new(contents).into()
     }
 }
 
-/// Text for a model or a person.
+/// Text for a model or a user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TextContent {
     /// The text.
     pub text: String,
-    /// Whom it is for, and how much it matters.
+    /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl TextContent {
-    /// This text.
+    /// Creates text content.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -77,25 +77,25 @@ impl TextContent {
     }
 }
 
-/// A picture, base64 on the wire.
+/// An image, base64-encoded on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ImageContent {
     /// The bytes of the file, in standard base64 with padding.
     pub data: String,
-    /// Its media type, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub mime_type: String,
-    /// Whom it is for, and how much it matters.
+    /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ImageContent {
-    /// A picture of the given media type; `bytes` are encoded here.
+    /// Creates an image of the given media type; `bytes` are base64-encoded.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),
@@ -105,25 +105,25 @@ impl ImageContent {
     }
 }
 
-/// A sound, base64 on the wire. Revisions from 2025-03-26.
+/// Audio, base64-encoded on the wire. Revisions from 2025-03-26.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AudioContent {
     /// The bytes of the file, in standard base64 with padding.
     pub data: String,
-    /// Its media type, such as `audio/wav`.
+    /// The media type, such as `audio/wav`.
     pub mime_type: String,
-    /// Whom it is for, and how much it matters.
+    /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl AudioContent {
-    /// A sound of the given media type; `bytes` are encoded here.
+    /// Creates audio of the given media type; `bytes` are base64-encoded.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),
@@ -133,40 +133,40 @@ impl AudioContent {
     }
 }
 
-/// A pointer to a resource, which need not be in any list. Revisions from 2025-06-18.
+/// A link to a resource, which need not appear in any list. Revisions from 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceLink {
-    /// The address of the resource.
+    /// The URI of the resource.
     pub uri: String,
-    /// Its name.
+    /// The name of the resource.
     pub name: String,
-    /// A name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it holds.
+    /// Description of the contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its media type.
+    /// The media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Its size in bytes, before any encoding.
+    /// Size in bytes, before any encoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Whom it is for, and how much it matters.
+    /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Pictures for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Anything else.
+    /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ResourceLink {
-    /// A link to `uri` under this name.
+    /// Creates a link to `uri` with a name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -175,14 +175,14 @@ impl ResourceLink {
         }
     }
 
-    /// With the media type of what it points to.
+    /// Sets the media type of the resource.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 
-    /// With a description of what it points to.
+    /// Sets the description of the resource.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -190,22 +190,22 @@ impl ResourceLink {
     }
 }
 
-/// The contents of a resource inside a message.
+/// The contents of a resource, embedded in a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmbeddedResource {
-    /// What is embedded.
+    /// The embedded contents.
     pub resource: ResourceContents,
-    /// Whom it is for, and how much it matters.
+    /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl EmbeddedResource {
-    /// These contents.
+    /// Embeds these contents.
     #[must_use]
     pub fn new(contents: ResourceContents) -> Self {
         Self {
@@ -216,33 +216,33 @@ impl EmbeddedResource {
     }
 }
 
-/// What a resource holds: text, or bytes in base64.
+/// The contents of a resource: text, or bytes in base64.
 ///
-/// Exactly one of `text` and `blob` is set; the constructors see to it.
+/// Exactly one of `text` and `blob` is set; the constructors ensure it.
 ///
 /// Source: revision 2026-07-28, schema `TextResourceContents` and `BlobResourceContents`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// The address of what is held here. Left empty by a resource function, it becomes the address that was read.
+    /// The URI of the contents. If a resource function leaves it empty, it becomes the URI that was read.
     pub uri: Cow<'static, str>,
-    /// Its media type. Left out by a resource function, it becomes the declared one.
+    /// The media type. If a resource function omits it, it becomes the declared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Cow<'static, str>>,
-    /// The text, if it is text.
+    /// The text, if the contents are text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The bytes in standard base64 with padding, if it is not.
+    /// The bytes in standard base64 with padding, if the contents are binary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ResourceContents {
-    /// Text found at `uri`.
+    /// Creates text contents for `uri`.
     pub fn text(uri: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -251,7 +251,7 @@ impl ResourceContents {
         }
     }
 
-    /// Bytes found at `uri`; they are encoded here.
+    /// Creates binary contents for `uri`; `bytes` are base64-encoded.
     pub fn blob(uri: impl Into<Cow<'static, str>>, bytes: impl AsRef<[u8]>) -> Self {
         Self {
             uri: uri.into(),
@@ -260,7 +260,7 @@ impl ResourceContents {
         }
     }
 
-    /// With the media type of the contents.
+    /// Sets the media type of the contents.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
         self.mime_type = Some(mime_type.into());

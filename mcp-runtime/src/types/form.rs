@@ -1,15 +1,15 @@
-//! A form for a person to fill in: flat, its fields text, numbers, yes or no, or choices.
+//! Forms for users to fill in: flat, with fields that hold strings, numbers, booleans or choices.
 //!
-//! Neutral: what each revision may see of a form is decided by `protocol::input`.
+//! The types are neutral; `protocol::input` decides which parts of a form each protocol version sees.
 //!
 //! Specification: 2026-07-28, client/elicitation, "Requested Schema".
 
 use serde_json::Value;
 
-/// A form for a person to fill in: fields in order, each under the name it has in the answer.
+/// A form for a user to fill in: fields in order, each under the name that it has in the answer.
 ///
-/// Usually derived from a struct with [`Elicit`](macro@crate::Elicit); built by hand where the fields are known at run time
-/// only.
+/// Usually derived from a struct with [`Elicit`](macro@crate::Elicit); built by hand if the fields are known only at run
+/// time.
 ///
 /// ```
 /// use mcp_runtime::types::{Field, Form};
@@ -20,27 +20,27 @@ use serde_json::Value;
 ///     .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]));
 /// ```
 ///
-/// Must not ask for secrets: no passwords, keys, tokens or payment details. Send the person to an address for these.
+/// A form must not ask for secrets: no passwords, keys, tokens or payment details. Send the user to a URL for these.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Form {
     pub(crate) fields: Vec<(String, Field)>,
 }
 
 impl Form {
-    /// A form without fields, which asks only for consent.
+    /// Creates a form without fields, which asks only for consent.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more field, which must be filled in unless it has a default. A second one of a name replaces the first.
+    /// Adds a field, required unless it has a default. It replaces an earlier field of the same name.
     #[must_use]
     pub fn field(self, name: impl Into<String>, field: Field) -> Self {
         let required = field.default.is_none();
         self.push(name.into(), Field { required, ..field })
     }
 
-    /// One more field, which may be left empty.
+    /// Adds an optional field. It replaces an earlier field of the same name.
     #[must_use]
     pub fn optional(self, name: impl Into<String>, field: Field) -> Self {
         self.push(
@@ -69,7 +69,7 @@ pub struct Field {
     pub(crate) input: Input,
 }
 
-/// What goes into a field.
+/// The kind of input that a field takes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Input {
     Text {
@@ -83,12 +83,12 @@ pub(crate) enum Input {
         max: Option<f64>,
     },
     Boolean,
-    /// One of several.
+    /// One of several choices.
     One {
         choices: Vec<Choice>,
         names: bool,
     },
-    /// Any number of several.
+    /// Any number of choices.
     Many {
         choices: Vec<Choice>,
         min: Option<u64>,
@@ -96,7 +96,7 @@ pub(crate) enum Input {
     },
 }
 
-/// Something that can be chosen.
+/// One of the choices of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     pub(crate) value: String,
@@ -133,7 +133,7 @@ impl<V: Into<String>, T: Into<String>> From<(V, T)> for Choice {
     }
 }
 
-/// What a text looks like. Checked when the answer comes.
+/// Format of a string. Checked when the answer arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -148,7 +148,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -171,7 +171,7 @@ impl Field {
         }
     }
 
-    /// Text.
+    /// Creates a string field.
     #[must_use]
     pub fn text() -> Self {
         Self::new(Input::Text {
@@ -181,7 +181,7 @@ impl Field {
         })
     }
 
-    /// A number.
+    /// Creates a number field.
     #[must_use]
     pub fn number() -> Self {
         Self::new(Input::Number {
@@ -191,7 +191,7 @@ impl Field {
         })
     }
 
-    /// A whole number.
+    /// Creates an integer field.
     #[must_use]
     pub fn integer() -> Self {
         Self::new(Input::Number {
@@ -201,13 +201,13 @@ impl Field {
         })
     }
 
-    /// Yes or no.
+    /// Creates a boolean field.
     #[must_use]
     pub fn boolean() -> Self {
         Self::new(Input::Boolean)
     }
 
-    /// One of these: values, or pairs of a value and a title for people.
+    /// Creates a field for one of several choices: values, or pairs of a value and a display title.
     #[must_use]
     pub fn one_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
         Self::new(Input::One {
@@ -216,10 +216,10 @@ impl Field {
         })
     }
 
-    /// Any number of these: values, or pairs of a value and a title for people.
+    /// Creates a field for any number of choices: values, or pairs of a value and a display title.
     ///
-    /// Clients of 2025-06-18 know no such field: they get one for text, with the choices in its description, and values
-    /// separated by commas are taken apart.
+    /// Clients of 2025-06-18 do not have such a field: they receive a string field whose description lists the choices, and
+    /// the answer is split at commas.
     #[must_use]
     pub fn many_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
         Self::new(Input::Many {
@@ -229,21 +229,22 @@ impl Field {
         })
     }
 
-    /// A name for people.
+    /// Sets the display name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// What to fill in.
+    /// Sets the description: what to fill in.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// What it is unless the person says otherwise. Sent to clients of 2025-11-25 and later, booleans to all.
+    /// Sets the default value, and makes the field optional. Booleans' defaults are sent to all clients, others to clients
+    /// of 2025-11-25 and later.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
@@ -251,7 +252,7 @@ impl Field {
         self
     }
 
-    /// The smallest and the largest number; infinities mean no bound. Ignored by other fields.
+    /// Sets the smallest and the largest number; an infinity means no bound. Has no effect on other fields.
     #[must_use]
     pub fn range(mut self, least: f64, most: f64) -> Self {
         if let Input::Number { min, max, .. } = &mut self.input {
@@ -261,7 +262,8 @@ impl Field {
         self
     }
 
-    /// The fewest and the most characters of text, or choices made. Ignored by other fields.
+    /// Sets the smallest and the largest number of characters of a string, or of choices made. Has no effect on other
+    /// fields.
     #[must_use]
     pub fn length(mut self, least: impl Into<Option<u64>>, most: impl Into<Option<u64>>) -> Self {
         if let Input::Text { min, max, .. } | Input::Many { min, max, .. } = &mut self.input {
@@ -271,7 +273,7 @@ impl Field {
         self
     }
 
-    /// What the text looks like. Ignored by other fields.
+    /// Sets the format of a string. Has no effect on other fields.
     #[must_use]
     pub fn format(mut self, looks: Format) -> Self {
         if let Input::Text { format, .. } = &mut self.input {
@@ -280,7 +282,7 @@ impl Field {
         self
     }
 
-    /// Titles of choices go out as `enumNames`, as in 2025-06-18, to every client: for clients that know only these.
+    /// Sends the titles of choices as `enumNames`, as in 2025-06-18, to every client: for clients that support only these.
     #[must_use]
     pub fn enum_names(mut self) -> Self {
         if let Input::One { names, .. } = &mut self.input {

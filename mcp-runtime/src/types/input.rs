@@ -1,7 +1,7 @@
-//! What a server asks a client for.
+//! Requests from a server to a client.
 //!
-//! Neutral: what each revision may see of a question is decided by `protocol::input`. What a model is asked stands in
-//! `sampling`, what a form holds in `form`.
+//! The types are neutral; `protocol::input` decides which parts of a question each protocol version sees. Requests to a
+//! model are in `sampling`, the contents of a form in `form`.
 //!
 //! Specification: 2026-07-28, client/elicitation, client/roots.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{Form, Meta, Sample};
 
-/// A question for the client.
+/// A question for the client: elicitation, sampling or roots.
 ///
 /// Source: revision 2026-07-28, schema `InputRequest`.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,16 +17,16 @@ use crate::types::{Form, Meta, Sample};
 pub enum InputRequest {
     /// `elicitation/create` with a form
     Form {
-        /// What the person reads.
+        /// Text that the user reads.
         message: String,
-        /// What the person fills in.
+        /// The form that the user fills in.
         form: Form,
     },
-    /// `elicitation/create` with an address
+    /// `elicitation/create` with a URL
     Url {
-        /// What the person reads.
+        /// Text that the user reads.
         message: String,
-        /// Where the person is sent.
+        /// The URL that the user is sent to.
         url: String,
     },
     /// `sampling/createMessage`
@@ -35,18 +35,18 @@ pub enum InputRequest {
     Roots,
 }
 
-/// A directory or file the client works in. Stay within them, and expect there to be none.
+/// A directory or file that the client works in. Servers stay within the roots; a client may have none.
 ///
 /// Source: revision 2026-07-28, schema `Root`. Deprecated there, as the whole feature is.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Root {
-    /// Where it is: a `file:` URI.
+    /// The `file:` URI of the root.
     pub uri: String,
-    /// A name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Anything else.
+    /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }

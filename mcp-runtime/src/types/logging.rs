@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How severe a log message is; the levels of syslog (RFC 5424), mildest first.
+/// Severity of a log message: the levels of syslog (RFC 5424), least severe first.
 ///
 /// Source: revision 2026-07-28, schema `LoggingLevel`.
 #[derive(
@@ -20,26 +20,26 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum LoggingLevel {
-    /// Details for whoever is debugging.
+    /// Details for debugging.
     Debug,
-    /// Ordinary progress.
+    /// Normal progress.
     Info,
-    /// Ordinary but significant.
+    /// Normal but significant events.
     Notice,
-    /// Something to look at.
+    /// A condition that needs attention.
     Warning,
     /// An operation failed.
     Error,
     /// A component failed.
     Critical,
-    /// Somebody must act at once.
+    /// Immediate action is required.
     Alert,
     /// The system is unusable.
     Emergency,
 }
 
 impl LoggingLevel {
-    /// Every level, mildest first.
+    /// All levels, least severe first.
     pub const ALL: [Self; 8] = [
         Self::Debug,
         Self::Info,
@@ -51,7 +51,7 @@ impl LoggingLevel {
         Self::Emergency,
     ];
 
-    /// The name of the level on the wire.
+    /// Returns the name of the level on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl LoggingLevel {
         }
     }
 
-    /// The level of this name, exactly as it is on the wire.
+    /// Returns the level with this name, exactly as on the wire.
     #[must_use]
     pub fn from_wire(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == name)

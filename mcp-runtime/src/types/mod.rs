@@ -1,10 +1,10 @@
 //! The schema's types under the schema's names.
 //!
-//! They are neutral: each holds every field any revision has, and knows nothing of revisions. What a given revision may
-//! see is decided by `protocol::shape`. Serialisation follows the newest revision; absent optional fields are left out,
-//! never written as `null`.
+//! The types are neutral: each holds every field that any protocol version has, and does not depend on one.
+//! `protocol::shape` decides which fields a given version sees. Serialization follows the newest version; absent optional
+//! fields are omitted, never written as `null`.
 //!
-//! Specification: the schema of revision 2026-07-28, and what earlier revisions had that it lacks.
+//! Specification: the schema of revision 2026-07-28, and the parts of earlier revisions that it lacks.
 
 mod capabilities;
 mod common;

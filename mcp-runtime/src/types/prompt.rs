@@ -4,28 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{ContentBlock, Icon, Meta, Role};
 
-/// A prompt as `prompts/list` shows it.
+/// A prompt as listed by `prompts/list`.
 ///
 /// Source: revision 2026-07-28, schema `Prompt`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Prompt {
-    /// The name `prompts/get` uses.
+    /// The name that `prompts/get` uses.
     pub name: String,
-    /// A name for people. Revisions from 2025-06-18.
+    /// Display name. Revisions from 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// Purpose of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it can be given.
+    /// The arguments that the prompt accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
-    /// Pictures for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -35,38 +35,38 @@ pub struct Prompt {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptArgument {
-    /// Its name.
+    /// The name of the argument.
     pub name: String,
-    /// A name for people. Revisions from 2025-06-18.
+    /// Display name. Revisions from 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it means.
+    /// Description of the argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the prompt cannot do without it.
+    /// `true` if the prompt requires the argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
 }
 
-/// What `prompts/get` answers.
+/// The result of `prompts/get`.
 ///
 /// Source: revision 2026-07-28, schema `GetPromptResult`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    /// What these messages are about. Left out, it becomes the description of the prompt.
+    /// The subject of the messages. If omitted, it becomes the description of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages, in order.
     pub messages: Vec<PromptMessage>,
-    /// Anything else.
+    /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl GetPromptResult {
-    /// These messages.
+    /// Creates a result with these messages.
     pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
         Self {
             messages: messages.into(),
@@ -79,14 +79,14 @@ impl GetPromptResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The speaker.
     pub role: Role,
-    /// What is said.
+    /// The content of the message.
     pub content: ContentBlock,
 }
 
 impl PromptMessage {
-    /// Said by `role`.
+    /// Creates a message from `role`.
     pub fn new(role: Role, content: impl Into<ContentBlock>) -> Self {
         Self {
             role,
@@ -94,12 +94,12 @@ impl PromptMessage {
         }
     }
 
-    /// Said by the person.
+    /// Creates a message from the user.
     pub fn user(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// Said by the model.
+    /// Creates a message from the model.
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::Assistant, content)
     }

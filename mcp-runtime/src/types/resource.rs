@@ -1,45 +1,45 @@
-//! Resources and templates: their definition and what reading one gives.
+//! Resources and resource templates: their definitions and the result of a read.
 
 use serde::{Deserialize, Serialize};
 
 use crate::types::{Annotations, Icon, Meta, ResourceContents};
 
-/// A resource as `resources/list` shows it.
+/// A resource as listed by `resources/list`.
 ///
 /// Source: revision 2026-07-28, schema `Resource`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    /// Its address.
+    /// The URI.
     pub uri: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// A name for people. Revisions from 2025-06-18.
+    /// Display name. Revisions from 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it holds.
+    /// Description of the contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its media type.
+    /// The media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Its size in bytes, before any encoding.
+    /// Size in bytes, before any encoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Whom it is for, and how much it matters.
+    /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Pictures for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl Resource {
-    /// A resource at `uri` under this name.
+    /// Creates a resource with a URI and a name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -48,28 +48,28 @@ impl Resource {
         }
     }
 
-    /// With a name for people.
+    /// Sets the display name.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// With a description.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// With its media type.
+    /// Sets the media type.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 
-    /// With its size in bytes, before any encoding.
+    /// Sets the size in bytes, before any encoding.
     #[must_use]
     pub fn with_size(mut self, size: u64) -> Self {
         self.size = Some(size);
@@ -77,63 +77,63 @@ impl Resource {
     }
 }
 
-/// A family of resources as `resources/templates/list` shows it.
+/// A resource template as listed by `resources/templates/list`.
 ///
 /// Source: revision 2026-07-28, schema `ResourceTemplate`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    /// The addresses of the family, as an RFC 6570 template.
+    /// The URIs of the resources, as an RFC 6570 template.
     pub uri_template: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// A name for people. Revisions from 2025-06-18.
+    /// Display name. Revisions from 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What its members hold.
+    /// Description of the resources' contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Their media type, when all share one.
+    /// The media type, if all resources share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Whom they are for, and how much they matter.
+    /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Pictures for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Revisions from 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Anything else. Revisions from 2025-06-18.
+    /// Additional metadata. Revisions from 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
-/// What `resources/read` answers.
+/// The result of `resources/read`.
 ///
 /// Source: revision 2026-07-28, schema `ReadResourceResult`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    /// The contents; more than one when the resource is a collection.
+    /// The contents; more than one if the resource is a collection.
     pub contents: Vec<ResourceContents>,
-    /// The media type of contents without one, if the definition says none either.
+    /// The media type of contents that have none, if the definition does not declare one either.
     #[serde(skip)]
     pub(crate) mime_type: Option<&'static str>,
-    /// Anything else.
+    /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
-/// Who may share a cached result.
+/// The clients that may share a cached result.
 ///
 /// Source: revision 2026-07-28, server/utilities/caching, "Cache Scope Field".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// Anybody: the result is the same for every user and every token.
+    /// Any client: the result is the same for every user and every token.
     Public,
-    /// Only whoever asked.
+    /// Only the client that made the request.
     #[default]
     Private,
 }

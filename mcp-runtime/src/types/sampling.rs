@@ -1,6 +1,6 @@
-//! What a client's model is asked.
+//! Requests to the client's model.
 //!
-//! Neutral: what each revision may see of it is decided by `protocol::input`.
+//! The types are neutral; `protocol::input` decides which parts each protocol version sees.
 //!
 //! Specification: 2026-07-28, client/sampling.
 
@@ -24,36 +24,36 @@ use crate::types::{Meta, Role, SamplingContent, SamplingMessage};
 pub struct Sample {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
-    /// The most tokens the answer may have. Default 1,000.
+    /// Maximum number of tokens in the answer. Default 1,000.
     pub max_tokens: u64,
-    /// Which model to use, as advice.
+    /// Preferences for the model to use; advisory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
-    /// The system prompt; the client may change it or leave it out.
+    /// The system prompt; the client may change or omit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// What else the client shows the model. Left out where the client cannot include anything.
+    /// Additional context that the client shows the model. Omitted if the client cannot include any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    /// How far the model may stray.
+    /// The sampling temperature: higher values give more varied answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Texts that end the answer.
+    /// Strings that end the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
-    /// Anything for the client's model provider.
+    /// Data for the client's model provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Meta>,
-    /// Tools the model may use, as `Tool` of the schema. Takes the capability `sampling.tools`.
+    /// Tools the model may use, as `Tool` of the schema. Requires the capability `sampling.tools`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
-    /// Whether the model may, must or must not use a tool: `auto`, `required` or `none`.
+    /// The `mode` of tool use: the model may (`auto`), must (`required`) or must not (`none`) use a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
 }
 
 impl Sample {
-    /// This conversation.
+    /// Creates a request with these messages.
     #[must_use]
     pub fn new(messages: Vec<SamplingMessage>) -> Self {
         Self {
@@ -70,63 +70,63 @@ impl Sample {
         }
     }
 
-    /// One message of the user: text, or any content.
+    /// Creates a request with one message from the user: text, or any other content.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self::new(vec![SamplingMessage::new(Role::User, content)])
     }
 
-    /// One more message.
+    /// Adds a message.
     #[must_use]
     pub fn message(mut self, role: Role, content: impl Into<SamplingContent>) -> Self {
         self.messages.push(SamplingMessage::new(role, content));
         self
     }
 
-    /// The most tokens the answer may have.
+    /// Sets the maximum number of tokens in the answer.
     #[must_use]
     pub fn max_tokens(mut self, most: u64) -> Self {
         self.max_tokens = most;
         self
     }
 
-    /// The system prompt; the client may change it or leave it out.
+    /// Sets the system prompt; the client may change or omit it.
     #[must_use]
     pub fn system(mut self, prompt: impl Into<String>) -> Self {
         self.system_prompt = Some(prompt.into());
         self
     }
 
-    /// What else the client shows the model; it may ignore that.
+    /// Asks the client to show the model additional context; the client may ignore it.
     ///
-    /// Left out if the client does not declare `sampling.context`, which revisions from 2025-11-25 ask for.
+    /// Omitted if the client does not declare `sampling.context`, which revisions from 2025-11-25 require.
     #[must_use]
     pub fn include(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
         self
     }
 
-    /// How far the model may stray.
+    /// Sets the sampling temperature; a value that is not finite clears it.
     #[must_use]
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature).filter(|temperature| temperature.is_finite());
         self
     }
 
-    /// One more text that ends the answer.
+    /// Adds a string that ends the answer.
     #[must_use]
     pub fn stop_at(mut self, text: impl Into<String>) -> Self {
         self.stop_sequences.push(text.into());
         self
     }
 
-    /// Which model to use, as advice.
+    /// Sets preferences for the model to use; advisory.
     #[must_use]
     pub fn prefer(mut self, preferences: ModelPreferences) -> Self {
         self.model_preferences = Some(preferences);
         self
     }
 
-    /// One more tool the model may use. Takes the capability `sampling.tools`.
+    /// Adds a tool that the model may use. Requires the capability `sampling.tools`.
     #[must_use]
     pub fn tool(
         mut self,
@@ -141,7 +141,7 @@ impl Sample {
         self
     }
 
-    /// Whether the model may (`auto`), must (`required`) or must not (`none`) use a tool.
+    /// Sets the mode of tool use: the model may (`auto`), must (`required`) or must not (`none`) use a tool.
     #[must_use]
     pub fn tool_choice(mut self, mode: &str) -> Self {
         self.tool_choice = Some(json!({ "mode": mode }));
@@ -149,67 +149,67 @@ impl Sample {
     }
 }
 
-/// What else a client shows its model.
+/// Additional context that a client shows its model.
 ///
 /// Source: revision 2025-06-18, schema `CreateMessageRequest`, `includeContext`. Deprecated in 2026-07-28.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum IncludeContext {
-    /// What this server gave the client.
+    /// Context from this server.
     ThisServer,
-    /// What all of the client's servers gave it.
+    /// Context from all of the client's servers.
     AllServers,
 }
 
-/// Which model to use, as advice: names first, then what matters, each from 0.0 to 1.0.
+/// Advice on the model to use: names first, then priorities, each from 0.0 to 1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelPreferences {
-    /// Names or parts of names of models, the best first.
+    /// Names or parts of names of models, best first.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "hints")]
     pub hints: Vec<String>,
-    /// How much a low price matters.
+    /// Importance of a low price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_priority: Option<f64>,
-    /// How much speed matters.
+    /// Importance of speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_priority: Option<f64>,
-    /// How much ability matters.
+    /// Importance of capability.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intelligence_priority: Option<f64>,
 }
 
 impl ModelPreferences {
-    /// Nothing preferred.
+    /// Creates preferences without any values.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more model, by its name or a part of it, after those already named.
+    /// Adds a model, by its name or a part of it, after those already named.
     #[must_use]
     pub fn hint(mut self, name: impl Into<String>) -> Self {
         self.hints.push(name.into());
         self
     }
 
-    /// How much a low price matters, clamped to 0.0 to 1.0.
+    /// Sets the importance of a low price, clamped to 0.0 to 1.0.
     #[must_use]
     pub fn cost(mut self, priority: f64) -> Self {
         self.cost_priority = share(priority);
         self
     }
 
-    /// How much speed matters, clamped to 0.0 to 1.0.
+    /// Sets the importance of speed, clamped to 0.0 to 1.0.
     #[must_use]
     pub fn speed(mut self, priority: f64) -> Self {
         self.speed_priority = share(priority);
         self
     }
 
-    /// How much ability matters, clamped to 0.0 to 1.0.
+    /// Sets the importance of capability, clamped to 0.0 to 1.0.
     #[must_use]
     pub fn intelligence(mut self, priority: f64) -> Self {
         self.intelligence_priority = share(priority);

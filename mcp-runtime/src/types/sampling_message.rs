@@ -1,4 +1,4 @@
-//! The conversation with a client's model: what it is told, and what it says.
+//! Messages to and from a client's model.
 //!
 //! Specification: 2026-07-28, client/sampling.
 
@@ -11,15 +11,15 @@ use crate::types::{AudioContent, ContentBlock, ImageContent, Role, TextContent};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SamplingMessage {
-    /// Whose it is.
+    /// The speaker.
     pub role: Role,
-    /// What it says. Several blocks exist from 2025-11-25; older clients get a message for each.
+    /// The content blocks. Several exist from 2025-11-25; older clients receive one message for each.
     #[serde(with = "one_or_many")]
     pub content: Vec<SamplingContent>,
 }
 
 impl SamplingMessage {
-    /// A message of one block.
+    /// Creates a message with one block.
     pub fn new(role: Role, content: impl Into<SamplingContent>) -> Self {
         Self {
             role,
@@ -27,7 +27,7 @@ impl SamplingMessage {
         }
     }
 
-    /// One more block.
+    /// Adds a block.
     #[must_use]
     pub fn and(mut self, content: impl Into<SamplingContent>) -> Self {
         self.content.push(content.into());
@@ -42,29 +42,29 @@ impl SamplingMessage {
 pub enum SamplingContent {
     /// Plain text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// A sound. Revisions from 2025-03-26.
+    /// Audio. Revisions from 2025-03-26.
     Audio(AudioContent),
-    /// The model wants a tool to be run. Revisions from 2025-11-25.
+    /// A tool call that the model requests. Revisions from 2025-11-25.
     #[serde(rename_all = "camelCase")]
     ToolUse {
-        /// By which its result refers to it.
+        /// The id by which the result refers to the call.
         id: String,
-        /// Which tool.
+        /// The name of the tool.
         name: String,
-        /// With what.
+        /// The arguments.
         #[serde(default)]
         input: Map<String, Value>,
     },
-    /// What a tool came to. Revisions from 2025-11-25.
+    /// The result of a tool call. Revisions from 2025-11-25.
     #[serde(rename_all = "camelCase")]
     ToolResult {
         /// The `id` of the [`ToolUse`](Self::ToolUse).
         tool_use_id: String,
-        /// What it says.
+        /// The content of the result.
         content: Vec<ContentBlock>,
-        /// Whether it failed.
+        /// `true` if the tool failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
@@ -94,28 +94,28 @@ impl From<AudioContent> for SamplingContent {
     }
 }
 
-/// What the client's model said.
+/// The answer of the client's model.
 ///
 /// Source: revision 2026-07-28, schema `CreateMessageResult`. Read leniently.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    /// Whose message it is: the assistant's.
+    /// The speaker: the assistant.
     pub role: Role,
-    /// What it says.
+    /// The content blocks.
     #[serde(with = "one_or_many")]
     pub content: Vec<SamplingContent>,
-    /// Which model it was.
+    /// The name of the model.
     #[serde(default)]
     pub model: String,
-    /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or something else.
+    /// The reason for stopping: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another string.
     #[serde(default)]
     pub stop_reason: Option<String>,
 }
 
 impl CreateMessageResult {
-    /// All of its text.
+    /// Returns all text blocks, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|content| match content {
@@ -125,7 +125,7 @@ impl CreateMessageResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// It as the next message of the conversation, for a loop with tools.
+    /// Converts the answer into the next message of the conversation, for a loop with tools.
     #[must_use]
     pub fn into_message(self) -> SamplingMessage {
         SamplingMessage {
@@ -135,7 +135,7 @@ impl CreateMessageResult {
     }
 }
 
-/// A single block stands alone, several stand in an array.
+/// A single block is written without an array, several as an array.
 mod one_or_many {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

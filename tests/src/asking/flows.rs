@@ -1,4 +1,4 @@
-//! Handlers that ask in every way there is. Each does something once before it asks, and something once after.
+//! Handlers that ask in every possible way. Each runs one `once` block before it asks, and one after.
 
 use std::future::pending;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::asking::Ledger;
 
-/// Who somebody is.
+/// The identity of a user.
 #[derive(Debug, Elicit, Serialize)]
 pub struct Name {
-    /// Who you are
+    /// Your name
     #[elicit(length(1..=20))]
     pub name: String,
 }
@@ -23,7 +23,7 @@ struct Sure {
 }
 
 /// Asks one thing.
-#[tool(group = "asking")]
+#[tool(tags("asking"))]
 async fn one(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.note("run");
     ledger.once(&ctx, "before").await?;
@@ -32,14 +32,14 @@ async fn one(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("Hello, {name}!"))
 }
 
-/// Asks one thing, and has nothing to do with other calls.
-#[tool(group = "asking")]
+/// Asks one thing, and is unrelated to other calls.
+#[tool(tags("asking"))]
 async fn decoy(ctx: Context) -> Result<String> {
     Ok(ctx.elicit::<Name>("Who are you?").await?.name)
 }
 
-/// Asks two things, the second about the first, and does something once in between.
-#[tool(group = "asking")]
+/// Asks two things, the second about the first, with a `once` block in between.
+#[tool(tags("asking"))]
 async fn two_in_sequence(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.note("run");
     ledger.once(&ctx, "before").await?;
@@ -50,8 +50,8 @@ async fn two_in_sequence(ctx: Context, ledger: State<Ledger>) -> Result<String> 
     Ok(format!("{name} {sure} {receipt}"))
 }
 
-/// Asks two things at once, and does something once beside them.
-#[tool(group = "asking")]
+/// Asks two things at once, together with a `once` block.
+#[tool(tags("asking"))]
 async fn two_at_once(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let charge = ctx.once("between", async || {
@@ -68,8 +68,8 @@ async fn two_at_once(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("{name} {sure} {charged}"))
 }
 
-/// Asks three kinds of things at once.
-#[tool(group = "asking")]
+/// Asks three kinds of questions at once.
+#[tool(tags("asking"))]
 async fn three_kinds(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let questions = (
@@ -83,8 +83,8 @@ async fn three_kinds(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("{} {} {}", name.name, said.text(), uris.join(",")))
 }
 
-/// Asks a model, then for directories.
-#[tool(group = "asking")]
+/// Sends a sampling request, then a roots request.
+#[tool(tags("asking"))]
 async fn no_person(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let said = ctx.sample(Sample::user("Where?").max_tokens(100)).await?;
@@ -93,8 +93,8 @@ async fn no_person(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("{} {roots}", said.text()))
 }
 
-/// Asks a person what the model could not say.
-#[tool(group = "asking")]
+/// Asks the user if the answer of the model is unusable.
+#[tool(tags("asking"))]
 async fn person_instead(ctx: Context) -> Result<String> {
     match ctx.sample(Sample::user("Who?").max_tokens(100)).await {
         Ok(said) => Ok(said.text()),
@@ -104,7 +104,7 @@ async fn person_instead(ctx: Context) -> Result<String> {
 }
 
 /// Asks the same thing until the answer is yes.
-#[tool(group = "asking")]
+#[tool(tags("asking"))]
 async fn until_sure(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let mut asked = 0;
@@ -120,8 +120,8 @@ async fn until_sure(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     }
 }
 
-/// Tells declining from dismissing.
-#[tool(group = "asking")]
+/// Distinguishes declining from dismissing.
+#[tool(tags("asking"))]
 async fn outcome(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let outcome = ctx.elicit::<Name>("Who are you?").outcome().await?;
@@ -133,8 +133,8 @@ async fn outcome(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     })
 }
 
-/// Asks from a task of its own.
-#[tool(group = "asking")]
+/// Asks from a separate task.
+#[tool(tags("asking"))]
 async fn from_elsewhere(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let asking = ctx.clone();
@@ -144,8 +144,8 @@ async fn from_elsewhere(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(name)
 }
 
-/// Asks beside work that never ends.
-#[tool(group = "asking")]
+/// Asks alongside work that never ends.
+#[tool(tags("asking"))]
 async fn beside_work(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let name = tokio::select! {
@@ -156,8 +156,8 @@ async fn beside_work(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(name)
 }
 
-/// Sends the person somewhere.
-#[tool(group = "asking")]
+/// Sends the user to a URL.
+#[tool(tags("asking"))]
 async fn somewhere(ctx: Context, ledger: State<Ledger>, url: String) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     ctx.elicit_url("Pay there", url).await?;
@@ -166,7 +166,7 @@ async fn somewhere(ctx: Context, ledger: State<Ledger>, url: String) -> Result<S
 }
 
 /// A prompt that asks.
-#[prompt(group = "asking")]
+#[prompt(tags("asking"))]
 async fn asking_prompt(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let Name { name } = ctx
@@ -178,7 +178,7 @@ async fn asking_prompt(ctx: Context, ledger: State<Ledger>) -> Result<String> {
 }
 
 /// A resource that asks.
-#[resource("ask://me", group = "asking")]
+#[resource("ask://me", tags("asking"))]
 async fn asking_resource(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let Name { name } = ctx.elicit("Which?").await?;
@@ -186,8 +186,8 @@ async fn asking_resource(ctx: Context, ledger: State<Ledger>) -> Result<String> 
     Ok(name)
 }
 
-/// A resource that asks about what is in its address.
-#[resource_template("ask://about/{what}", group = "asking")]
+/// A resource that asks about a part of its URI.
+#[resource_template("ask://about/{what}", tags("asking"))]
 async fn asking_template(ctx: Context, ledger: State<Ledger>, what: String) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let Name { name } = ctx.elicit(format!("Which {what}?")).await?;
@@ -195,7 +195,7 @@ async fn asking_template(ctx: Context, ledger: State<Ledger>, what: String) -> R
     Ok(format!("{what} {name}"))
 }
 
-/// Notes when it is dropped.
+/// Records when it is dropped.
 struct Dropped(Ledger);
 
 impl Drop for Dropped {
@@ -204,8 +204,8 @@ impl Drop for Dropped {
     }
 }
 
-/// May take less time than a client may; notes when it is dropped.
-#[tool(group = "asking", timeout = "300ms")]
+/// Has a shorter time limit than clients have for answers; records when it is dropped.
+#[tool(tags("asking"), timeout = "300ms")]
 async fn in_a_hurry(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     let _dropped = Dropped(Ledger::clone(&ledger));
     ledger.once(&ctx, "before").await?;
@@ -217,8 +217,8 @@ async fn in_a_hurry(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(name)
 }
 
-/// Asks, then does something that does not end the first time.
-#[tool(group = "asking")]
+/// Asks, then runs a `once` block that does not end the first time.
+#[tool(tags("asking"))]
 async fn stuck_at_first(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     let _dropped = Dropped(Ledger::clone(&ledger));
     let Name { name } = ctx.elicit("Who are you?").await?;

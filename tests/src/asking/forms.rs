@@ -1,4 +1,4 @@
-//! Handlers that ask with every kind of form, and for whatever a client can be asked.
+//! Handlers that ask with every kind of form, and for everything a client can be asked.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{Field, Form};
@@ -44,7 +44,7 @@ enum Hue {
 }
 
 /// Asks for everything a form can hold.
-#[tool(group = "asking")]
+#[tool(tags("asking"))]
 async fn everything(ctx: Context) -> Result<String> {
     let Everything {
         name,
@@ -62,7 +62,7 @@ async fn everything(ctx: Context) -> Result<String> {
 }
 
 /// Asks with a form made at run time.
-#[tool(group = "asking")]
+#[tool(tags("asking"))]
 async fn made_form(ctx: Context) -> Result<String> {
     let form = Form::new()
         .field(
@@ -74,8 +74,8 @@ async fn made_form(ctx: Context) -> Result<String> {
     Ok(Value::Object(answer).to_string())
 }
 
-/// Asks what can be asked.
-#[tool(group = "asking")]
+/// Asks everything that the client supports.
+#[tool(tags("asking"))]
 async fn what_can_be(ctx: Context) -> Result<String> {
     let mut said = Vec::new();
     if ctx.can_elicit() {
@@ -91,7 +91,7 @@ async fn what_can_be(ctx: Context) -> Result<String> {
     Ok(said.join(" "))
 }
 
-/// Asks one kind of thing, whether or not it can be asked.
+/// Asks one kind of question, supported or not.
 async fn ask_for(ctx: &Context, kind: &str) -> Result<String> {
     match kind {
         "form" => drop(ctx.elicit::<Name>("Who are you?").await?),
@@ -107,20 +107,20 @@ async fn ask_for(ctx: &Context, kind: &str) -> Result<String> {
     Ok("answered".into())
 }
 
-/// Asks one kind of thing.
-#[tool(group = "asking")]
+/// Asks one kind of question.
+#[tool(tags("asking"))]
 async fn kind(ctx: Context, kind: String) -> Result<String> {
     ask_for(&ctx, &kind).await
 }
 
-/// Asks one kind of thing.
-#[prompt(group = "asking")]
+/// Asks one kind of question.
+#[prompt(tags("asking"))]
 async fn kind_prompt(ctx: Context, kind: String) -> Result<String> {
     ask_for(&ctx, &kind).await
 }
 
-/// Asks one kind of thing.
-#[resource_template("kind://{kind}", group = "asking")]
+/// Asks one kind of question.
+#[resource_template("kind://{kind}", tags("asking"))]
 async fn kind_resource(ctx: Context, kind: String) -> Result<String> {
     ask_for(&ctx, &kind).await
 }

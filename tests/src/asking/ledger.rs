@@ -1,4 +1,4 @@
-//! What handlers did, in a file that a test reads.
+//! A record of the handlers' actions, in a file that tests read.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::PATIENCE;
 
-/// A file with a line for everything that was done. Clones are the same ledger; the file is thrown away with the last one of
-/// the process that made it.
+/// A file with a line for each action. Clones share the file; it is deleted with the last clone in the process that
+/// created it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "PathBuf", into = "PathBuf")]
 pub struct Ledger(Arc<Page>);
@@ -52,7 +52,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// An empty one.
+    /// Creates an empty ledger.
     #[must_use]
     pub fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -63,7 +63,7 @@ impl Ledger {
         Self(Arc::new(Page { path, is_own }))
     }
 
-    /// Notes that something was done; says how often it was done so far.
+    /// Records an action and returns the number of times it was recorded so far.
     pub(super) fn note(&self, what: &str) -> usize {
         let mut file = OpenOptions::new();
         let file = file.create(true).append(true).open(&self.0.path);
@@ -72,14 +72,14 @@ impl Ledger {
         self.count(what)
     }
 
-    /// How often something was done.
+    /// Returns the number of times an action was recorded.
     #[must_use]
     pub fn count(&self, what: &str) -> usize {
         let all = std::fs::read_to_string(&self.0.path).unwrap_or_default();
         all.lines().filter(|line| *line == what).count()
     }
 
-    /// Awaits that something was done that often, perhaps in another process.
+    /// Waits until an action was recorded that many times, perhaps by another process.
     pub async fn until(&self, what: &str, times: usize) {
         let started = Instant::now();
         while self.count(what) < times {
@@ -88,7 +88,7 @@ impl Ledger {
         }
     }
 
-    /// Does something once, and notes it.
+    /// Performs an action in a `once` block, and records it.
     pub(super) async fn once(&self, ctx: &Context, what: &str) -> Result<usize> {
         ctx.once(what, async || Ok(self.note(what))).await
     }

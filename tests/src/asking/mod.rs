@@ -1,6 +1,6 @@
-//! A server whose handlers ask: the same source in the process of a test and in one of its own, behind every link.
+//! A server whose handlers ask: the same source in the process of a test and in a separate one, behind every link.
 //!
-//! What its handlers did stands in a ledger, a file that both processes see.
+//! The actions of its handlers are recorded in a ledger, a file that both processes can read.
 
 mod flows;
 mod forms;
@@ -17,25 +17,25 @@ use serde_json::{Value, json};
 pub use self::flows::Name;
 pub use self::ledger::Ledger;
 
-/// The variable in which a process finds its [`Setup`], as JSON.
+/// The environment variable that holds a process's [`Setup`], as JSON.
 pub const SETUP: &str = "ASKING_SETUP";
 
-/// How the server is set up.
+/// Settings of the server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Setup {
-    /// Where its handlers note what they do.
+    /// The ledger that its handlers write to.
     pub ledger: Ledger,
-    /// Whether it remembers what was done once.
+    /// `true` if the server remembers the results of `once` blocks in a store.
     pub store: bool,
-    /// How long a client may take for an answer, in milliseconds; none for the default.
+    /// Time limit for an answer of the client, in milliseconds; `None` for the default.
     pub question_ms: Option<u64>,
-    /// How long a state can be used, in seconds; none for the default.
+    /// Lifetime of a state, in seconds; `None` for the default.
     pub state_seconds: Option<u64>,
-    /// How long calls may go on when their connection has ended, in milliseconds; none for the default.
+    /// Time that calls may continue after their connection has ended, in milliseconds; `None` for the default.
     pub drain_ms: Option<u64>,
 }
 
-/// The server.
+/// Creates the server.
 pub fn server(setup: &Setup) -> Server {
     let mut limits = Limits::default();
     if let Some(time) = setup.question_ms {
@@ -48,7 +48,7 @@ pub fn server(setup: &Setup) -> Server {
         limits.drain = Duration::from_millis(time);
     }
     let server = Server::new("asking", "1")
-        .group("asking")
+        .tags(["asking"])
         .state(setup.ledger.clone())
         .limits(limits);
     if setup.store {
@@ -58,7 +58,7 @@ pub fn server(setup: &Setup) -> Server {
     }
 }
 
-/// The capabilities of a client that can be asked everything.
+/// Returns the capabilities of a client that supports all questions.
 #[must_use]
 pub fn able() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}})

@@ -6,16 +6,16 @@ use mcp_runtime::types::{
     CreateMessageResult, IncludeContext, ModelPreferences, Role, SamplingContent,
 };
 
-/// A loop with tools.
-#[tool(group = "asking")]
+/// Sends a sampling request with a tool.
+#[tool(tags("asking"))]
 async fn with_tools(ctx: Context) -> Result<String> {
     let sample = Sample::user("go").tool("t", "A tool.", json!({"type": "object"}));
     let said: CreateMessageResult = ctx.sample(sample).await?;
     Ok(said.text())
 }
 
-/// A turn of a model that uses a tool, and the turn after it.
-#[tool(group = "asking")]
+/// Sends a sampling request that uses a tool, and then the tool's result.
+#[tool(tags("asking"))]
 async fn two_turns(ctx: Context) -> Result<String> {
     let sample = Sample::user("go").tool("t", "A tool.", json!({"type": "object"}));
     let used = ctx.sample(sample.clone()).await?;
@@ -33,8 +33,8 @@ async fn two_turns(ctx: Context) -> Result<String> {
     Ok(ctx.sample(next.message(Role::User, result)).await?.text())
 }
 
-/// Says all that can be said to a model, and how it ended.
-#[tool(group = "asking")]
+/// Sends a sampling request with every option, and returns the reason why the model stopped.
+#[tool(tags("asking"))]
 async fn in_full(ctx: Context) -> Result<String> {
     let preferences = ModelPreferences::new()
         .hint("small")
@@ -58,8 +58,8 @@ async fn in_full(ctx: Context) -> Result<String> {
     ))
 }
 
-/// Asks a model that is shown what this server gave the client.
-#[tool(group = "asking")]
+/// Sends a sampling request that includes the context of this server.
+#[tool(tags("asking"))]
 async fn with_context(ctx: Context) -> Result<String> {
     let sample = Sample::user("go").include(IncludeContext::ThisServer);
     Ok(ctx.sample(sample).await?.text())

@@ -1,4 +1,4 @@
-//! The server that asks, over standard input and output. A test says in a variable how it is set up.
+//! The server that asks, over standard input and output. Tests set it up with an environment variable.
 
 use tests::asking::{SETUP, Setup, server};
 

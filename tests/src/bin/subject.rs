@@ -1,4 +1,4 @@
-//! A server to be mistreated, in a process of its own: `subject --http 127.0.0.1:0`.
+//! A server for tests that mistreat it, in a separate process: `subject --http 127.0.0.1:0`.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -7,21 +7,21 @@ use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::LoggingLevel;
 
-/// Says on standard error that it runs, and blocks its thread for a minute.
+/// Writes to standard error that it runs, and blocks its thread for a minute.
 #[tool]
 fn block() {
-    // Nobody may be reading.
+    // Standard error may have no reader.
     let _ = writeln!(std::io::stderr(), "blocked");
     std::thread::sleep(Duration::from_mins(1));
 }
 
-/// Answers with so many bytes.
+/// Returns a string of this many bytes.
 #[tool]
 fn fill(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
-/// Logs so many messages of so many bytes.
+/// Logs this many messages of this many bytes.
 #[tool]
 async fn log(ctx: &Context, count: u32, bytes: usize) {
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Questions of the server, and how the client answers them in both eras.
+//! Questions of the server, and the client's answers in both eras.
 
 use serde_json::{Map, Value, json};
 
@@ -15,22 +15,22 @@ pub struct Question {
     pub params: Value,
 }
 
-/// What is answered to a question.
+/// The client's answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// This result.
     Result(Value),
-    /// This error. Nothing at all in the modern era, which has no errors here.
+    /// This error. In the modern era, which has no errors here, nothing.
     Error(i64, String),
-    /// This result, and then another one to the same question. Only the first in the modern era, where a request has one
-    /// answer to each question.
+    /// This result, and then another one for the same question. In the modern era, where a request answers each
+    /// question once, only the first.
     Twice(Value, Value),
-    /// Nothing.
+    /// No answer.
     Silence,
 }
 
 impl Answer {
-    /// A form filled in like this.
+    /// Creates the answer that submits a form filled in like this.
     #[must_use]
     pub fn accept(content: Value) -> Self {
         let mut accepted = json!({"action": "accept"});
@@ -38,19 +38,19 @@ impl Answer {
         Self::Result(accepted)
     }
 
-    /// No.
+    /// Creates the answer that declines.
     #[must_use]
     pub fn decline() -> Self {
         Self::Result(json!({"action": "decline"}))
     }
 
-    /// Neither yes nor no.
+    /// Creates the answer that dismisses the question.
     #[must_use]
     pub fn cancel() -> Self {
         Self::Result(json!({"action": "cancel"}))
     }
 
-    /// What a model says.
+    /// Creates the answer of a model.
     #[must_use]
     pub fn said(text: &str) -> Self {
         let content = json!({"type": "text", "text": text});
@@ -58,20 +58,20 @@ impl Answer {
     }
 }
 
-/// Says what is answered to a question.
+/// A function that answers questions.
 pub(super) type Answerer = Box<dyn FnMut(&Question) -> Answer + Send>;
 
 impl Client {
-    /// From now on, this is answered to the server's questions.
+    /// Sets the function that answers the server's questions from now on.
     pub fn answer(&mut self, answerer: impl FnMut(&Question) -> Answer + Send + 'static) {
         self.answerer = Some(Box::new(answerer));
     }
 
-    /// Calls a method, answers what is asked on the way, and awaits what it comes to.
+    /// Calls a method, answers all questions on the way, and waits for the final result.
     ///
     /// # Errors
     ///
-    /// The error the server answered with.
+    /// Returns the error that the server answered with.
     pub async fn ask(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
         let mut next = params.clone();
         for _ in 0..100 {
@@ -84,7 +84,7 @@ impl Client {
         panic!("{method} asks for ever");
     }
 
-    /// The parameters that go on with a call that asked for input.
+    /// Returns the parameters that continue a call that asked for input.
     pub fn retry(&mut self, params: &Value, result: &Value) -> Value {
         self.rounds += 1;
         let mut responses = Map::new();

@@ -1,11 +1,11 @@
-//! What tests expect of an answer, in one line each.
+//! Expectations of tests about an answer, in one line each.
 
 use serde_json::{Value, json};
 
 use crate::client::{Client, Failure};
 
 impl Client {
-    /// Calls a method that must go well.
+    /// Calls a method that must succeed.
     pub async fn ok(&mut self, method: &str, params: Value) -> Value {
         match self.request(method, params).await {
             Ok(result) => result,
@@ -32,13 +32,13 @@ impl Client {
         }
     }
 
-    /// Calls a tool and gives its result, whether or not it is an error to the model.
+    /// Calls a tool and returns its result, even if that is an error for the model.
     pub async fn tool(&mut self, name: &str, arguments: Value) -> Value {
         self.ok("tools/call", json!({"name": name, "arguments": arguments}))
             .await
     }
 
-    /// Calls a tool and gives the text of its only content block.
+    /// Calls a tool and returns the text of its only content block.
     pub async fn text(&mut self, name: &str, arguments: Value) -> String {
         let result = self.tool(name, arguments).await;
         assert_ne!(result["isError"], json!(true), "{name}: {result}");
@@ -48,7 +48,7 @@ impl Client {
             .to_owned()
     }
 
-    /// Calls a tool that must fail so that the model can read why; gives that text.
+    /// Calls a tool that must fail with a message for the model; returns the message.
     pub async fn refused(&mut self, name: &str, arguments: Value) -> String {
         let result = self.tool(name, arguments).await;
         assert_eq!(result["isError"], json!(true), "{name}: {result}");
@@ -58,7 +58,7 @@ impl Client {
             .to_owned()
     }
 
-    /// Walks a list to its end; gives the items and the number of pages.
+    /// Reads a list to its end; returns the items and the number of pages.
     pub async fn list(&mut self, method: &str, member: &str) -> (Vec<Value>, usize) {
         let (mut items, mut pages, mut cursor) = (Vec::new(), 0, None::<Value>);
         loop {
@@ -76,13 +76,13 @@ impl Client {
         }
     }
 
-    /// Awaits the answer to a harmless request, then gives every notification that came before it and was not asked for.
+    /// Waits for the answer to a harmless request, then returns all unsolicited notifications received before it.
     pub async fn drain(&mut self) -> Vec<Value> {
         self.pass().await;
         self.notifications.drain(..).collect()
     }
 
-    /// A harmless request, to see that the server still serves and that everything sent before has been read.
+    /// Makes a harmless request, to see that the server still works and has read everything sent before.
     pub async fn pass(&mut self) {
         if self.revision.is_modern() {
             self.ok("server/discover", json!({})).await;

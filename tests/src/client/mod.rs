@@ -1,6 +1,7 @@
-//! A raw client: lines of JSON out, lines of JSON in, every line from the server judged by the schema of its revision.
+//! A raw client: lines of JSON out, lines of JSON in, every line from the server checked against the schema of its
+//! protocol version.
 //!
-//! What a request should come to is left to the tests.
+//! The expected outcome of a request is left to the tests.
 
 mod asked;
 mod expect;
@@ -20,10 +21,10 @@ use crate::client::asked::Answerer;
 pub use crate::client::asked::{Answer, Question};
 use crate::client::outputs::Outputs;
 
-/// How long the client waits for anything before the test fails.
+/// Maximum time the client waits for anything before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A JSON-RPC error, as the client reads it.
+/// A JSON-RPC error, as read by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The code.
@@ -34,11 +35,11 @@ pub struct Failure {
     pub data: Value,
 }
 
-/// A request under way.
+/// An open request.
 struct Pending {
     method: String,
     revision: Revision,
-    /// The tool that is called.
+    /// The name of the called tool.
     tool: Option<String>,
 }
 
@@ -47,26 +48,26 @@ pub struct Client {
     reader: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
     writer: Option<Pin<Box<dyn AsyncWrite + Send>>>,
     revision: Revision,
-    /// What modern requests say the client can do.
+    /// The client capabilities that modern requests declare.
     pub capabilities: Value,
-    /// More members for `_meta` of every request, such as a log level.
+    /// Additional members for `_meta` of every request, such as a log level.
     pub meta: Map<String, Value>,
     next_id: i64,
-    /// Each request under way, by its id as JSON.
+    /// Each open request, by its id as JSON.
     pending: HashMap<String, Pending>,
-    /// What tools promised, and what they gave.
+    /// The output schemas of tools, and results that are still to be checked.
     outputs: Outputs,
-    /// Notifications that came while something else was awaited.
+    /// Notifications received while waiting for something else.
     notifications: VecDeque<Value>,
-    /// Responses that came while something else was awaited.
+    /// Responses received while waiting for something else.
     responses: Vec<Value>,
-    /// What `initialize` came to.
+    /// The result of `initialize`.
     pub initialized: Value,
-    /// Says what is answered to the server's questions.
+    /// Answers the server's questions.
     answerer: Option<Answerer>,
-    /// Every question that came, in both eras.
+    /// All questions received, in both eras.
     pub asked: Vec<Question>,
-    /// How many results so far asked for input.
+    /// Number of results so far that asked for input.
     pub rounds: usize,
 }
 
@@ -79,7 +80,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client that has said nothing yet.
+    /// Creates a client that has sent nothing yet.
     pub fn new(
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
@@ -103,7 +104,7 @@ impl Client {
         }
     }
 
-    /// Shakes hands in a legacy revision; nothing to do in the modern era.
+    /// Completes the handshake of a legacy protocol version; does nothing in the modern era.
     #[must_use]
     pub async fn connect(mut self) -> Self {
         if !self.revision.is_modern() {
@@ -119,27 +120,27 @@ impl Client {
         self
     }
 
-    /// The revision it speaks.
+    /// Returns the protocol version of this client.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Judges what comes from now on by another revision.
+    /// Checks messages against another protocol version from now on.
     pub fn speak(&mut self, revision: Revision) {
         self.revision = revision;
     }
 
-    /// Sends bytes as they are.
+    /// Sends unmodified bytes.
     pub async fn bytes(&mut self, bytes: &[u8]) {
         self.try_bytes(bytes).await.expect("the server reads");
     }
 
-    /// Sends bytes as they are.
+    /// Sends unmodified bytes.
     ///
     /// # Errors
     ///
-    /// If the server has gone, or does not read in time.
+    /// Fails if the server has ended, or does not read in time.
     pub async fn try_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         let writer = self.writer.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         timeout(PATIENCE, async {
@@ -155,13 +156,13 @@ impl Client {
         self.bytes(format!("{line}\n").as_bytes()).await;
     }
 
-    /// Sends one message as it is, remembering which method awaits an answer.
+    /// Sends one unmodified message, and remembers the method that awaits an answer.
     pub async fn send(&mut self, message: &Value) {
         self.remember(message);
         self.line(&message.to_string()).await;
     }
 
-    /// Remembers what a message (or a batch of them) will be answered as.
+    /// Remembers the methods that the answers to a message (or a batch of them) belong to.
     pub fn remember(&mut self, message: &Value) {
         if let Some(batch) = message.as_array() {
             for message in batch {
@@ -171,7 +172,7 @@ impl Client {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let revision = match claim.is_null() {
                 false => Revision::E,
-                // Without a claim it is a legacy request, whoever sends it.
+                // A request without its own protocol version is a legacy request, whichever client sends it.
                 true if self.revision.is_modern() => Revision::D,
                 true => self.revision,
             };
@@ -186,7 +187,7 @@ impl Client {
         }
     }
 
-    /// The parameters with what every request of this revision carries.
+    /// Returns the parameters with the members that every request of this protocol version carries.
     #[must_use]
     pub fn dress(&self, mut params: Value) -> Value {
         let mut meta = self.meta.clone();
@@ -215,7 +216,7 @@ impl Client {
         params
     }
 
-    /// Sends a request without awaiting its answer; gives its id.
+    /// Sends a request without waiting for its answer; returns its id.
     pub async fn start(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = json!(self.next_id);
@@ -240,11 +241,11 @@ impl Client {
         .await;
     }
 
-    /// Calls a method and awaits what it comes to.
+    /// Calls a method and waits for its result.
     ///
     /// # Errors
     ///
-    /// The error the server answered with.
+    /// Returns the error that the server answered with.
     pub async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.start(method, params).await;
         let response = self.response(&id).await;

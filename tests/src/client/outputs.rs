@@ -1,4 +1,4 @@
-//! Structured content, judged by the output schema that its tool is listed with, as every client may.
+//! Structured content, checked against the output schema of its tool, as every client may do.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use crate::Revision;
 use crate::client::{Client, Pending};
 
-/// What tools promised, and what they gave.
+/// The output schemas of tools, and results that are still to be checked.
 #[derive(Default)]
 pub(super) struct Outputs {
     /// The output schemas of the tools that were listed.
     schemas: HashMap<(Revision, String), Value>,
-    /// Revisions whose tools were listed from the first page to the last.
+    /// Protocol versions in which all pages of tools were listed.
     listed: HashSet<Revision>,
     /// Results of tools whose schema is not known yet.
     open: Vec<(Revision, String, Value)>,
 }
 
 impl Outputs {
-    /// Looks at a result that just came.
+    /// Checks a result that was just received, or keeps it until the schema is known.
     pub(super) fn judge(&mut self, request: &Pending, result: &Value) {
         let revision = request.revision;
         if request.method == "tools/list" {
@@ -42,31 +42,33 @@ impl Outputs {
     }
 }
 
+/// Checks a result against the output schema of its tool.
+///
 /// # Panics
 ///
-/// If a result is not what its tool promised.
+/// If the result does not match.
 fn check(tool: &str, schema: &Value, result: &Value) {
     if schema.is_null() {
         return;
     }
     let structured = result.get("structuredContent");
     let structured =
-        structured.unwrap_or_else(|| panic!("`{tool}` promised structured content: {result}"));
+        structured.unwrap_or_else(|| panic!("`{tool}` returned no structured content: {result}"));
     let validator = jsonschema::validator_for(schema);
     let validator = validator.unwrap_or_else(|error| panic!("`{tool}`: {error}: {schema}"));
     let faults = validator.iter_errors(structured);
     let faults: Vec<_> = faults.map(|fault| fault.to_string()).collect();
     assert!(
         faults.is_empty(),
-        "`{tool}` promised {schema} and gave {structured}: {faults:?}"
+        "`{tool}` has the output schema {schema} and returned {structured}: {faults:?}"
     );
 }
 
 impl Client {
-    /// Judges what tools gave so far, after asking what they promised if that is not known.
+    /// Checks the results kept so far, after listing the tools if a schema is not known.
     pub(super) async fn judge_outputs(&mut self) {
         for (revision, tool, result) in std::mem::take(&mut self.outputs.open) {
-            // Another revision is spoken now.
+            // The client has switched to another protocol version.
             if revision != self.revision {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What comes from the server: line by line, each judged by the schema of its revision.
+//! Messages from the server: line by line, each checked against the schema of its protocol version.
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
@@ -8,11 +8,11 @@ use crate::client::{Client, Failure, PATIENCE};
 use crate::{Revision, schema};
 
 impl Client {
-    /// Awaits the answer to a request.
+    /// Waits for the answer to a request.
     ///
     /// # Errors
     ///
-    /// The error the server answered with.
+    /// Returns the error that the server answered with.
     pub async fn response(&mut self, id: &Value) -> Result<Value, Failure> {
         loop {
             let found = self
@@ -26,7 +26,7 @@ impl Client {
         }
     }
 
-    /// Awaits an answer without an id, which is always an error.
+    /// Waits for an answer without an id, which is always an error.
     pub async fn anonymous(&mut self) -> Failure {
         loop {
             let found = self
@@ -43,7 +43,7 @@ impl Client {
         }
     }
 
-    /// Awaits a notification of this method, keeping others.
+    /// Waits for a notification with this method, and keeps others.
     pub async fn notification(&mut self, method: &str) -> Value {
         loop {
             let found = self
@@ -57,7 +57,7 @@ impl Client {
         }
     }
 
-    /// Whether an answer to this request has come already.
+    /// Returns `true` if this request has been answered already.
     #[must_use]
     pub fn answered(&self, id: &Value) -> bool {
         self.responses
@@ -65,7 +65,7 @@ impl Client {
             .any(|message| message.get("id") == Some(id))
     }
 
-    /// Reads one line as it is; `None` at the end.
+    /// Reads one unmodified line; returns `None` at the end.
     pub async fn read_line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let read = timeout(PATIENCE, self.reader.read_until(b'\n', &mut line))
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// Reads one message, judges it, and gives it; `None` at the end.
+    /// Reads one message and checks it; returns `None` at the end.
     pub async fn read(&mut self) -> Option<Value> {
         let line = self.read_line().await?;
         let message: Value = serde_json::from_str(&line)
@@ -96,15 +96,15 @@ impl Client {
         Some(message)
     }
 
-    /// Ends the input of the server.
+    /// Closes the server's input.
     pub async fn close(&mut self) {
         if let Some(mut writer) = self.writer.take() {
-            // A server that has gone already has seen the end of its input.
+            // A server that has ended already has seen the end of its input.
             let _ = writer.shutdown().await;
         }
     }
 
-    /// Ends the input and reads all that still comes.
+    /// Closes the input and reads the remaining messages.
     pub async fn finish(mut self) -> Vec<Value> {
         self.close().await;
         let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! Arguments: a handler gets the value that was sent, of the type its schema says, or the call is refused.
+//! Arguments: a handler gets the value that was sent, with the type of its schema, or the call is refused.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::http_support::{Served, serve_server};
 use crate::support::connect;
 
 fn server() -> Server {
-    Server::new("arguments", "1").group("arguments")
+    Server::new("arguments", "1").tags(["arguments"])
 }
 
-/// Sends a request whose `params` hold one member as this text, which `Value` could not hold; gives its answer.
+/// Sends a request with one member of `params` as raw JSON text, which `Value` could not represent; returns the answer.
 async fn send(
     client: &mut Client,
     method: &str,
@@ -32,7 +32,7 @@ async fn send(
     client.response(&json!("text")).await
 }
 
-/// Calls a tool with arguments as this text: what it said, or why it was refused.
+/// Calls a tool with arguments as raw JSON text; returns its result, or the reason why it was refused.
 async fn call(client: &mut Client, name: &str, arguments: &str) -> Result<String, String> {
     let params = json!({"name": name});
     let result = send(client, "tools/call", params, "arguments", arguments).await;
@@ -45,31 +45,31 @@ async fn call(client: &mut Client, name: &str, arguments: &str) -> Result<String
 }
 
 /// Takes an integer.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn integer(n: i64) -> String {
     n.to_string()
 }
 
 /// Takes a number from 0.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn natural(n: u64) -> String {
     n.to_string()
 }
 
 /// Takes a wide integer.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn wide(n: i128) -> String {
     n.to_string()
 }
 
 /// Takes a wide number from 0.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn huge(n: u128) -> String {
     n.to_string()
 }
 
 /// Takes numbers in an object.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn inside(all: Numbers) -> String {
     format!("{} {:?}", all.n, all.more)
 }
@@ -82,14 +82,14 @@ struct Numbers {
 }
 
 /// Takes numbers as arguments.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn flat(#[arg(flatten)] all: Numbers) -> String {
     format!("{} {:?}", all.n, all.more)
 }
 
-/// Takes a number of a schema somebody wrote.
+/// Takes a number, with a hand-written schema.
 #[tool(
-    group = "arguments",
+    tags("arguments"),
     schema = r#"{"type": "object", "properties": {"n": {"type": "integer", "maximum": 9007199254740993}}}"#
 )]
 fn written(n: u128) -> String {
@@ -174,7 +174,7 @@ async fn a_whole_number_is_the_one_that_was_sent_however_it_is_written() {
     }
 }
 
-/// What serde takes as a number, too.
+/// A type that serde also reads from a number.
 #[data(input)]
 #[serde(untagged)]
 enum Either {
@@ -182,7 +182,7 @@ enum Either {
     Text(String),
 }
 
-/// An amount of money, as text.
+/// An amount of money, as a string.
 #[data(input)]
 #[serde(transparent)]
 struct Amount(#[schemars(with = "String", regex(pattern = r"^\d{1,10}(\.\d{1,2})?$"))] Either);
@@ -196,7 +196,7 @@ impl Amount {
     }
 }
 
-/// What somebody pays.
+/// A bill to pay.
 #[data(input)]
 struct Bill {
     amount: Amount,
@@ -205,7 +205,7 @@ struct Bill {
     copies: Option<u8>,
 }
 
-/// How something is paid.
+/// A way to pay.
 #[data(input)]
 #[serde(tag = "how", rename_all = "lowercase")]
 enum Payment {
@@ -219,19 +219,19 @@ enum Payment {
 }
 
 /// Pays an amount.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn pay(amount: Amount) -> String {
     amount.text()
 }
 
 /// Pays an amount, or nothing.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn pay_some(amount: Option<Amount>) -> String {
     amount.map_or("nothing".to_owned(), Amount::text)
 }
 
 /// Pays amounts.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn pay_all(amounts: Vec<Amount>, named: Option<BTreeMap<String, Amount>>) -> String {
     let named = named.unwrap_or_default().into_values();
     let all: Vec<String> = amounts.into_iter().chain(named).map(Amount::text).collect();
@@ -239,7 +239,7 @@ fn pay_all(amounts: Vec<Amount>, named: Option<BTreeMap<String, Amount>>) -> Str
 }
 
 /// Pays a bill.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn pay_bill(bill: Bill) -> String {
     let Bill {
         amount,
@@ -250,13 +250,13 @@ fn pay_bill(bill: Bill) -> String {
 }
 
 /// Pays a bill.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn pay_flat(#[arg(flatten)] bill: Bill) -> String {
     pay_bill(bill)
 }
 
 /// Pays in one way or another.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn pay_somehow(payment: Payment) -> String {
     match payment {
         Payment::Once { amount, note } => format!("{} {note:?}", amount.text()),
@@ -364,8 +364,8 @@ async fn the_type_that_a_schema_says_is_enforced_where_the_rust_type_takes_more(
     }
 }
 
-/// Hands on what it was given.
-#[prompt(group = "arguments")]
+/// Returns its arguments.
+#[prompt(tags("arguments"))]
 fn greet(name: String, style: Option<String>) -> String {
     format!("{name} {style:?}")
 }
@@ -516,7 +516,7 @@ async fn null_is_the_same_as_an_optional_member_that_is_left_out() {
             client.ok("tools/call", params).await;
             client.ok("ping", json!({"_meta": null})).await;
         }
-        // What a method cannot do without is still missing.
+        // A required member that is null still counts as missing, and a wrong type is still refused.
         for (method, params) in [
             ("tools/call", json!({"name": null})),
             ("prompts/get", json!({"name": null})),
@@ -528,7 +528,7 @@ async fn null_is_the_same_as_an_optional_member_that_is_left_out() {
     }
 }
 
-/// Where something is.
+/// A location.
 #[data(input)]
 struct Place {
     #[schemars(extend("x-mcp-header" = "Region"))]
@@ -536,14 +536,14 @@ struct Place {
 }
 
 /// Takes a place.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn at(place: Place) -> String {
     place.region
 }
 
-/// Takes a place in a place, of a schema somebody wrote.
+/// Takes a place inside another object, with a hand-written schema.
 #[tool(
-    group = "arguments",
+    tags("arguments"),
     schema = r#"{"type": "object", "properties": {"outer": {"type": "object", "properties": {
         "place": {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}},
         "tags": {"type": "array"}
@@ -554,7 +554,7 @@ fn at_written(outer: Value) -> String {
 }
 
 /// Takes a place whose fields are arguments.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn at_flat(#[arg(flatten)] place: Outer) -> String {
     place.place.region
 }
@@ -566,12 +566,12 @@ struct Outer {
 }
 
 /// Takes a number that a header mirrors.
-#[tool(group = "arguments")]
+#[tool(tags("arguments"))]
 fn counted(#[arg(header = "N")] n: i128) -> String {
     n.to_string()
 }
 
-/// Calls a tool over HTTP; gives the status and what it said or was refused with.
+/// Calls a tool over HTTP; returns the status, and the result or the error code.
 async fn post(
     served: &Served,
     name: &str,

@@ -53,8 +53,8 @@ fn a_script_goes_on_after_a_failure_and_fails_in_the_end() {
         "did you mean `add`?",
         "no command `cal`; did you mean `call`?",
         "no command `add`; did you mean `call add`?",
-        "no command `frobnicate`; `help` lists what there is",
-        "a quote is not closed",
+        "no command `frobnicate`; `help` lists the commands",
+        "unclosed quote",
     ] {
         assert!(ran.err.contains(complaint), "{complaint}: {}", ran.err);
     }
@@ -88,25 +88,29 @@ fn an_answer_to_a_field_that_nobody_asks_for_is_named() {
     );
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("did you mean `really`?"), "{}", ran.err);
-    assert!(!ran.err.contains("nobody asked"), "{}", ran.err);
+    assert!(!ran.err.contains("never asked"), "{}", ran.err);
     let arguments = ["call", "dig_out", "plant=rose", "--answer", "really=true"];
     let ran = run(
         "garden",
         &[&arguments[..], &["--answer", "colour=red"]].concat(),
     );
     assert_eq!(ran.out, "Rose is gone\n");
-    assert!(ran.err.contains("nobody asked for `colour`"), "{}", ran.err);
-    // What went wrong is said first.
+    assert!(ran.err.contains("unused `--answer colour`"), "{}", ran.err);
+    // The cause of the failure comes first.
     let ran = run(
         "garden",
         &["call", "dig_out", "plant=rose", "--answer", "colour=red"],
     );
-    let (why, unused) = ran.err.split_once("nobody asked for `colour`").unwrap();
+    let (why, unused) = ran.err.split_once("unused `--answer colour`").unwrap();
     assert!(why.contains("--answer really=<"), "{}", ran.err);
-    assert!(unused.trim_end().ends_with("gives"), "{}", ran.err);
-    // Nothing was called, so nobody could ask.
+    assert!(
+        unused.trim_end().ends_with("never asked for it"),
+        "{}",
+        ran.err
+    );
+    // Nothing was called, so nothing could ask.
     let ran = run("garden", &["call", "dig_up", "--answer", "colour=red"]);
-    assert!(!ran.err.contains("nobody asked"), "{}", ran.err);
+    assert!(!ran.err.contains("never asked"), "{}", ran.err);
 }
 
 #[test]

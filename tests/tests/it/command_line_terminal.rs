@@ -98,7 +98,7 @@ fn a_form_is_filled_in_at_the_terminal_until_it_fits() {
         screen.expect("Rose will be gone for good.");
         screen.expect("Really dig it out? (true|false): ");
         screen.type_in("perhaps\n");
-        screen.expect("that is not true|false");
+        screen.expect("expected true|false");
         screen.expect("Really dig it out? (true|false): ");
         screen.type_in("yes\n");
         assert_eq!(screen.end(), ("Rose is gone\n".to_owned(), true), "{date}");

@@ -1,4 +1,4 @@
-//! Tasks and other extensions, which this server has none of: whoever asks for them is served as if they had not.
+//! Tasks and other extensions, none of which this server supports: a request for them is served as if it were not there.
 
 use serde_json::{Value, json};
 use tests::{Client, Revision};
@@ -8,7 +8,7 @@ use crate::support::{client, raw};
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// A client that declares everything about tasks that any protocol version has.
+/// Connects a client that declares all capabilities about tasks of any protocol version.
 async fn tasking(revision: Revision) -> Client {
     let mut client = raw(fixture::server(), revision);
     client.capabilities = json!({
@@ -26,14 +26,14 @@ async fn a_call_that_asks_for_a_task_runs_normally() {
             for task in [json!({}), json!({"ttl": 60_000}), json!(null), json!("x")] {
                 let params =
                     json!({"name": "add", "arguments": {"a": 1, "b": 2}, "task": task.clone()});
-                // The schema of each protocol version judges that it is an ordinary result.
+                // The client checks against the schema of the protocol version that the result is an ordinary one.
                 let result = client.ok("tools/call", params).await;
                 assert_eq!(result["content"][0]["text"], "3", "{revision:?} {task}");
                 assert_eq!(result.get("task"), None, "{revision:?} {task}");
                 if revision.is_modern() {
                     assert_eq!(result["resultType"], "complete", "{task}");
                 }
-                // Nor is it understood as a mistake of the caller.
+                // Nor is it treated as an error of the caller.
                 let params = json!({"name": "add", "arguments": {"a": 1}, "task": task.clone()});
                 let result = client.ok("tools/call", params).await;
                 assert_eq!(result["isError"], true, "{revision:?} {task}");

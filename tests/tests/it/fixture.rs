@@ -67,12 +67,12 @@ pub(crate) fn server() -> Server {
     Server::new("fixture", "1.2.3")
         .title("Fixture")
         .instructions("Call anything.")
-        .group("fixture")
+        .tags(["fixture"])
         .state(Shared::default())
 }
 
 /// Adds two whole numbers.
-#[tool(group = "fixture", title = "Add", read_only, idempotent)]
+#[tool(tags("fixture"), title = "Add", read_only, idempotent)]
 fn add(
     /// Left operand
     a: i64,
@@ -83,13 +83,13 @@ fn add(
 }
 
 /// Says a text back.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn echo(text: String) -> String {
     text
 }
 
 /// Takes nothing and says nothing.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn nothing() {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -101,7 +101,7 @@ pub(crate) enum Colour {
 }
 
 /// Takes arguments of many kinds.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn arguments(
     #[arg(length(1..=10))] name: &str,
     #[arg(range(1..=100), default = 10)] limit: u32,
@@ -118,13 +118,13 @@ pub(crate) struct Due {
 }
 
 /// Takes an object inside of the arguments.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn due(due: Due) -> String {
     format!("{} {:?}", due.day, due.hour)
 }
 
 /// Answers with every kind of content.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn contents() -> Vec<ContentBlock> {
     vec![
         ContentBlock::text("text"),
@@ -145,7 +145,7 @@ pub(crate) struct Point {
 }
 
 /// Answers with an object.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn structured() -> Json<Point> {
     Json(Point {
         x: 1,
@@ -155,20 +155,20 @@ fn structured() -> Json<Point> {
 }
 
 /// Answers with a list.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn structured_list() -> Json<Vec<i32>> {
     Json(vec![1, 2, 3])
 }
 
 /// Answers with an object that might be missing.
 #[expect(clippy::unnecessary_wraps, reason = "the type is what is tried")]
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn structured_perhaps() -> Option<Json<Point>> {
     Some(structured())
 }
 
 /// Answers with nothing where there might be an object.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn structured_perhaps_not() -> Option<Json<Point>> {
     None
 }
@@ -179,7 +179,7 @@ struct Tree {
 }
 
 /// Answers with an object whose type refers to itself.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn structured_tree() -> Json<Tree> {
     let children = vec![Tree {
         children: Vec::new(),
@@ -188,7 +188,7 @@ fn structured_tree() -> Json<Tree> {
 }
 
 /// Answers with a list of a type that refers to itself.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn structured_trees() -> Json<Vec<Tree>> {
     Json(structured_tree().0.children)
 }
@@ -201,7 +201,7 @@ enum Shape {
 }
 
 /// Answers with an object of one of several kinds.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn structured_tagged(round: Option<bool>) -> Json<Shape> {
     Json(match round {
         Some(false) => Shape::Square { side: 1.0 },
@@ -210,7 +210,7 @@ fn structured_tagged(round: Option<bool>) -> Json<Shape> {
 }
 
 /// Fails with a text for the model.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn fail_shown() -> Result<String> {
     bail!("choose another day")
 }
@@ -229,31 +229,31 @@ impl std::fmt::Display for NoDay {
 impl std::error::Error for NoDay {}
 
 /// Fails with an error that is shown whenever it is met.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn fail_by_type() -> Result<String> {
     Err(NoDay(31))?
 }
 
 /// Fails with such an error as its own.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 async fn fail_as_type() -> Result<String, NoDay> {
     Err(NoDay(32))
 }
 
 /// Fails with such an error, too.
-#[resource("test://no-day", group = "fixture")]
+#[resource("test://no-day", tags("fixture"))]
 fn no_day() -> Result<String> {
     Err(NoDay(33))?
 }
 
 /// Fails with a cause for the log.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn fail_opaque() -> Result<String> {
     Err(std::io::Error::other("the secret cause"))?
 }
 
 /// Fails with a protocol error.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn fail_protocol() -> Result<String> {
     Err(ToolError::protocol(mcp_runtime::ErrorObject::new(
         4711,
@@ -262,20 +262,20 @@ fn fail_protocol() -> Result<String> {
 }
 
 /// Panics before its first suspension.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn panic_now() -> String {
     panic!("the secret cause")
 }
 
 /// Panics after its first suspension.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 async fn panic_later() -> String {
     tokio::task::yield_now().await;
     panic!("the secret cause")
 }
 
 /// Waits until it is told to go on, or cancelled.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 pub(crate) async fn wait(shared: State<Shared>) -> &'static str {
     struct Guard(State<Shared>, bool);
     impl Drop for Guard {
@@ -296,27 +296,27 @@ pub(crate) async fn wait(shared: State<Shared>) -> &'static str {
 }
 
 /// Runs longer than it may.
-#[tool(group = "fixture", timeout = "50ms")]
+#[tool(tags("fixture"), timeout = "50ms")]
 async fn overrun() -> &'static str {
     tokio::time::sleep(Duration::from_hours(1)).await;
     "never"
 }
 
 /// Blocks a thread of its own.
-#[tool(group = "fixture", blocking)]
+#[tool(tags("fixture"), blocking)]
 fn block(ms: u64) -> &'static str {
     std::thread::sleep(Duration::from_millis(ms.min(2_000)));
     "blocked"
 }
 
 /// Needs a client that can sample.
-#[tool(group = "fixture", requires(sampling))]
+#[tool(tags("fixture"), requires(sampling))]
 fn needs_sampling() -> &'static str {
     "sampled"
 }
 
 /// Reports these values, one after another.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 async fn report(ctx: &Context, values: Vec<f64>, total: Option<f64>) {
     for value in values {
         match total {
@@ -328,7 +328,7 @@ async fn report(ctx: &Context, values: Vec<f64>, total: Option<f64>) {
 }
 
 /// Logs at every level.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 async fn log_all(ctx: &Context) {
     for level in [
         LoggingLevel::Debug,
@@ -345,19 +345,19 @@ async fn log_all(ctx: &Context) {
 }
 
 /// Answers with so many bytes.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn fill(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
 /// Says that a resource has changed.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn touch(ctx: &Context, uri: &str) {
     ctx.server().notify().resource_updated(uri);
 }
 
 /// Says that lists have changed, several times each.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn change_lists(ctx: &Context) {
     for _ in 0..5 {
         ctx.server().notify().tools_changed();
@@ -367,7 +367,7 @@ fn change_lists(ctx: &Context) {
 }
 
 /// Takes a tool off the list, or puts it back.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn switch(ctx: &Context, name: &str, on: bool) -> bool {
     let tools = ctx.server().tools();
     if on {
@@ -378,13 +378,13 @@ fn switch(ctx: &Context, name: &str, on: bool) -> bool {
 }
 
 /// Comes and goes.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn extra() -> &'static str {
     "here"
 }
 
 /// Says who is asking.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 fn who(ctx: &Context) -> String {
     ctx.client()
         .map(|client| client.name.clone())
@@ -394,7 +394,7 @@ fn who(ctx: &Context) -> String {
 /// Text at a fixed address.
 #[resource(
     "test://static",
-    group = "fixture",
+    tags("fixture"),
     title = "Static",
     mime_type = "text/plain"
 )]
@@ -405,7 +405,7 @@ fn static_text() -> &'static str {
 /// Bytes at a fixed address.
 #[resource(
     "test://binary",
-    group = "fixture",
+    tags("fixture"),
     mime_type = "application/octet-stream"
 )]
 fn static_binary() -> Vec<u8> {
@@ -413,7 +413,7 @@ fn static_binary() -> Vec<u8> {
 }
 
 /// JSON at a fixed address.
-#[resource("test://json", group = "fixture", mime_type = "application/json")]
+#[resource("test://json", tags("fixture"), mime_type = "application/json")]
 async fn static_json() -> Json<Point> {
     Json(Point {
         x: 1,
@@ -423,7 +423,7 @@ async fn static_json() -> Json<Point> {
 }
 
 /// Several contents at one address.
-#[resource("test://several", group = "fixture")]
+#[resource("test://several", tags("fixture"))]
 fn several() -> Vec<ResourceContents> {
     vec![
         ResourceContents::text("test://several/1", "one"),
@@ -432,13 +432,13 @@ fn several() -> Vec<ResourceContents> {
 }
 
 /// Panics when it is read.
-#[resource("test://panic", group = "fixture")]
+#[resource("test://panic", tags("fixture"))]
 fn panicking() -> String {
     panic!("the secret cause")
 }
 
 /// One of ten items.
-#[resource_template("item:///{id}", group = "fixture", mime_type = "text/plain", list = items)]
+#[resource_template("item:///{id}", tags("fixture"), mime_type = "text/plain", list = items)]
 fn item(#[complete(item_ids)] id: u32) -> Option<String> {
     (id < 10).then(|| format!("item {id}"))
 }
@@ -457,25 +457,25 @@ fn item_ids(_partial: &str) -> Vec<String> {
 }
 
 /// A file below the root.
-#[resource_template("tree:///{+path}", group = "fixture")]
+#[resource_template("tree:///{+path}", tags("fixture"))]
 fn tree(path: SafePath) -> String {
     path.as_path().display().to_string()
 }
 
 /// A sum, with tags.
-#[resource_template("sum:///{numbers*}{?tags*}", group = "fixture")]
+#[resource_template("sum:///{numbers*}{?tags*}", tags("fixture"))]
 fn sum(numbers: Vec<u32>, tags: &[String]) -> String {
     format!("{} {tags:?}", numbers.iter().sum::<u32>())
 }
 
 /// Says hello.
-#[prompt(group = "fixture")]
+#[prompt(tags("fixture"))]
 fn greet() -> &'static str {
     "Say hello."
 }
 
 /// Asks for a review.
-#[prompt(group = "fixture", title = "Review")]
+#[prompt(tags("fixture"), title = "Review")]
 fn review(
     /// The code
     code: String,
@@ -494,7 +494,7 @@ fn review(
 }
 
 /// Every kind of content.
-#[prompt(group = "fixture")]
+#[prompt(tags("fixture"))]
 fn prompt_contents() -> GetPromptResult {
     GetPromptResult::new(
         contents()
@@ -505,7 +505,7 @@ fn prompt_contents() -> GetPromptResult {
 }
 
 /// Fails with a text.
-#[prompt(group = "fixture")]
+#[prompt(tags("fixture"))]
 fn prompt_failure() -> Result<String> {
     bail!("no such thing")
 }
@@ -522,13 +522,13 @@ async fn frameworks(_partial: &str, language: Option<Colour>) -> Vec<String> {
 }
 
 /// Stands alone in a server that offers nothing else.
-#[prompt(group = "lonely")]
+#[prompt(tags("lonely"))]
 pub(crate) fn lonely() -> &'static str {
     "Alone."
 }
 
 /// Takes so long.
-#[tool(group = "fixture")]
+#[tool(tags("fixture"))]
 async fn pause(ms: u64) -> &'static str {
     tokio::time::sleep(Duration::from_millis(ms)).await;
     "paused"

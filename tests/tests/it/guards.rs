@@ -25,17 +25,17 @@ use crate::support::connect;
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-#[tool(group = "guards", rate = "2/min")]
+#[tool(tags("guards"), rate = "2/min")]
 fn rare() -> &'static str {
     "called"
 }
 
-#[tool(group = "guards", rate = "2/min per caller")]
+#[tool(tags("guards"), rate = "2/min per caller")]
 fn each() -> &'static str {
     "called"
 }
 
-#[prompt(group = "guards", rate = "1/min")]
+#[prompt(tags("guards"), rate = "1/min")]
 fn greet(#[complete(words)] word: &str) -> String {
     word.to_owned()
 }
@@ -45,17 +45,17 @@ fn words(_partial: &str) -> [&'static str; 1] {
     ["hello"]
 }
 
-#[resource("guards://one", group = "guards", rate = "1/min")]
+#[resource("guards://one", tags("guards"), rate = "1/min")]
 fn one() -> &'static str {
     "one"
 }
 
-#[resource_template("guards://many/{id}", group = "guards", rate = "1/min")]
+#[resource_template("guards://many/{id}", tags("guards"), rate = "1/min")]
 fn many(id: &str) -> String {
     id.to_owned()
 }
 
-#[tool(group = "guards", concurrency = 2, timeout = "10s")]
+#[tool(tags("guards"), concurrency = 2, timeout = "10s")]
 async fn two_at_once(shared: State<Shared>) -> &'static str {
     crate::fixture::wait(shared).await
 }
@@ -77,34 +77,34 @@ impl Default for Gate {
     }
 }
 
-#[tool(group = "guards", concurrency = 1, blocking)]
+#[tool(tags("guards"), concurrency = 1, blocking)]
 fn one_thread(gate: &State<Gate>) {
     gate.entered.add_permits(1);
     let open = Handle::current().block_on(gate.open.acquire());
     open.expect("nobody closes it").forget();
 }
 
-#[tool(group = "guards", max_output = "1KB")]
+#[tool(tags("guards"), max_output = "1KB")]
 fn short(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
-#[resource_template("guards://short/{bytes}", group = "guards", max_output = "1KB")]
+#[resource_template("guards://short/{bytes}", tags("guards"), max_output = "1KB")]
 fn short_text(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
-#[prompt(group = "guards", timeout = "5s")]
+#[prompt(tags("guards"), timeout = "5s")]
 async fn endless() -> String {
     std::future::pending().await
 }
 
-#[tool(group = "guards")]
+#[tool(tags("guards"))]
 fn free() -> &'static str {
     "called"
 }
 
-#[tool(group = "guards")]
+#[tool(tags("guards"))]
 fn log(ctx: &Context, characters: usize) {
     ctx.info("x".repeat(characters));
 }
@@ -115,7 +115,7 @@ struct Name {
     name: String,
 }
 
-#[tool(group = "guards", rate = "1/h")]
+#[tool(tags("guards"), rate = "1/h")]
 async fn ask_twice(ctx: Context) -> Result<String> {
     let Name { name } = ctx.elicit("Who?").key("first").await?;
     let Name { name: other } = ctx.elicit("And who else?").key("second").await?;
@@ -124,7 +124,7 @@ async fn ask_twice(ctx: Context) -> Result<String> {
 
 fn server() -> Server {
     Server::new("guards", "1")
-        .group("guards")
+        .tags(["guards"])
         .state(Shared::default())
         .state(Gate::default())
 }
@@ -465,7 +465,7 @@ async fn the_size_of_a_log_message() {
             let data = seen[0]["params"]["data"].as_str().unwrap();
             assert_eq!(data == "x".repeat(characters), is_whole, "{data}");
             assert!(seen[0]["params"]["data"].to_string().len() <= 100);
-            assert_eq!(data.contains("bytes in all"), !is_whole, "{data}");
+            assert_eq!(data.contains("bytes in total"), !is_whole, "{data}");
         }
     }
 }
@@ -493,7 +493,7 @@ async fn definitions_made_at_run_time_have_the_same_bounds() {
     client.tool("rated", json!({})).await;
     client.refused("rated", json!({})).await;
     for (tool, problem) in [
-        (tool("a").rate("often"), "`often` is not a rate"),
+        (tool("a").rate("often"), "`often` is not valid"),
         (tool("a").concurrency(0), "`concurrency` is zero"),
         (tool("a").max_output(0), "`max_output` is zero"),
     ] {
@@ -512,7 +512,7 @@ async fn what_is_no_rate_is_an_error_at_the_start() {
     let (transport, _client) = mcp_runtime::transport::memory();
     let error = server().rate("0/s").serve(transport).await.unwrap_err();
     assert!(
-        error.to_string().contains("the rate `0/s` allows nothing"),
+        error.to_string().contains("the rate `0/s` allows no calls"),
         "{error}"
     );
 }

@@ -1,4 +1,4 @@
-//! What a client says of itself in a handshake: as much of it as can be read counts, and only what is required is required.
+//! The client's description of itself in a handshake: members that cannot be read are ignored, unless they are required.
 
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use tests::{Client, Revision};
 use crate::http_support::{call, initialize, serve_server, text};
 use crate::support::raw;
 
-/// Says who the client is, and what it can be asked.
-#[tool(group = "handshakes")]
+/// Describes the client and its capabilities.
+#[tool(tags("handshakes"))]
 fn introduced(ctx: &Context) -> String {
     let client = ctx.client().map(|client| {
         let icons: Vec<_> = client.icons.iter().map(|icon| &*icon.src).collect();
@@ -42,7 +42,7 @@ fn introduced(ctx: &Context) -> String {
 }
 
 fn server() -> Server {
-    crate::fixture::server().group("handshakes")
+    crate::fixture::server().tags(["handshakes"])
 }
 
 fn hello(revision: Revision, capabilities: &Value, info: &Value) -> Value {
@@ -62,7 +62,7 @@ async fn shaken(revision: Revision, capabilities: &Value, info: &Value) -> Clien
     client
 }
 
-/// Of all that is odd here, nothing is required.
+/// Returns malformed descriptions in which no required member is malformed.
 fn cases() -> Vec<(Value, Value, &'static str)> {
     let name = json!({"name": "c", "version": "1"});
     let with = |member: &str, value: Value| {
@@ -78,7 +78,7 @@ fn cases() -> Vec<(Value, Value, &'static str)> {
         (none.clone(), with("websiteUrl", json!([])), "c 1 - |  | "),
         (none.clone(), with("icons", json!("x")), "c 1 - |  | "),
         (none.clone(), with("other", json!({"a": 1})), "c 1 - |  | "),
-        // The shape of the drafts of 2025-11-25, beside icons that nobody can show.
+        // The form used in drafts of 2025-11-25, along with icons that cannot be shown.
         (
             none.clone(),
             json!({"name": "c", "version": "1", "title": "C", "description": 1, "icons": [
@@ -97,7 +97,7 @@ fn cases() -> Vec<(Value, Value, &'static str)> {
             name.clone(),
             "c 1 - | sampling | ",
         ),
-        // Nothing in it means forms; something that cannot be read does not.
+        // An empty object means forms; one that cannot be read does not.
         (json!({"elicitation": {}}), name.clone(), "c 1 - | form | "),
         (
             json!({"elicitation": {"form": {}, "url": 1}}),
@@ -122,7 +122,7 @@ fn cases() -> Vec<(Value, Value, &'static str)> {
     ]
 }
 
-/// What a revision makes of it: those before 2025-06-18 have no forms.
+/// Returns the expectation for a protocol version: those before 2025-06-18 have no forms.
 fn in_revision(expected: &str, revision: Revision) -> String {
     match revision {
         Revision::A | Revision::B => expected.replace("form", ""),

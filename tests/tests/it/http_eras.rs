@@ -1,4 +1,4 @@
-//! Each era is answered in its own words: what one says to a client of the other is misread.
+//! Each era has its own errors: clients of one era misread those of the other.
 
 use mcp_runtime::Limits;
 use mcp_runtime::transport::{HttpOptions, HttpSessions};
@@ -9,13 +9,13 @@ use tests::http::Request;
 use crate::http_support::{Served, call, initialize, serve, serve_with};
 use crate::support::raw;
 
-/// Codes and statuses by which a client knows a modern server.
+/// Returns `true` for codes and statuses by which a client recognizes a modern server.
 fn is_modern_error(status: u16, message: &Value) -> bool {
     let code = message["error"]["code"].as_i64();
     matches!(code, Some(-32022..=-32020)) || (status, code) == (404, Some(-32601))
 }
 
-/// Sends the request with this header twice.
+/// Sends the request with this header twice, and returns the status and the message.
 async fn doubled(server: &Served, request: &Request, name: &str) -> (u16, Value) {
     let values = [("MCP-Protocol-Version", "2025-06-18"), ("Mcp-Name", "echo")];
     let value = values.iter().find(|(other, _)| *other == name);
@@ -68,7 +68,7 @@ async fn a_repeated_header_is_refused_in_the_words_of_the_sender_s_era() {
                 );
             }
         }
-        // Nothing of it was done: the session is still there.
+        // The refused DELETE has no effect: the session still exists.
         get.verb = "DELETE";
         assert_eq!(doubled(&server, &get, "Mcp-Session-Id").await.0, 400);
         let echo = call(&session, 2, "echo", json!({"text": "x"}), revision);
@@ -107,7 +107,7 @@ async fn methods_of_the_modern_era_do_not_exist_in_sessions() {
                 let request = if has_ids {
                     let hello = server.send(&initialize(revision)).await;
                     let session = hello.header("mcp-session-id").unwrap();
-                    // Without a session it is refused, and not as by a modern server.
+                    // Without a session it is refused, but not as by a modern server.
                     let (status, message) = server.message(&bare).await;
                     assert_eq!(status, 400, "{message}");
                     assert!(!is_modern_error(status, &message), "{message}");
@@ -136,7 +136,7 @@ async fn a_version_that_is_not_served_is_echoed_whole() {
     assert_eq!(failure.data["requested"], version);
     assert!(failure.message.len() < 500);
 
-    // A header holds no control characters.
+    // A header cannot contain control characters.
     let version = "2".repeat(5_000);
     let server = serve().await;
     let request = Request::bare(&message(&version), Revision::E)

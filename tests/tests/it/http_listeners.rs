@@ -59,7 +59,7 @@ impl Served {
         let tls = TlsAcceptor::from(Arc::new(config));
         let shared = Shared::default();
         let server = fixture::server()
-            .group("http")
+            .tags(["http"])
             .state(shared.clone())
             .limits(limits);
         let handle = server.handle();

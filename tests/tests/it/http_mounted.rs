@@ -203,7 +203,7 @@ async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
         ..Limits::default()
     };
     let server = fixture::server()
-        .group("http")
+        .tags(["http"])
         .state(shared.clone())
         .limits(limits);
     let handle = server.handle();

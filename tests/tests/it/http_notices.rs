@@ -1,4 +1,4 @@
-//! Change notifications over HTTP: none is lost, whatever the client reads and wherever its session goes on.
+//! Change notifications over HTTP: none is lost, whatever the client reads and at whichever instance its session continues.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::http_sse_2024::Old;
 use crate::http_stores::instances;
 use crate::http_support::{Served, serve_with, told_in_time};
 
-/// More than a stream has room for.
+/// Number of resources; more notifications than a stream has room for.
 const RESOURCES: usize = 60;
 
 fn uri(number: usize) -> String {
@@ -47,7 +47,7 @@ fn change_all(server: &Served) {
     }
 }
 
-/// Reads until each change was told, and none twice; gives the id of the last event.
+/// Reads until each change was reported, and none twice; returns the id of the last event.
 async fn told_all(stream: &mut Response) -> Option<String> {
     let mut left: BTreeSet<String> = (0..RESOURCES).map(uri).collect();
     let mut last = None;
@@ -82,7 +82,7 @@ async fn what_a_stream_has_no_room_for_is_told_later() {
             change_all(&server);
             last = told_all(&mut stream).await;
         }
-        // Also what changes while the connection is broken, if the client comes back to where it was.
+        // Changes while the connection is broken are reported, too, if the client resumes the stream.
         drop(stream);
         change_all(&server);
         let again = get(&session, revision).header("Last-Event-ID", &last.unwrap());
@@ -117,7 +117,7 @@ async fn a_list_that_changed_before_its_session_came_here_is_told_of() {
     let [one, two] = instances(sessions, None, limits).await;
     for revision in [Revision::B, Revision::D] {
         let session = one.session(revision).await;
-        // Of which nothing is known at the other instance.
+        // The other instance does not know of this change.
         one.handle.notify().tools_changed();
         let mut stream = two.send(&get(&session, revision)).await;
         let mut told = BTreeSet::new();
@@ -126,7 +126,7 @@ async fn a_list_that_changed_before_its_session_came_here_is_told_of() {
             let method = message["method"].as_str().unwrap().to_owned();
             assert!(told.insert(method), "told twice");
         }
-        // At the instance where it began it is told too, and of nothing else.
+        // The instance where the session began reports it, too, and nothing else.
         let mut stream = one.send(&get(&session, revision)).await;
         let first = stream.next().await.unwrap();
         assert_eq!(first["method"], "notifications/tools/list_changed");

@@ -144,7 +144,7 @@ async fn a_sealed_session_that_was_changed_or_belongs_to_another_server_is_unkno
     }
     let other_key = sealed(2).await;
     other_key.refused(&ping(&session), 404, -32600).await;
-    let other_name = sealing(Server::new("other", "1").group("fixture"), 1);
+    let other_name = sealing(Server::new("other", "1").tags(["fixture"]), 1);
     let other_name = serve_server(other_name.state(fixture::Shared::default())).await;
     other_name.refused(&ping(&session), 404, -32600).await;
     // The state of a call is sealed with the same keys, and is no session.

@@ -1,4 +1,4 @@
-//! Servers on free ports, and clients that shake hands with them.
+//! Servers on free ports, and clients that complete the handshake with them.
 
 use std::net::SocketAddr;
 
@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 
 use crate::fixture::{self, Shared};
 
-/// Lets the client's connection go, and answers when it is told to go on.
-#[tool(group = "http")]
+/// Closes the client's connection, and answers after `go_on` is notified.
+#[tool(tags("http"))]
 async fn let_go(ctx: &Context, shared: State<Shared>) -> &'static str {
     let go_on = shared.0.0.go_on.notified();
     ctx.close_stream();
@@ -28,8 +28,8 @@ async fn let_go(ctx: &Context, shared: State<Shared>) -> &'static str {
     "came back"
 }
 
-/// Takes what headers mirror.
-#[tool(group = "http")]
+/// Takes arguments that headers mirror.
+#[tool(tags("http"))]
 fn mirror(
     #[arg(header = "Region")] region: Option<String>,
     #[arg(header = "Count")] count: Option<i64>,
@@ -38,15 +38,15 @@ fn mirror(
     format!("{region:?} {count:?} {urgent:?}")
 }
 
-/// Reports once, then waits until it is told to go on, or cancelled.
-#[tool(group = "http")]
+/// Reports progress once, then waits until it is told to continue, or is cancelled.
+#[tool(tags("http"))]
 async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
     ctx.progress(1);
     crate::fixture::wait(shared).await
 }
 
 /// Blocks the thread it runs on.
-#[tool(group = "http")]
+#[tool(tags("http"))]
 fn hog(shared: State<Shared>) {
     shared
         .0
@@ -57,14 +57,14 @@ fn hog(shared: State<Shared>) {
     std::thread::sleep(std::time::Duration::from_millis(600));
 }
 
-/// Somebody's name.
+/// The name of a user.
 #[derive(Elicit)]
 struct Name {
     name: String,
 }
 
-/// Reports, then asks for a name.
-#[tool(group = "http")]
+/// Reports progress, then asks for a name.
+#[tool(tags("http"))]
 async fn ask_name(ctx: &Context) -> Result<String> {
     if ctx.can_elicit() {
         ctx.progress(1);
@@ -73,7 +73,7 @@ async fn ask_name(ctx: &Context) -> Result<String> {
     Ok(format!("Hello, {name}!"))
 }
 
-/// A server on a port of its own. It ends when this is dropped.
+/// A server on a free port. It ends when this is dropped.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) shared: Shared,
@@ -92,7 +92,7 @@ pub(crate) async fn serve() -> Served {
     serve_with(HttpOptions::new(), Limits::default()).await
 }
 
-/// Serves the fixture, as these say.
+/// Serves the fixture with these options and limits.
 pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
     serve_server(fixture::server().limits(limits).http(options)).await
 }
@@ -100,7 +100,7 @@ pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
 /// Serves this server, with the tools of the fixture that need HTTP.
 pub(crate) async fn serve_server(server: Server) -> Served {
     let shared = Shared::default();
-    let server = server.group("http").state(shared.clone());
+    let server = server.tags(["http"]).state(shared.clone());
     let handle = server.handle();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -134,7 +134,7 @@ impl Served {
         );
     }
 
-    /// Shakes hands; gives the id of the session.
+    /// Completes the handshake and returns the id of the session.
     pub(crate) async fn session(&self, revision: Revision) -> String {
         let mut response = self.send(&initialize(revision)).await;
         assert_eq!(response.status, 200);
@@ -162,7 +162,7 @@ pub(crate) fn initialize(revision: Revision) -> Request {
     )
 }
 
-/// A handshake of a client whose name, and one of whose capabilities, are this long.
+/// Creates a handshake with a client name, and a client capability, of these lengths.
 pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
     let params = json!({
         "protocolVersion": "2025-11-25",
@@ -173,7 +173,7 @@ pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
     Request::bare(&message, Revision::D)
 }
 
-/// A call of a tool in a session.
+/// Creates a call of a tool in a session.
 pub(crate) fn call(
     session: &str,
     id: i64,
@@ -186,13 +186,13 @@ pub(crate) fn call(
     Request::legacy(session, &message, revision)
 }
 
-/// The next message of a stream. Comments keep a silent one alive for ever, so that reading alone does not end.
+/// Returns the next message of a stream. Needs a timeout, because comments keep a silent stream open for ever.
 pub(crate) async fn told_in_time(stream: &mut Response) -> Value {
     let next = tokio::time::timeout(tests::client::PATIENCE, stream.next()).await;
     next.expect("it is told").expect("the stream is open")
 }
 
-/// The text of a tool's answer.
+/// Returns the text of a tool's result.
 pub(crate) fn text(message: &Value) -> &str {
     message["result"]["content"][0]["text"]
         .as_str()
@@ -200,7 +200,7 @@ pub(crate) fn text(message: &Value) -> &str {
 }
 
 impl Served {
-    /// Waits until nobody listens any more.
+    /// Waits until the server no longer listens.
     pub(crate) async fn refused_connection(mut self) {
         let ended = tokio::time::timeout(tests::client::PATIENCE, &mut self.task).await;
         ended.expect("the server ends in time").unwrap().unwrap();

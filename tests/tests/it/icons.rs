@@ -1,4 +1,4 @@
-//! Icons: no client is sent one that it must not trust.
+//! Icons: a client never gets one that it must not trust.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
@@ -9,7 +9,7 @@ use tests::Revision;
 
 use crate::support::connect;
 
-/// Sources that a client may be sent.
+/// Sources that may be sent to a client.
 const GOOD: [&str; 4] = [
     "https://example.com/a.png",
     "HTTPS://example.com/a.png",
@@ -17,7 +17,7 @@ const GOOD: [&str; 4] = [
     "Data:,x",
 ];
 
-/// Sources that no client may be sent.
+/// Sources that must not be sent to a client.
 const BAD: [&str; 9] = [
     "http://example.com/a.png",
     "javascript:alert(1)",
@@ -31,21 +31,21 @@ const BAD: [&str; 9] = [
 ];
 
 /// Has icons of both kinds.
-#[tool(group = "icons", icons = ["https://example.com/a.png", "data:image/png;base64,AAAA"])]
+#[tool(tags("icons"), icons = ["https://example.com/a.png", "data:image/png;base64,AAAA"])]
 fn drawn() -> &'static str {
     "drawn"
 }
 
-/// Links with good icons and bad ones.
-#[tool(group = "icons")]
+/// Returns a link with good and bad icons.
+#[tool(tags("icons"))]
 fn link() -> ContentBlock {
     let mut link = ResourceLink::new("test://a", "a");
     link.icons = every_icon();
     link.into()
 }
 
-/// Lists resources with good icons and bad ones.
-#[resource_template("drawn:///{id}", group = "icons", list = drawings)]
+/// Lists resources with good and bad icons.
+#[resource_template("drawn:///{id}", tags("icons"), list = drawings)]
 fn drawing(id: u32) -> String {
     id.to_string()
 }
@@ -61,7 +61,7 @@ fn every_icon() -> Vec<Icon> {
 }
 
 fn server() -> Server {
-    Server::new("icons", "1").group("icons")
+    Server::new("icons", "1").tags(["icons"])
 }
 
 fn sources(item: &Value) -> Vec<&str> {

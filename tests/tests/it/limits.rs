@@ -454,7 +454,7 @@ struct Held {
 }
 
 /// Holds a thread for a moment.
-#[tool(group = "limits", blocking)]
+#[tool(tags("limits"), blocking)]
 fn hold(held: &State<Held>) {
     let now = held.now.fetch_add(1, Ordering::SeqCst) + 1;
     held.most.fetch_max(now, Ordering::SeqCst);
@@ -463,7 +463,7 @@ fn hold(held: &State<Held>) {
 }
 
 /// Logs so many messages.
-#[tool(group = "limits")]
+#[tool(tags("limits"))]
 fn chatter(ctx: &Context, messages: u32) {
     for message in 0..messages {
         ctx.warning(message);
@@ -471,7 +471,7 @@ fn chatter(ctx: &Context, messages: u32) {
 }
 
 /// Reports so many steps at once.
-#[tool(group = "limits")]
+#[tool(tags("limits"))]
 fn steps(ctx: &Context, steps: u32) {
     for step in 1..=steps {
         ctx.progress((step, steps));
@@ -481,7 +481,7 @@ fn steps(ctx: &Context, steps: u32) {
 async fn tight(revision: Revision, limits: Limits) -> (Client, State<Held>) {
     let held = State(Arc::new(Held::default()));
     let server = mcp_runtime::Server::new("limits", "1")
-        .group("limits")
+        .tags(["limits"])
         .shared_state(Arc::clone(&held.0))
         .limits(limits);
     (connect(server, revision).await, held)

@@ -122,7 +122,7 @@ fn grouped(number: u64) -> String {
 }
 
 fn table(fields: &[Field]) -> String {
-    let mut table = format!("{START} What | Default | What the peer sees |\n|---|---|---|---|\n");
+    let mut table = format!("{START} Meaning | Default | Effect |\n|---|---|---|---|\n");
     for Field {
         name,
         what,

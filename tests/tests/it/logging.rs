@@ -93,7 +93,7 @@ async fn a_server_without_logging_sends_none() {
 }
 
 /// Says the same so often.
-#[mcp_runtime::tool(group = "flood")]
+#[mcp_runtime::tool(tags("flood"))]
 fn flood(ctx: &mcp_runtime::Context, messages: u32) {
     for _ in 0..messages {
         ctx.info("again");
@@ -108,7 +108,7 @@ async fn a_flood_is_cut_short() {
             logs: 10,
             ..mcp_runtime::Limits::default()
         };
-        let server = mcp_runtime::Server::new("flood", "1").group("flood");
+        let server = mcp_runtime::Server::new("flood", "1").tags(["flood"]);
         let mut client = connect(server.limits(limits), revision).await;
         if revision.is_modern() {
             let key = "io.modelcontextprotocol/logLevel";
@@ -135,7 +135,7 @@ async fn a_flood_is_cut_short() {
 }
 
 /// Works, and says so to whoever watches the program.
-#[mcp_runtime::tool(group = "traced")]
+#[mcp_runtime::tool(tags("traced"))]
 async fn traced() {
     tracing::debug!("details");
     tracing::info!("started");
@@ -152,7 +152,7 @@ async fn events_of_a_handler_reach_its_client() {
     let _guard = tracing::subscriber::set_default(events);
     tracing::error!("outside of any call");
     for revision in Revision::ALL {
-        let server = mcp_runtime::Server::new("traced", "1").group("traced");
+        let server = mcp_runtime::Server::new("traced", "1").tags(["traced"]);
         let mut client = connect(server, revision).await;
         let key = "io.modelcontextprotocol/logLevel";
         let mut params = json!({"name": "traced"});

@@ -1,4 +1,4 @@
-//! `_meta` of requests and results, and who a client says it is.
+//! `_meta` of requests and results, and the client's description of itself.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
@@ -10,7 +10,7 @@ use tests::{Client, Revision};
 use crate::fixture;
 use crate::support::{client, connect};
 
-/// Sends a request whose `_meta` says exactly this, beside what a modern request must say.
+/// Sends a request with exactly these members of `_meta`, in addition to those required in a modern request.
 async fn with_meta(client: &mut Client, method: &str, params: Value, meta: Value) -> Value {
     let mut params = client.dress(params);
     for (key, value) in meta.as_object().into_iter().flatten() {
@@ -45,7 +45,7 @@ async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
         json!({"name": "", "version": ""}),
     ];
     for revision in Revision::ERAS {
-        // A server for each, and nobody on the other side is trusted.
+        // A separate server for each, with a caller that is not trusted.
         let mut seen: Option<Vec<Value>> = None;
         for name in &names {
             let hub = Hub::serve(server());
@@ -98,8 +98,8 @@ async fn a_handler_sees_who_asks() {
     }
 }
 
-/// Gives back the `_meta` it was called with, and claims keys that are not its to give.
-#[tool(group = "meta")]
+/// Returns the `_meta` of the call, and sets keys that are reserved for the server.
+#[tool(tags("meta"))]
 fn mirror(ctx: &Context) -> CallToolResult {
     let mut result = CallToolResult::default();
     let meta = result.meta.get_or_insert_default();
@@ -120,7 +120,7 @@ fn mirror(ctx: &Context) -> CallToolResult {
 #[tokio::test]
 async fn a_handler_reads_and_gives_meta_but_none_of_the_protocol() {
     for revision in Revision::ALL {
-        let server = Server::new("meta", "1").group("meta");
+        let server = Server::new("meta", "1").tags(["meta"]);
         let mut client = connect(server, revision).await;
         let meta = json!({"com.example/asked": {"deep": [1, null, "x"]}, "org.other/x": 1});
         let params = json!({"name": "mirror"});

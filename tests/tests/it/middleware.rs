@@ -24,17 +24,17 @@ use crate::fixture::Shared;
 use crate::http_support::serve_server;
 use crate::support::connect;
 
-#[tool(group = "middleware")]
+#[tool(tags("middleware"))]
 fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }
 
-#[tool(group = "middleware")]
+#[tool(tags("middleware"))]
 fn fails() -> Result<String> {
     bail!("the secret is out")
 }
 
-#[tool(group = "middleware")]
+#[tool(tags("middleware"))]
 async fn wait(shared: State<Shared>) -> &'static str {
     crate::fixture::wait(shared).await
 }
@@ -45,7 +45,7 @@ struct Report {
     lines: Vec<String>,
 }
 
-#[tool(group = "middleware")]
+#[tool(tags("middleware"))]
 fn report() -> Json<Report> {
     Json(Report {
         text: "a secret".into(),
@@ -53,17 +53,17 @@ fn report() -> Json<Report> {
     })
 }
 
-#[prompt(group = "middleware")]
+#[prompt(tags("middleware"))]
 fn review(#[complete(["one", "two"])] code: &str) -> String {
     format!("Review the secret {code}")
 }
 
-#[resource("middleware://one", group = "middleware")]
+#[resource("middleware://one", tags("middleware"))]
 fn one() -> ResourceContents {
     ResourceContents::text("", "a secret")
 }
 
-#[resource_template("middleware://many/{id}", group = "middleware")]
+#[resource_template("middleware://many/{id}", tags("middleware"))]
 fn many(id: &str) -> Result<String> {
     if id == "none" {
         return Err(ToolError::no_resource("no secret here"));
@@ -77,7 +77,7 @@ struct Name {
     name: String,
 }
 
-#[tool(group = "middleware")]
+#[tool(tags("middleware"))]
 async fn ask(ctx: Context) -> Result<String> {
     let Name { name } = ctx.elicit("Who?").key("who").await?;
     Ok(format!("Hello, {name}!"))
@@ -85,7 +85,7 @@ async fn ask(ctx: Context) -> Result<String> {
 
 fn server() -> Server {
     Server::new("middleware", "1")
-        .group("middleware")
+        .tags(["middleware"])
         .state(Shared::default())
         .state(Seen::default())
 }

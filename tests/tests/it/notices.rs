@@ -1,4 +1,4 @@
-//! Sessions: the capabilities that stay offered, the notifications of the other era, and questions at the end.
+//! Sessions: capabilities that remain declared, notifications of the other era, and questions when a session ends.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ struct Name {
 }
 
 /// Asks, and waits for the answer.
-#[tool(group = "notices")]
+#[tool(tags("notices"))]
 async fn ask_and_wait(ctx: &Context) -> Result<String> {
     let Name { name } = ctx.elicit("Who are you?").await?;
     Ok(name)
@@ -27,7 +27,7 @@ async fn ask_and_wait(ctx: &Context) -> Result<String> {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
     for revision in [Revision::C, Revision::D] {
-        let server = fixture::server().group("notices");
+        let server = fixture::server().tags(["notices"]);
         let mut client = raw(server, revision);
         client.capabilities = json!({"elicitation": {}});
         let mut client = client.connect().await;
@@ -38,7 +38,7 @@ async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
         let began = Instant::now();
         let rest = client.finish().await;
         assert!(began.elapsed() < Duration::from_secs(1));
-        // Nobody can answer any more, which is what the handler learns and says.
+        // The client can no longer answer; the handler gets an error that says so, and returns it.
         let answer = rest.iter().find(|message| message["id"] == id).unwrap();
         assert_eq!(answer["result"]["isError"], true, "{answer}");
     }
@@ -64,7 +64,7 @@ async fn a_modern_notification_makes_no_legacy_session_ready() {
         let ready = "notifications/initialized";
         client.notify(ready, claim.clone()).await;
         handle.notify().tools_changed();
-        // With the answer to this, everything is out that was to be told before.
+        // Once this is answered, all earlier notifications have been sent.
         client.pass().await;
         assert_eq!(client.drain().await, Vec::<Value>::new());
         client.notify(ready, json!({})).await;

@@ -90,7 +90,7 @@ async fn contents_carry_their_address_and_type() {
 }
 
 /// A page of a book of nine.
-#[resource_template("page:///{number}", group = "pages")]
+#[resource_template("page:///{number}", tags("pages"))]
 fn page(number: u32) -> Result<String> {
     if number > 9 {
         return Err(ToolError::no_resource("the last page is 9"));
@@ -102,7 +102,7 @@ fn page(number: u32) -> Result<String> {
 #[tokio::test]
 async fn what_is_not_there_may_be_explained() {
     for revision in Revision::ALL {
-        let server = Server::new("book", "1").group("pages");
+        let server = Server::new("book", "1").tags(["pages"]);
         let mut client = raw(server, revision).connect().await;
         let code = if revision.is_modern() { -32602 } else { -32002 };
         let params = json!({"uri": "page:///10"});

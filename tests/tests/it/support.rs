@@ -6,29 +6,29 @@ use tests::{Client, Revision};
 
 use crate::fixture::{self, Shared};
 
-/// A client of the fixture server that has shaken hands, if its revision asks for that.
+/// Creates a client of the fixture server that has completed the handshake, if its protocol version has one.
 pub(crate) async fn client(revision: Revision) -> Client {
     connect(fixture::server(), revision).await
 }
 
-/// A client of a fixture server that keeps to other limits.
+/// Creates a client of a fixture server with these limits.
 pub(crate) async fn limited(revision: Revision, limits: Limits) -> Client {
     connect(fixture::server().limits(limits), revision).await
 }
 
-/// A client and what the handlers of its server share.
+/// Creates a client, and returns the state that the handlers of its server share.
 pub(crate) async fn client_and_state(revision: Revision) -> (Client, Shared) {
     let shared = Shared::default();
     let server = fixture::server().state(shared.clone());
     (connect(server, revision).await, shared)
 }
 
-/// A client of this server that has shaken hands.
+/// Creates a client of this server that has completed the handshake.
 pub(crate) async fn connect(server: Server, revision: Revision) -> Client {
     raw(server, revision).connect().await
 }
 
-/// A client of this server that has said nothing yet.
+/// Creates a client of this server that has sent nothing yet.
 pub(crate) fn raw(server: Server, revision: Revision) -> Client {
     let (transport, stream) = memory();
     tokio::spawn(async move {

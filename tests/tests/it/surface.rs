@@ -1,4 +1,4 @@
-//! The surface of a server holds what it declares, and nothing of what it holds for its users.
+//! The surface of a server contains its declarations, and none of the data that it has for its users.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,27 +12,27 @@ use tests::Revision;
 
 use crate::support::connect;
 
-/// What a database would hold.
+/// The data that a database would contain.
 #[derive(Default)]
 struct Rows {
     ids: Mutex<Vec<u32>>,
     is_down: AtomicBool,
 }
 
-/// How to use the rows.
-#[resource("row:help", group = "surface")]
+/// Instructions for using the rows.
+#[resource("row:help", tags("surface"))]
 fn help() -> &'static str {
     "help"
 }
 
-/// Who may do what.
-#[resource("row:rights", group = "surface", scopes("admin"))]
+/// The rights of users.
+#[resource("row:rights", tags("surface"), scopes("admin"))]
 fn rights() -> &'static str {
     "rights"
 }
 
 /// One row.
-#[resource_template("row:///{id}", group = "surface", list = rows)]
+#[resource_template("row:///{id}", tags("surface"), list = rows)]
 fn row(id: u32) -> String {
     id.to_string()
 }
@@ -47,7 +47,7 @@ fn rows(rows: State<Rows>) -> Result<Vec<Resource>> {
 }
 
 /// One column.
-#[resource_template("column:///{id}", group = "surface", list = columns)]
+#[resource_template("column:///{id}", tags("surface"), list = columns)]
 fn column(id: u32) -> String {
     id.to_string()
 }
@@ -63,7 +63,7 @@ fn server() -> (Server, State<Rows>) {
     let rows = State(std::sync::Arc::new(Rows::default()));
     rows.ids.lock().unwrap().extend([1, 2, 3]);
     let server = Server::new("surface", "1")
-        .group("surface")
+        .tags(["surface"])
         .page_size(2)
         .shared_state(std::sync::Arc::clone(&rows.0));
     (server, rows)
@@ -91,17 +91,17 @@ async fn what_a_listing_gives_is_no_part_of_a_surface() {
     let declared = ["row:a", "row:b", "row:c", "row:help", "row:rights"];
     assert_eq!(uris(&surface), declared);
     assert!(surface.contains("row:///{id}"), "{surface}");
-    // The rows are there all the same.
+    // The rows are still listed.
     let listed = client.resources().await;
     assert!(listed.iter().any(|resource| resource.uri == "row:///1"));
-    // No row that goes or comes is a change of the server.
+    // Adding or removing rows does not change the surface.
     let path = std::env::temp_dir().join(format!("mcp-rows-{}.json", std::process::id()));
     std::fs::write(&path, &surface).unwrap();
     rows.ids.lock().unwrap().clear();
     client.assert_surface(&path).await;
     rows.ids.lock().unwrap().extend(7..2_000);
     client.assert_surface(&path).await;
-    // It takes no database to say what is declared.
+    // The surface needs no database.
     rows.is_down.store(true, Ordering::SeqCst);
     client.assert_surface(&path).await;
     std::fs::remove_file(&path).unwrap();

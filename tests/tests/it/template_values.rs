@@ -1,4 +1,4 @@
-//! What variables of templates hold: nothing that leads out of a directory, in any kind of expression, unless it is wanted.
+//! Values of template variables: none leads out of a directory, in any kind of expression, unless that is allowed.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::{Arguments, DynamicTemplate};
@@ -7,75 +7,75 @@ use tests::{Client, Revision};
 use crate::support::connect;
 
 fn server() -> Server {
-    Server::new("template_values", "1").group("template_values")
+    Server::new("template_values", "1").tags(["template_values"])
 }
 
-#[resource_template("simple:///{x}", group = "template_values")]
+#[resource_template("simple:///{x}", tags("template_values"))]
 fn simple(x: String) -> String {
     x
 }
 
-#[resource_template("reserved:///{+x}", group = "template_values")]
+#[resource_template("reserved:///{+x}", tags("template_values"))]
 fn reserved(x: &str) -> String {
     x.to_owned()
 }
 
-#[resource_template("fragment:///a{#x}", group = "template_values")]
+#[resource_template("fragment:///a{#x}", tags("template_values"))]
 fn fragment(x: Option<String>) -> String {
     x.unwrap_or_default()
 }
 
-#[resource_template("label:///a{.x}", group = "template_values")]
+#[resource_template("label:///a{.x}", tags("template_values"))]
 fn label(x: Option<String>) -> String {
     x.unwrap_or_default()
 }
 
-#[resource_template("path://{/x,y}", group = "template_values")]
+#[resource_template("path://{/x,y}", tags("template_values"))]
 fn path(x: String, y: Option<String>) -> String {
     format!("{x}{}", y.unwrap_or_default())
 }
 
-#[resource_template("parameters:///a{;x}", group = "template_values")]
+#[resource_template("parameters:///a{;x}", tags("template_values"))]
 fn parameters(x: Option<String>) -> String {
     x.unwrap_or_default()
 }
 
-#[resource_template("query:///a{?x}", group = "template_values")]
+#[resource_template("query:///a{?x}", tags("template_values"))]
 fn query(x: Option<String>) -> String {
     x.unwrap_or_default()
 }
 
-#[resource_template("continuation:///a?b=c{&x}", group = "template_values")]
+#[resource_template("continuation:///a?b=c{&x}", tags("template_values"))]
 fn continuation(x: Option<String>) -> String {
     x.unwrap_or_default()
 }
 
-#[resource_template("walked://root{/x*}", group = "template_values")]
+#[resource_template("walked://root{/x*}", tags("template_values"))]
 fn walked(x: String) -> String {
     x
 }
 
-#[resource_template("parts://root{/x*}", group = "template_values")]
+#[resource_template("parts://root{/x*}", tags("template_values"))]
 fn parts(x: Vec<String>) -> String {
     x.join("/")
 }
 
-#[resource_template("several:///{x*}", group = "template_values")]
+#[resource_template("several:///{x*}", tags("template_values"))]
 fn several(x: Vec<String>) -> String {
     x.join("/")
 }
 
-#[resource_template("asked:///a{?x*}", group = "template_values")]
+#[resource_template("asked:///a{?x*}", tags("template_values"))]
 fn asked(x: Vec<String>) -> String {
     x.join("/")
 }
 
-#[resource_template("beside:///a{;x*}", group = "template_values")]
+#[resource_template("beside:///a{;x*}", tags("template_values"))]
 fn beside(x: Vec<String>) -> String {
     x.join("/")
 }
 
-/// What stands before a value in the URI of each template.
+/// The URI of each template, up to the value.
 const KINDS: [&str; 13] = [
     "simple:///",
     "reserved:///",
@@ -92,7 +92,7 @@ const KINDS: [&str; 13] = [
     "beside:///a;x=",
 ];
 
-/// What is read at a URI; `None` if there is nothing.
+/// Reads a URI; returns `None` if there is nothing.
 async fn read(client: &mut Client, uri: &str) -> Option<String> {
     let code = match client.revision().is_modern() {
         true => -32602,
@@ -188,7 +188,7 @@ async fn values_that_stay_where_they_are_are_read_in_every_kind_of_expression() 
                     "{uri}"
                 );
             }
-            // Dots stand between the values of a label.
+            // Dots separate the values of a label.
             for text in ["v1..2", "...", "a..b", "..a", "a..", ".hidden"] {
                 let uri = format!("{kind}{text}");
                 if kind != "label:///a." {
@@ -214,12 +214,12 @@ async fn values_that_stay_where_they_are_are_read_in_every_kind_of_expression() 
     }
 }
 
-#[resource_template("free:///{+x}", group = "template_values")]
+#[resource_template("free:///{+x}", tags("template_values"))]
 fn free(#[arg(any_path)] x: &str) -> String {
     x.to_owned()
 }
 
-#[resource_template("freeparts://root{/x*}{?y}", group = "template_values")]
+#[resource_template("freeparts://root{/x*}{?y}", tags("template_values"))]
 fn free_parts(#[arg(any_path)] x: Vec<String>, y: Option<String>) -> String {
     format!("{} {y:?}", x.join("/"))
 }
@@ -233,7 +233,7 @@ async fn a_variable_takes_any_path_if_it_says_so() {
             ("free:///../a", Some("../a")),
             ("free:///C:%5Ca", Some("C:\\a")),
             ("freeparts://root//etc/..", Some("/etc/.. None")),
-            // One variable may hold what another may not.
+            // The permission is per variable.
             ("freeparts://root/a?y=..", None),
         ] {
             assert_eq!(read(&mut client, uri).await.as_deref(), text, "{uri}");

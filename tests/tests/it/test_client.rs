@@ -14,19 +14,19 @@ struct Counter {
 }
 
 /// Counts its calls.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 fn count_up(counter: State<Counter>) -> u32 {
     counter.calls.fetch_add(1, Ordering::SeqCst) + 1
 }
 
 /// Fails for a reason only the log sees.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 fn break_down() -> Result<String> {
     Err(std::io::Error::other("secret"))?
 }
 
 /// Gives more than text.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 fn pair() -> Json<Pair> {
     Json(Pair {
         a: 1,
@@ -59,7 +59,7 @@ enum Place {
 }
 
 /// Asks two things, one after the other.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 async fn travel(ctx: Context) -> Result<String> {
     let trip: Trip = ctx.elicit("Where to?").await?;
     let said = ctx.sample(Sample::user("What is it like?")).await?.text();
@@ -73,7 +73,7 @@ async fn travel(ctx: Context) -> Result<String> {
 }
 
 /// Asks for directories, and sends a person somewhere.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 async fn look_around(ctx: Context) -> Result<String> {
     let roots = ctx.roots().await?;
     ctx.elicit_url("Pay here", "https://example.com/pay")
@@ -82,14 +82,14 @@ async fn look_around(ctx: Context) -> Result<String> {
 }
 
 /// Takes an hour.
-#[tool(group = "test-client", timeout = "2h")]
+#[tool(tags("test-client"), timeout = "2h")]
 async fn wait() -> &'static str {
     tokio::time::sleep(Duration::from_hours(1)).await;
     "waited"
 }
 
 /// Says things.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 async fn talk(ctx: Context) {
     ctx.log(LoggingLevel::Warning, "careful");
     ctx.server().notify().resource_updated("test-client:thing");
@@ -97,7 +97,7 @@ async fn talk(ctx: Context) {
 }
 
 /// Says how far it is, faster than clients are told.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 fn hurry(ctx: &Context) {
     for step in 1..=100 {
         ctx.progress((step, 100));
@@ -105,20 +105,20 @@ fn hurry(ctx: &Context) {
 }
 
 /// A thing.
-#[resource("test-client:thing", group = "test-client")]
+#[resource("test-client:thing", tags("test-client"))]
 fn thing() -> &'static str {
     "thing"
 }
 
 /// Numbers that are no object.
-#[tool(group = "test-client")]
+#[tool(tags("test-client"))]
 fn numbers() -> Json<Vec<u32>> {
     Json(vec![1, 2])
 }
 
 fn server() -> Server {
     Server::new("s", "1")
-        .group("test-client")
+        .tags(["test-client"])
         .page_size(2)
         .state(Counter::default())
 }
@@ -219,10 +219,7 @@ async fn questions_are_answered_with_values() {
     }
     let wrong = client.call("travel", json!({})).await.unwrap();
     let why = wrong.error_text();
-    assert!(
-        why.starts_with("the answer does not fit: `people` "),
-        "{why}"
-    );
+    assert!(why.starts_with("the answer is invalid: `people` "), "{why}");
     assert_eq!(client.asked().len(), 3);
 
     client.answer(Answer::cancel());
@@ -313,7 +310,7 @@ async fn each_client_can_have_a_server_of_its_own() {
 
 #[tokio::test]
 #[should_panic(
-    expected = "if the first one changed what the second one came to, use `TestClient::each`"
+    expected = "if the first one affects the result of the second, use `TestClient::each`"
 )]
 async fn eras_that_disagree_fail_the_test() {
     let client = TestClient::both(server()).await;
@@ -330,11 +327,11 @@ async fn a_question_without_an_answer_fails_the_test() {
 #[tokio::test]
 #[should_panic(expected = "the server does not start")]
 async fn a_server_that_does_not_start_fails_the_test() {
-    TestClient::both(Server::new("s", "1").group("test-client")).await;
+    TestClient::both(Server::new("s", "1").tags(["test-client"])).await;
 }
 
 #[tokio::test]
-#[should_panic(expected = "breaking: tool `gone` is gone")]
+#[should_panic(expected = "breaking: tool `gone` was removed")]
 async fn a_surface_that_changed_fails_the_test() {
     let client = TestClient::both(server()).await;
     let path = std::env::temp_dir().join(format!("mcp-surface-{}.json", std::process::id()));

@@ -1,11 +1,11 @@
-//! Schemas that authors write themselves.
+//! Hand-written schemas.
 
 use serde_json::{Value, json};
 use tests::Revision;
 
 use crate::support::connect;
 
-/// A schema with what authors write and no macro would.
+/// Returns a schema with keywords that authors write, but no macro generates.
 fn written() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -25,8 +25,8 @@ fn written() -> Value {
     })
 }
 
-/// Takes what its schema says.
-#[mcp_runtime::tool(group = "written", schema = written())]
+/// Takes the arguments of its schema.
+#[mcp_runtime::tool(tags("written"), schema = written())]
 fn takes_written(kind: Option<Value>, a: Option<Value>, b: Option<Value>) -> String {
     format!("{} {} {}", kind.is_some(), a.is_some(), b.is_some())
 }
@@ -35,14 +35,14 @@ fn takes_written(kind: Option<Value>, a: Option<Value>, b: Option<Value>) -> Str
 #[tokio::test]
 async fn a_schema_that_an_author_wrote_is_served_as_it_is() {
     for revision in Revision::ALL {
-        let server = mcp_runtime::Server::new("written", "1").group("written");
+        let server = mcp_runtime::Server::new("written", "1").tags(["written"]);
         let made = mcp_runtime::DynamicTool::new("made", written(), |_, _| async { "made" });
         server.handle().tools().insert(made).unwrap();
         let mut client = connect(server, revision).await;
         let (tools, _) = client.list("tools/list", "tools").await;
         for name in ["takes_written", "made"] {
             let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
-            // Not only the same value: the same text, with the order its members have.
+            // Not only the same value, but the same text: its members keep their order.
             assert_eq!(tool["inputSchema"].to_string(), written().to_string());
             let address = json!({"street": "Long"});
             client.tool(name, json!({"kind": "x", "a": address})).await;

@@ -1,6 +1,6 @@
-//! Notes in an `SQLite` database: tools for them, an address for each, a prompt, and word to clients when one changes.
+//! Notes in an `SQLite` database: tools, a URI for each note, a prompt, and notifications to clients when a note changes.
 //!
-//! The database is the file that `NOTES_DB` names, or else `notes.db` in the current directory.
+//! The database is the file named by `NOTES_DB`, or `notes.db` in the current directory.
 
 mod store;
 
@@ -10,13 +10,13 @@ use mcp_runtime::{ListCursor, Page};
 
 use store::{Note, Store};
 
-/// Most notes on one page of the list, and in one prompt.
+/// Maximum number of notes on a page of the list, and in a prompt.
 const PAGE: u32 = 50;
 
-/// What a search found.
+/// The result of a search.
 #[data(output)]
 struct Found {
-    /// The newest first
+    /// The notes, newest first
     notes: Vec<Note>,
 }
 
@@ -25,10 +25,10 @@ struct Found {
 fn add(
     ctx: &Context,
     store: &State<Store>,
-    /// What it is about, in a word or two
+    /// The topic, in a word or two
     #[arg(length(1..=100))]
     topic: &str,
-    /// What it says
+    /// The text of the note
     #[arg(length(1..=10_000))]
     text: &str,
 ) -> Result<Json<Note>> {
@@ -37,13 +37,13 @@ fn add(
     Ok(Json(note))
 }
 
-/// Finds notes, the newest first.
+/// Finds notes, newest first.
 #[tool(blocking, read_only)]
 fn search(
     store: &State<Store>,
-    /// Words that stand together in the note; an empty text finds every note
+    /// Words that occur together in the note; an empty string finds every note
     words: &str,
-    /// Most notes to find
+    /// Maximum number of notes to find
     #[arg(range(1..=100), default = 10)]
     limit: u32,
 ) -> Result<Json<Found>> {
@@ -51,17 +51,17 @@ fn search(
     Ok(Json(Found { notes }))
 }
 
-/// Changes a note. What is not given stays as it is.
+/// Changes a note. Omitted arguments leave their part unchanged.
 #[tool(blocking, destructive, idempotent)]
 fn edit(
     ctx: &Context,
     store: &State<Store>,
     /// The number of the note
     id: i64,
-    /// What it is about, in a word or two
+    /// The topic, in a word or two
     #[arg(length(1..=100))]
     topic: Option<String>,
-    /// What it says
+    /// The text of the note
     #[arg(length(1..=10_000))]
     text: Option<String>,
 ) -> Result<Json<Note>> {
@@ -72,7 +72,7 @@ fn edit(
     Ok(Json(note))
 }
 
-/// Deletes a note for good.
+/// Deletes a note permanently.
 #[tool(blocking, destructive, idempotent)]
 fn delete(
     ctx: &Context,
@@ -95,7 +95,7 @@ fn note(store: &State<Store>, #[complete(ids)] id: i64) -> Result<Option<String>
     Ok(store.get(id)?.map(|note| note.text))
 }
 
-/// A page of all notes. Where it goes on is the number of the last one.
+/// Returns a page of all notes. The cursor is the number of the page's last note.
 fn notes(store: &State<Store>, cursor: ListCursor) -> Result<Page<Resource>> {
     let last: i64 = cursor.0.map_or(Ok(0), |cursor| cursor.parse())?;
     let notes = store.after(last, PAGE)?;

@@ -1,4 +1,4 @@
-//! The database: what is kept of a note, and how it is found again.
+//! The database of notes.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,16 +9,16 @@ use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 /// A note.
 #[data(output)]
 pub(crate) struct Note {
-    /// Its number, which no other note will ever have
+    /// The number of the note, which is never reused
     pub(crate) id: i64,
-    /// What it is about, in a word or two
+    /// The topic, in a word or two
     pub(crate) topic: String,
-    /// What it says
+    /// The text of the note
     pub(crate) text: String,
 }
 
 impl Note {
-    /// Where clients read it.
+    /// Returns the URI at which clients read the note.
     pub(crate) fn uri(&self) -> String {
         format!("notes:///{}", self.id)
     }
@@ -36,7 +36,7 @@ impl Note {
 pub(crate) struct Store(Mutex<Connection>);
 
 impl Store {
-    /// Opens the database, or creates it.
+    /// Opens the database, creating it if necessary.
     pub(crate) fn open(path: impl AsRef<Path>) -> Result<Self> {
         let connection = Connection::open(path)?;
         connection.execute_batch(
@@ -63,7 +63,7 @@ impl Store {
         self.lock().query_row(sql, [id], Note::from_row).optional()
     }
 
-    /// Changes what is given of a note; `None` if there is no such note.
+    /// Changes the given parts of a note; returns `None` if there is no such note.
     pub(crate) fn edit(
         &self,
         id: i64,
@@ -77,13 +77,13 @@ impl Store {
             .optional()
     }
 
-    /// Whether there was such a note.
+    /// Deletes a note; returns `false` if there is no such note.
     pub(crate) fn delete(&self, id: i64) -> Result<bool> {
         let sql = "DELETE FROM notes WHERE id = ?1";
         Ok(self.lock().execute(sql, [id])? > 0)
     }
 
-    /// The notes that hold these words, the newest first.
+    /// Returns the notes that contain these words, newest first.
     pub(crate) fn search(&self, words: &str, most: u32) -> Result<Vec<Note>> {
         let sql = "SELECT * FROM notes WHERE instr(lower(topic || ' ' || text), lower(?1))
                    ORDER BY id DESC LIMIT ?2";
@@ -95,13 +95,13 @@ impl Store {
         self.notes(sql, params![topic, most])
     }
 
-    /// The notes after this one, in order.
+    /// Returns the notes after this one, in order.
     pub(crate) fn after(&self, id: i64, most: u32) -> Result<Vec<Note>> {
         let sql = "SELECT * FROM notes WHERE id > ?1 ORDER BY id LIMIT ?2";
         self.notes(sql, params![id, most])
     }
 
-    /// The topics there are, those with the most notes first.
+    /// Returns all topics, those with the most notes first.
     pub(crate) fn topics(&self) -> Result<Vec<String>> {
         let connection = self.lock();
         let mut topics = connection
@@ -117,7 +117,7 @@ impl Store {
         notes.collect()
     }
 
-    /// A panic elsewhere leaves the database as it was: statements happen wholly or not at all.
+    /// Ignores poisoning: a panic elsewhere leaves the database intact, because statements run completely or not at all.
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Signatures of others, and what they must not be mistaken for.
+//! Signatures made by other implementations, and forgeries that must not pass for them.
 
 use serde_json::json;
 
@@ -8,9 +8,9 @@ use super::*;
 const RS256: &str = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
 /// RFC 7515, A.3.
 const ES256: &str = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
-/// RFC 8037, A.4; what it says is no object.
+/// RFC 8037, A.4; its payload is not an object.
 const EDDSA: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
-// Made with another library, and with keys that are gone.
+// Made with another library and discarded keys.
 const PS256: &str = "eyJhbGciOiJQUzI1NiIsImtpZCI6InIiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJqb2UifQ.3mgdtvpulLH5Kp98hbdcO4bI5obNdcPxJtb6N8Q1DK8XHQi4C2jIlIEwEp2JzjWu2PmsoeZ7d-FcdW5vw3A0h2fRs81n09K1vtzSLDoUsIc8vVPIGyV5tUGaeUnsepYWnqa4Pjs-9qLc68FuNJjG4KVKXPzRR25wN6w3z7hkhZnBteVQ4dsZXvMhWEGjF4pbMhvkUqvgHK4eTKu86C6_TIzVq5dijUw6YGn8xM6RqUiW4gVw2U3x_6noLYmBqZ_p3rKTaRVXvXePou6o6xclP5d4rRT6RwNSX_D3cmpk-QB3wMyHaoDL0w7m5CmE68yRxdS5d8Y_ZES--8cZAzsDZw";
 const ES384: &str = "eyJhbGciOiJFUzM4NCIsImtpZCI6ImUiLCJ0eXAiOiJKV1QifQ.eyJpc3MiOiJqb2UifQ.TGS4gMjogHzTnXILAgY4BAXpiXE5iKhbg-fn3-F1PNaRzd2K5vkQ-KksCjMydzWda0xN5yg78InKmmYJyF92CRFgDlo6z3QvkiTXvgyy36IdBeDWTsCQ8r01IlIUY9lk";
 
@@ -41,7 +41,7 @@ fn signatures_of_others_are_right() {
     for token in [RS256, ES256, PS256, ES384] {
         assert_eq!(verify(token).unwrap()["iss"], "joe", "{token}");
     }
-    assert_eq!(verify(EDDSA), Err("its claims are malformed"));
+    assert_eq!(verify(EDDSA), Err("the claims are malformed"));
 }
 
 #[test]
@@ -51,13 +51,13 @@ fn what_was_changed_is_wrong() {
         let mut bytes = URL_SAFE_NO_PAD.decode(signature).unwrap();
         bytes[7] ^= 1;
         let other = format!("{message}.{}", URL_SAFE_NO_PAD.encode(&bytes));
-        assert_eq!(verify(&other), Err("its signature is wrong"));
+        assert_eq!(verify(&other), Err("the signature is invalid"));
         let (header, rest) = token.split_once('.').unwrap();
         let other = format!("{header}.{}{rest}", URL_SAFE_NO_PAD.encode("   "));
-        assert_eq!(verify(&other), Err("its signature is wrong"));
+        assert_eq!(verify(&other), Err("the signature is invalid"));
         assert_eq!(
             verify(&format!("{message}.")),
-            Err("its signature is wrong")
+            Err("the signature is invalid")
         );
     }
 }
@@ -70,10 +70,10 @@ fn only_listed_ways_to_sign_count() {
         let token = with_header(RS256, &json!({"alg": name}));
         assert!(Token::read(&token).is_err(), "{name}");
     }
-    // A way to sign has to fit the key, whatever the token says.
+    // The algorithm must fit the key, whatever the token says.
     for name in ["PS256", "RS384", "ES256", "EdDSA"] {
         let token = with_header(RS256, &json!({"alg": name}));
-        assert_eq!(verify(&token), Err("its signature is wrong"), "{name}");
+        assert_eq!(verify(&token), Err("the signature is invalid"), "{name}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What changed between two surfaces, and whether that breaks those who use the server.
+//! Comparison of two surfaces: the changes, and whether they break clients.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -13,7 +13,7 @@ use crate::handler::template::UriTemplate;
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Change {
-    /// A client that worked before may fail now.
+    /// `true` if a client that worked before may now fail.
     pub(crate) is_breaking: bool,
     pub(crate) text: String,
 }
@@ -29,11 +29,11 @@ impl fmt::Display for Change {
     }
 }
 
-/// All changes from one surface to another, breaking ones first.
+/// Returns all changes from one surface to another, breaking ones first.
 pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<Change> {
     let mut changes = Changes::default();
     if old.instructions() != new.instructions() {
-        changes.note("the instructions are others");
+        changes.note("the instructions are different");
     }
     for list in Listed::ALL {
         changes.compare_lists(list, old.items(list), new.items(list));
@@ -68,7 +68,7 @@ impl Changes {
             }
         }
         for (key, was) in gone {
-            // A template that kept its name was changed, not removed.
+            // A template that kept its name was changed rather than removed.
             let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
             match moved.map(|(key, is)| (*key, *is)) {
                 Some((now, is)) if list == Listed::Templates => {
@@ -76,11 +76,11 @@ impl Changes {
                     self.broken(moved_template(key, now));
                     self.compare_items(list, &called(list, now), was, is);
                 }
-                _ => self.broken(format!("{} is gone", called(list, key))),
+                _ => self.broken(format!("{} was removed", called(list, key))),
             }
         }
         for key in after.keys() {
-            self.note(format!("{} is new", called(list, key)));
+            self.note(format!("{} was added", called(list, key)));
         }
     }
 
@@ -91,12 +91,12 @@ impl Changes {
             Listed::Resources | Listed::Templates => {}
         }
         for (member, said) in [
-            ("title", "another title"),
-            ("description", "another description"),
-            ("mimeType", "another media type"),
-            ("annotations", "other annotations"),
-            ("icons", "other icons"),
-            ("_meta", "another `_meta`"),
+            ("title", "a different title"),
+            ("description", "a different description"),
+            ("mimeType", "a different media type"),
+            ("annotations", "different annotations"),
+            ("icons", "different icons"),
+            ("_meta", "a different `_meta`"),
         ] {
             if was[member] != is[member] {
                 self.note(format!("{name} has {said}"));
@@ -108,18 +108,22 @@ impl Changes {
         let (old, new) = (&was["inputSchema"], &is["inputSchema"]);
         let taken = narrowings(old, new, Direction::Input);
         if taken.is_empty() && old != new {
-            self.note(format!("{name} takes more, or says more of what it takes"));
+            self.note(format!(
+                "{name} accepts more, or describes its arguments differently"
+            ));
         }
         for text in taken {
             self.broken(format!("{name}: {text}"));
         }
         match (was.get("outputSchema"), is.get("outputSchema")) {
-            (Some(_), None) => self.broken(format!("{name} gives no structured output any more")),
-            (None, Some(_)) => self.note(format!("{name} gives structured output now")),
+            (Some(_), None) => self.broken(format!("{name} no longer returns structured output")),
+            (None, Some(_)) => self.note(format!("{name} now returns structured output")),
             (Some(old), Some(new)) => {
                 let given = narrowings(new, old, Direction::Output);
                 if given.is_empty() && old != new {
-                    self.note(format!("{name} says more of what it gives, or gives more"));
+                    self.note(format!(
+                        "{name} returns more, or describes its output differently"
+                    ));
                 }
                 for text in given {
                     self.broken(format!("{name}, output: {text}"));
@@ -133,20 +137,24 @@ impl Changes {
         let (before, mut after) = (arguments(was), arguments(is));
         for (argument, was) in before {
             let Some(is) = after.remove(argument) else {
-                self.broken(format!("{name}: argument `{argument}` is gone"));
+                self.broken(format!("{name}: argument `{argument}` was removed"));
                 continue;
             };
             if is["required"] == true && was["required"] != true {
-                self.broken(format!("{name}: argument `{argument}` is required now"));
+                self.broken(format!("{name}: argument `{argument}` is now required"));
             } else if was != is {
-                self.note(format!("{name}: argument `{argument}` says something else"));
+                self.note(format!(
+                    "{name}: argument `{argument}` is described differently"
+                ));
             }
         }
         for (argument, is) in after {
             if is["required"] == true {
-                self.broken(format!("{name}: argument `{argument}` is new and required"));
+                self.broken(format!(
+                    "{name}: argument `{argument}` was added and is required"
+                ));
             } else {
-                self.note(format!("{name}: argument `{argument}` is new"));
+                self.note(format!("{name}: argument `{argument}` was added"));
             }
         }
     }
@@ -166,7 +174,7 @@ fn arguments(prompt: &Value) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// How people call an item.
+/// Returns the kind and the name of an item, for messages.
 fn called(list: Listed, key: &str) -> String {
     match list {
         Listed::Tools => format!("tool `{key}`"),
@@ -176,15 +184,15 @@ fn called(list: Listed, key: &str) -> String {
     }
 }
 
-/// Clients complete variables by name, and keep addresses.
+/// Describes a template with another URI, which breaks clients: they complete variables by name, and keep URIs.
 fn moved_template(was: &str, is: &str) -> String {
-    let mut text = format!("template `{was}` is `{is}` now");
+    let mut text = format!("template `{was}` is now `{is}`");
     if let (Ok(was), Ok(is)) = (UriTemplate::parse(was), UriTemplate::parse(is))
         && was.variables().len() == is.variables().len()
     {
         for (was, is) in was.variables().iter().zip(is.variables()) {
             if was != is {
-                let _ = write!(text, "; variable `{was}` is `{is}` now");
+                let _ = write!(text, "; variable `{was}` is now `{is}`");
             }
         }
     }

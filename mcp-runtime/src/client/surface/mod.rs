@@ -1,4 +1,4 @@
-//! The surface of a server: everything it declares, as text that changes only when the server does.
+//! The surface of a server: everything it declares, as text that changes only when the declarations do.
 
 pub(crate) mod compare;
 mod schema;
@@ -10,10 +10,11 @@ use serde_json::{Map, Value};
 use crate::client::message::Failure;
 use crate::client::{Client, Listed};
 
-/// Everything a server declares: instructions, tools, prompts, resources and templates, each list by name.
+/// Everything a server declares: instructions, tools, prompts, resources and resource templates, each list sorted by name.
 ///
-/// Left out is what changes without a change of the program: the server's version, the order of definitions, and the resources
-/// that listing functions of templates give. Those are data, perhaps of one user alone, and listing them may take a database.
+/// Excludes details that can change while the program stays the same: the server's version, the order of definitions, and the
+/// resources from listing functions of templates. Those are data, perhaps of a single user, and listing them may need a
+/// database.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Surface(Map<String, Value>);
 
@@ -34,7 +35,7 @@ impl Surface {
         Ok(Self(members))
     }
 
-    /// Reads what [`to_text`](Self::to_text) wrote.
+    /// Parses the output of [`to_text`](Self::to_text).
     pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text).map(Self)
     }

@@ -1,29 +1,29 @@
-//! Whether every value that fits one JSON Schema fits another, and if not, why.
+//! Checks that every value that fits one JSON Schema fits another, and explains why some do not.
 //!
-//! What a tool takes must not become less: the old schema's values fit the new one. What a tool gives must not become
-//! more: the new schema's values fit the old one. The same question, asked the other way round.
+//! A tool must not accept fewer values than before: the old schema's values must fit the new schema. It must not return
+//! more: the new schema's values must fit the old one. Both are the same check with the schemas exchanged.
 //!
-//! What it does not understand it takes for a narrowing as soon as it differs: better one finding too many. Descriptions and
-//! the like do not count.
+//! A difference in a keyword that the check does not understand counts as a narrowing: false alarms are better than missed
+//! changes. Descriptions and other annotations do not count.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Which way values go.
+/// The direction in which values travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// From clients: from the old schema to the new.
+    /// From clients: values of the old schema must fit the new one.
     Input,
-    /// To clients: from the new schema to the old.
+    /// To clients: values of the new schema must fit the old one.
     Output,
 }
 
-/// Schemas nest, and refer to themselves.
+/// Maximum depth of the comparison: schemas nest, and refer to themselves.
 const DEEPEST: usize = 24;
 
-/// What says nothing about which values fit, or is looked at in its own way.
+/// Keywords that do not affect which values fit, or are compared separately.
 const UNDERSTOOD: [&str; 31] = [
     "$schema",
     "$id",
@@ -58,7 +58,7 @@ const UNDERSTOOD: [&str; 31] = [
     "maxItems",
 ];
 
-/// Bounds: their name, and whether a smaller one is the looser.
+/// Bounds: the name, and `true` if a smaller bound is looser.
 const BOUNDS: [(&str, bool); 10] = [
     ("minimum", true),
     ("exclusiveMinimum", true),
@@ -72,7 +72,7 @@ const BOUNDS: [(&str, bool); 10] = [
     ("maxProperties", false),
 ];
 
-/// Why some values of `from` do not fit `to`; nothing if all do.
+/// Returns the reasons why some values of `from` do not fit `to`; none if all do.
 pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
     let mut walk = Walk {
         roots: (from, to),
@@ -117,8 +117,8 @@ impl<'s> Walk<'s> {
                 self.find(
                     at,
                     match self.direction {
-                        Direction::Input => format!("{value} is not taken any more"),
-                        Direction::Output => format!("may be {value} now"),
+                        Direction::Input => format!("{value} is no longer accepted"),
+                        Direction::Output => format!("may now be {value}"),
                     },
                 );
             }
@@ -143,8 +143,8 @@ impl<'s> Walk<'s> {
             (_, Branch::Value(to)) => {
                 let (from, to) = (from.describe(), Branch::Value(to).describe());
                 let text = match self.direction {
-                    Direction::Input => format!("only {to} is taken now, was {from}"),
-                    Direction::Output => format!("may be {from} now, was {to}"),
+                    Direction::Input => format!("only {to} is now accepted, was {from}"),
+                    Direction::Output => format!("may now be {from}, was {to}"),
                 };
                 return self.find(at, text);
             }
@@ -199,9 +199,9 @@ impl<'s> Walk<'s> {
                 continue;
             }
             let text = match (self.direction, property(given, name)) {
-                (Direction::Input, None) => format!("`{name}` is new and required"),
-                (Direction::Input, Some(_)) => format!("`{name}` is required now"),
-                (Direction::Output, _) => format!("`{name}` may be missing now"),
+                (Direction::Input, None) => format!("`{name}` was added and is required"),
+                (Direction::Input, Some(_)) => format!("`{name}` is now required"),
+                (Direction::Output, _) => format!("`{name}` may now be missing"),
             };
             self.find(at, text);
         }
@@ -209,16 +209,16 @@ impl<'s> Walk<'s> {
         for (name, given) in given.and_then(Value::as_object).into_iter().flatten() {
             match property(taken, name) {
                 Some(taken) => self.schema(given, taken, &format!("{at}/{name}"), depth),
-                // Who reads an output does not mind more members.
+                // Additional members do not break a reader of the output.
                 None if is_closed && self.direction == Direction::Input => {
-                    self.find(at, format!("`{name}` is gone"));
+                    self.find(at, format!("`{name}` was removed"));
                 }
                 None => {}
             }
         }
         let was_open = from.get("additionalProperties") != Some(&Value::Bool(false));
         if is_closed && was_open && self.direction == Direction::Input {
-            self.find(at, "members it does not know are refused now".into());
+            self.find(at, "unknown members are now refused".into());
         }
         if let (Some(given @ Value::Object(_)), Some(taken @ Value::Object(_))) = (
             from.get("additionalProperties"),
@@ -235,11 +235,11 @@ impl<'s> Walk<'s> {
         };
         let text = |value: Option<&Value>| match value {
             Some(value) => format!("`{value}`"),
-            None => "not there".to_owned(),
+            None => "absent".to_owned(),
         };
         self.find(
             at,
-            format!("`{keyword}` is {} now, was {}", text(now), text(before)),
+            format!("`{keyword}` is now {}, was {}", text(now), text(before)),
         );
     }
 
@@ -252,11 +252,11 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// One way to fit a schema.
+/// One of the alternatives of a schema.
 #[derive(Debug)]
 enum Branch<'s> {
     Schema(&'s Value),
-    /// Exactly this.
+    /// Exactly this value.
     Value(&'s Value),
 }
 
@@ -289,7 +289,7 @@ fn branches(schema: &Value) -> Vec<Branch<'_>> {
         };
         return match keyword {
             "enum" => all.iter().map(Branch::Value).collect(),
-            // One level of what stands in a branch: deeper ones are compared as they stand.
+            // One level of alternatives within a branch is expanded; deeper ones are compared as they are.
             _ => all
                 .iter()
                 .flat_map(|inner| match (inner.get("const"), inner.get("enum")) {
@@ -305,7 +305,7 @@ fn branches(schema: &Value) -> Vec<Branch<'_>> {
     vec![Branch::Schema(schema)]
 }
 
-/// The types a schema allows; none if it does not say.
+/// Returns the types that a schema allows; none if it does not state any.
 fn types(schema: &Value) -> BTreeSet<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => BTreeSet::from([name.as_str()]),
@@ -314,7 +314,7 @@ fn types(schema: &Value) -> BTreeSet<&str> {
     }
 }
 
-/// The types a value is of.
+/// Returns the JSON Schema types of a value.
 fn name_of(value: &Value) -> &'static [&'static str] {
     match value {
         Value::Null => &["null"],
@@ -332,7 +332,7 @@ fn names(schema: &Value) -> impl Iterator<Item = &str> {
     required.into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// What a reference within the schema points to.
+/// Resolves a reference within the schema.
 fn resolve<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
     let reference = schema.get("$ref").and_then(Value::as_str);
     let target = reference.and_then(|reference| root.pointer(reference.strip_prefix('#')?));

@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 use crate::client::surface::Surface;
 use crate::client::surface::compare::compare;
 
-/// What a change of a surface comes to.
+/// Returns the changes between two surfaces.
 fn changes(old: Value, new: Value) -> Vec<String> {
     let read = |value: Value| Surface::parse(&value.to_string()).unwrap();
     let changes = compare(&read(old), &read(new));
     changes.iter().map(ToString::to_string).collect()
 }
 
-/// What a change of the arguments of a tool comes to.
+/// Returns the changes if the schema of a tool's arguments changes.
 fn input(old: Value, new: Value) -> Vec<String> {
     let tool = |schema| json!({"tools": [{"name": "t", "inputSchema": schema}]});
     changes(tool(old), tool(new))
 }
 
-/// What a change of one argument comes to.
+/// Returns the changes if the schema of one argument changes.
 fn argument(old: Value, new: Value) -> Vec<String> {
     let schema = |property| json!({"type": "object", "properties": {"a": property}, "additionalProperties": false});
     input(schema(old), schema(new))
 }
 
-/// What a change of a tool's output comes to.
+/// Returns the changes if the schema of a tool's output changes.
 fn output(old: Value, new: Value) -> Vec<String> {
     let tool =
         |schema| json!({"tools": [{"name": "t", "inputSchema": {}, "outputSchema": schema}]});
@@ -38,7 +38,7 @@ fn object(properties: Value, required: Value) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-const WIDER: &str = "changed: tool `t` takes more, or says more of what it takes";
+const WIDER: &str = "changed: tool `t` accepts more, or describes its arguments differently";
 
 #[test]
 fn nothing_changed_is_no_change() {
@@ -61,11 +61,11 @@ fn what_is_gone_breaks_and_what_is_new_does_not() {
         let one = json!({list: [{key: "x", "name": "x"}]});
         assert_eq!(
             changes(one.clone(), json!({})),
-            [format!("breaking: {word} `x` is gone")]
+            [format!("breaking: {word} `x` was removed")]
         );
         assert_eq!(
             changes(json!({}), one),
-            [format!("changed: {word} `x` is new")]
+            [format!("changed: {word} `x` was added")]
         );
     }
 }
@@ -78,16 +78,16 @@ fn arguments_that_are_gone_or_required_break() {
     let strict = object(json!({"a": text, "b": text}), json!(["b"]));
     assert_eq!(
         input(two.clone(), one.clone()),
-        ["breaking: tool `t`: `b` is gone"]
+        ["breaking: tool `t`: `b` was removed"]
     );
     assert_eq!(input(one.clone(), two.clone()), [WIDER]);
     assert_eq!(
         input(one, strict.clone()),
-        ["breaking: tool `t`: `b` is new and required"]
+        ["breaking: tool `t`: `b` was added and is required"]
     );
     assert_eq!(
         input(two.clone(), strict.clone()),
-        ["breaking: tool `t`: `b` is required now"]
+        ["breaking: tool `t`: `b` is now required"]
     );
     assert_eq!(input(strict, two), [WIDER]);
     assert_eq!(
@@ -95,7 +95,7 @@ fn arguments_that_are_gone_or_required_break() {
             json!({"type": "object"}),
             json!({"type": "object", "additionalProperties": false})
         ),
-        ["breaking: tool `t`: members it does not know are refused now"]
+        ["breaking: tool `t`: unknown members are now refused"]
     );
 }
 
@@ -105,102 +105,102 @@ fn an_argument_that_takes_less_breaks() {
         (
             json!({"type": "number"}),
             json!({"type": "integer"}),
-            "/a: `type` is `\"integer\"` now, was `\"number\"`",
+            "/a: `type` is now `\"integer\"`, was `\"number\"`",
         ),
         (
             json!({}),
             json!({"type": "string"}),
-            "/a: `type` is `\"string\"` now, was not there",
+            "/a: `type` is now `\"string\"`, was absent",
         ),
         (
             json!({"type": ["string", "null"]}),
             json!({"type": "string"}),
-            "/a: `type` is `\"string\"` now, was `[\"string\",\"null\"]`",
+            "/a: `type` is now `\"string\"`, was `[\"string\",\"null\"]`",
         ),
         (
             json!({"type": "string", "enum": ["x", "y"]}),
             json!({"type": "string", "enum": ["x"]}),
-            "/a: `\"y\"` is not taken any more",
+            "/a: `\"y\"` is no longer accepted",
         ),
         (
             json!({"type": "string"}),
             json!({"type": "string", "enum": ["x", "y"]}),
-            "/a: string is not taken any more",
+            "/a: string is no longer accepted",
         ),
         (
             json!({"oneOf": [{"const": "x"}, {"const": "y"}]}),
             json!({"oneOf": [{"const": "x", "title": "X"}]}),
-            "/a: `\"y\"` is not taken any more",
+            "/a: `\"y\"` is no longer accepted",
         ),
         (
             json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
             json!({"type": "string"}),
-            "/a: null is not taken any more",
+            "/a: null is no longer accepted",
         ),
         (
             json!({"type": "integer", "minimum": 1}),
             json!({"type": "integer", "minimum": 2}),
-            "/a: `minimum` is `2` now, was `1`",
+            "/a: `minimum` is now `2`, was `1`",
         ),
         (
             json!({"type": "integer", "maximum": 2}),
             json!({"type": "integer", "maximum": 1}),
-            "/a: `maximum` is `1` now, was `2`",
+            "/a: `maximum` is now `1`, was `2`",
         ),
         (
             json!({"type": "integer"}),
             json!({"type": "integer", "minimum": 0}),
-            "/a: `minimum` is `0` now, was not there",
+            "/a: `minimum` is now `0`, was absent",
         ),
         (
             json!({"type": "number"}),
             json!({"type": "number", "exclusiveMaximum": 1.5}),
-            "/a: `exclusiveMaximum` is `1.5` now, was not there",
+            "/a: `exclusiveMaximum` is now `1.5`, was absent",
         ),
         (
             json!({"type": "string", "maxLength": 9}),
             json!({"type": "string", "maxLength": 5}),
-            "/a: `maxLength` is `5` now, was `9`",
+            "/a: `maxLength` is now `5`, was `9`",
         ),
         (
             json!({"type": "string", "minLength": 0}),
             json!({"type": "string", "minLength": 1}),
-            "/a: `minLength` is `1` now, was `0`",
+            "/a: `minLength` is now `1`, was `0`",
         ),
         (
             json!({"type": "array"}),
             json!({"type": "array", "minItems": 1}),
-            "/a: `minItems` is `1` now, was not there",
+            "/a: `minItems` is now `1`, was absent",
         ),
         (
             json!({"type": "array"}),
             json!({"type": "array", "items": {"type": "string"}}),
-            "/a: `items` is `{\"type\":\"string\"}` now, was not there",
+            "/a: `items` is now `{\"type\":\"string\"}`, was absent",
         ),
         (
             json!({"type": "array", "items": {"type": "number"}}),
             json!({"type": "array", "items": {"type": "integer"}}),
-            "/a/items: `type` is `\"integer\"` now, was `\"number\"`",
+            "/a/items: `type` is now `\"integer\"`, was `\"number\"`",
         ),
         (
             json!({"type": "string"}),
             json!({"type": "string", "pattern": "^x"}),
-            "/a: `pattern` is `\"^x\"` now, was not there",
+            "/a: `pattern` is now `\"^x\"`, was absent",
         ),
         (
             json!({"type": "string"}),
             json!({"type": "string", "format": "uri"}),
-            "/a: `format` is `\"uri\"` now, was not there",
+            "/a: `format` is now `\"uri\"`, was absent",
         ),
         (
             json!({"type": "object", "additionalProperties": {"type": "number"}}),
             json!({"type": "object", "additionalProperties": {"type": "integer"}}),
-            "/a/*: `type` is `\"integer\"` now, was `\"number\"`",
+            "/a/*: `type` is now `\"integer\"`, was `\"number\"`",
         ),
         (
             json!({"type": "object", "properties": {"b": {"type": "string"}}}),
             json!({"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"]}),
-            "/a: `b` is required now",
+            "/a: `b` is now required",
         ),
     ] {
         assert_eq!(
@@ -209,12 +209,12 @@ fn an_argument_that_takes_less_breaks() {
         );
         assert_eq!(argument(narrow, wide), [WIDER], "{text}");
     }
-    // Neither is more than the other.
+    // Neither accepts all that the other does.
     assert_eq!(
         argument(json!({"const": "x"}), json!({"const": "y"})),
-        ["breaking: tool `t`: /a: only `\"y\"` is taken now, was `\"x\"`"]
+        ["breaking: tool `t`: /a: only `\"y\"` is now accepted, was `\"x\"`"]
     );
-    // A description says nothing about what is taken.
+    // Descriptions and defaults do not affect which values are accepted.
     let described = json!({"type": "string", "description": "new", "default": "x"});
     assert_eq!(argument(json!({"type": "string"}), described), [WIDER]);
 }
@@ -231,7 +231,7 @@ fn a_schema_that_refers_to_itself_is_compared() {
     let found = input(tree("number"), tree("integer"));
     assert_eq!(
         found[0],
-        "breaking: tool `t`: /a/size: `type` is `\"integer\"` now, was `\"number\"`"
+        "breaking: tool `t`: /a/size: `type` is now `\"integer\"`, was `\"number\"`"
     );
 }
 
@@ -240,16 +240,16 @@ fn an_output_that_may_be_more_breaks() {
     let number = json!({"type": "number"});
     let one = object(json!({"a": number}), json!(["a"]));
     let two = object(json!({"a": number, "b": number}), json!(["a", "b"]));
-    let more = "changed: tool `t` says more of what it gives, or gives more";
+    let more = "changed: tool `t` returns more, or describes its output differently";
     assert_eq!(output(one.clone(), two.clone()), [more]);
     assert_eq!(
         output(two.clone(), one.clone()),
-        ["breaking: tool `t`, output: `b` may be missing now"]
+        ["breaking: tool `t`, output: `b` may now be missing"]
     );
     let maybe = object(json!({"a": number}), json!([]));
     assert_eq!(
         output(one.clone(), maybe),
-        ["breaking: tool `t`, output: `a` may be missing now"]
+        ["breaking: tool `t`, output: `a` may now be missing"]
     );
     let nullable = object(
         json!({"a": {"anyOf": [number, {"type": "null"}]}}),
@@ -257,30 +257,30 @@ fn an_output_that_may_be_more_breaks() {
     );
     assert_eq!(
         output(one.clone(), nullable),
-        ["breaking: tool `t`, output: /a: may be null now"]
+        ["breaking: tool `t`, output: /a: may now be null"]
     );
     let integer = object(json!({"a": {"type": "integer"}}), json!(["a"]));
     assert_eq!(output(one.clone(), integer.clone()), [more]);
     assert_eq!(
         output(integer, one.clone()),
-        ["breaking: tool `t`, output: /a: `type` is `\"number\"` now, was `\"integer\"`"]
+        ["breaking: tool `t`, output: /a: `type` is now `\"number\"`, was `\"integer\"`"]
     );
     assert_eq!(
         output(
             json!({"type": "string", "enum": ["x"]}),
             json!({"type": "string", "enum": ["x", "y"]})
         ),
-        ["breaking: tool `t`, output: may be `\"y\"` now"]
+        ["breaking: tool `t`, output: may now be `\"y\"`"]
     );
     let with = json!({"tools": [{"name": "t", "inputSchema": {}, "outputSchema": one}]});
     let without = json!({"tools": [{"name": "t", "inputSchema": {}}]});
     assert_eq!(
         changes(with.clone(), without.clone()),
-        ["breaking: tool `t` gives no structured output any more"]
+        ["breaking: tool `t` no longer returns structured output"]
     );
     assert_eq!(
         changes(without, with),
-        ["changed: tool `t` gives structured output now"]
+        ["changed: tool `t` now returns structured output"]
     );
 }
 
@@ -294,23 +294,27 @@ fn arguments_of_prompts_are_compared() {
         (
             &optional,
             &none,
-            "breaking: prompt `p`: argument `a` is gone",
+            "breaking: prompt `p`: argument `a` was removed",
         ),
         (
             &optional,
             &required,
-            "breaking: prompt `p`: argument `a` is required now",
+            "breaking: prompt `p`: argument `a` is now required",
         ),
         (
             &none,
             &required,
-            "breaking: prompt `p`: argument `a` is new and required",
+            "breaking: prompt `p`: argument `a` was added and is required",
         ),
-        (&none, &optional, "changed: prompt `p`: argument `a` is new"),
+        (
+            &none,
+            &optional,
+            "changed: prompt `p`: argument `a` was added",
+        ),
         (
             &required,
             &optional,
-            "changed: prompt `p`: argument `a` says something else",
+            "changed: prompt `p`: argument `a` is described differently",
         ),
     ] {
         assert_eq!(changes(old.clone(), new.clone()), [text]);
@@ -323,11 +327,11 @@ fn a_template_with_other_variables_breaks() {
         |text: &str| json!({"resourceTemplates": [{"uriTemplate": text, "name": "note"}]});
     assert_eq!(
         changes(template("n:///{id}"), template("n:///{key}")),
-        ["breaking: template `n:///{id}` is `n:///{key}` now; variable `id` is `key` now"]
+        ["breaking: template `n:///{id}` is now `n:///{key}`; variable `id` is now `key`"]
     );
     assert_eq!(
         changes(template("n:///{id}"), template("m:///{id}{?x}")),
-        ["breaking: template `n:///{id}` is `m:///{id}{?x}` now"]
+        ["breaking: template `n:///{id}` is now `m:///{id}{?x}`"]
     );
 }
 
@@ -339,11 +343,11 @@ fn what_only_says_something_else_does_not_break() {
         json!({ "tools": [tool] })
     };
     for (member, text) in [
-        ("title", "another title"),
-        ("description", "another description"),
-        ("annotations", "other annotations"),
-        ("icons", "other icons"),
-        ("_meta", "another `_meta`"),
+        ("title", "a different title"),
+        ("description", "a different description"),
+        ("annotations", "different annotations"),
+        ("icons", "different icons"),
+        ("_meta", "a different `_meta`"),
     ] {
         assert_eq!(
             changes(tool(member, json!("x")), tool(member, json!("y"))),
@@ -352,7 +356,7 @@ fn what_only_says_something_else_does_not_break() {
     }
     assert_eq!(
         changes(json!({"instructions": "x"}), json!({})),
-        ["changed: the instructions are others"]
+        ["changed: the instructions are different"]
     );
 }
 
@@ -365,9 +369,9 @@ fn breaking_changes_come_first() {
     assert_eq!(
         found,
         [
-            "breaking: tool `a` is gone",
-            "changed: the instructions are others",
-            "changed: tool `b` is new"
+            "breaking: tool `a` was removed",
+            "changed: the instructions are different",
+            "changed: tool `b` was added"
         ]
     );
 }

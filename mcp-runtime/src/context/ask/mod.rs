@@ -1,8 +1,8 @@
-//! Questions to the client, from anywhere in a handler.
+//! Questions to the client, from anywhere in a handler: elicitation, sampling and roots.
 //!
-//! A handler awaits an [`Ask`]; it cannot see how the question travels. In the legacy era it is a request of the server's
-//! own, and the handler waits. In the modern era the call ends with the questions that are open, and the handler runs
-//! again when the answers have come. Both are decided by whoever implements [`Asking`].
+//! A handler awaits an [`Ask`] and cannot see how the question travels. In the legacy era it is a request from the server,
+//! and the handler waits. In the modern era the call ends with its open questions, and the handler runs again once the
+//! answers have arrived. The implementation of [`Asking`] decides between the two.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
 
@@ -25,13 +25,13 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 use crate::types::{ClientFeature, InputRequest};
 
-/// A question to the client. Nothing is asked before it is awaited.
+/// A question to the client. It is not sent until it is awaited.
 ///
-/// Awaiting it gives the answer, or an [`AskError`] that says why there is none; with `?` the model reads that.
-/// [`outcome`](Self::outcome) tells declining from dismissing without errors.
+/// Awaiting it returns the answer, or an [`AskError`] with the reason that there is none; with `?` the model reads the
+/// reason. [`outcome`](Self::outcome) distinguishes declining from dismissing without errors.
 ///
-/// In revision 2026-07-28 the handler is run again from its start when the answer has come, so what it did before is done
-/// again: see the page on asking in the documentation, and [`Context::once`].
+/// In revision 2026-07-28 the handler runs again from its start once the answer has arrived, so code before the question
+/// runs again: see the page on asking in the documentation, and [`Context::once`].
 #[must_use = "a question is asked when it is awaited"]
 pub struct Ask<T> {
     context: Context,
@@ -39,19 +39,19 @@ pub struct Ask<T> {
     read: fn(&InputRequest, &str) -> Result<Elicited<T>, String>,
 }
 
-/// What a person did with a question.
+/// The user's response to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elicited<T> {
-    /// They answered.
+    /// The user answered.
     Accepted(T),
-    /// They said no.
+    /// The user declined.
     Declined,
-    /// They dismissed it without a choice.
+    /// The user dismissed the question without a choice.
     Cancelled,
 }
 
 impl<T> Elicited<T> {
-    /// The answer, if there is one.
+    /// Returns the answer, if there is one.
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(answer) => Some(answer),
@@ -60,15 +60,15 @@ impl<T> Elicited<T> {
     }
 }
 
-/// Why a question has no answer. With `?` it becomes what the model, or the client, is told.
+/// The reason that a question has no answer. With `?` it becomes the error that the model or the client reads.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The person, or the client for them, said no.
+    /// The user declined, or the client declined for them.
     Declined,
-    /// The person dismissed the question without a choice.
+    /// The user dismissed the question without a choice.
     Cancelled,
-    /// The client cannot be asked this. In the modern era this is error -32021, with what is missing.
+    /// The client does not support the question. In the modern era this is error -32021, with the missing capability.
     Unsupported(ErrorObject),
     /// The client answered with an error.
     Failed {
@@ -79,9 +79,9 @@ pub enum AskError {
     },
     /// The client did not answer in time. See [`Limits::question_time`](crate::Limits::question_time).
     TimedOut(Duration),
-    /// The answer does not fit: that to a form after it was asked for three times, any other at once.
+    /// The answer is invalid. A form is sent three times before this error is returned, any other question only once.
     Unusable(String),
-    /// The question itself is wrong; the author's fault.
+    /// The question itself is invalid: a mistake of the author.
     Misused(String),
     /// The client has gone, or the call is over.
     Gone,
@@ -96,10 +96,10 @@ impl fmt::Display for AskError {
             Self::Failed { code, message } => {
                 write!(f, "the client could not answer: {message} ({code})")
             }
-            Self::TimedOut(limit) => write!(f, "nobody answered within {limit:?}"),
-            Self::Unusable(problem) => write!(f, "the answer does not fit: {problem}"),
+            Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
+            Self::Unusable(problem) => write!(f, "the answer is invalid: {problem}"),
             Self::Misused(problem) => f.write_str(problem),
-            Self::Gone => f.write_str("the client can be asked no longer"),
+            Self::Gone => f.write_str("the client can no longer be asked"),
         }
     }
 }
@@ -107,7 +107,7 @@ impl fmt::Display for AskError {
 impl std::error::Error for AskError {}
 
 impl AskError {
-    /// The protocol error it is, if it is one.
+    /// Returns the protocol error to answer with, if this is one.
     pub(crate) fn protocol(&self) -> Option<&ErrorObject> {
         match self {
             Self::Unsupported(error) if error.code == errors::MISSING_CAPABILITY => Some(error),
@@ -116,34 +116,34 @@ impl AskError {
     }
 }
 
-/// How questions travel; implemented by `dispatch`.
+/// The transport of questions; implemented by `dispatch`.
 pub(crate) trait Asking: Send + Sync {
-    /// Whether the client can be asked such a thing, here and now.
+    /// Returns `true` if the client currently supports this kind of question.
     fn can(&self, feature: ClientFeature) -> bool;
-    /// Whether this may be asked: it is right in itself, and the client can be asked it.
+    /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
-    /// Gives a question its place among those of this run.
+    /// Assigns a question its key among the questions of this run.
     fn place(&self, request: &InputRequest) -> Place;
-    /// The key on the wire for a name the author gave.
+    /// Returns the key on the wire for a name from the author.
     fn key(&self, name: &str) -> String;
-    /// Asks, or looks whether there is an answer: the text of any JSON.
+    /// Sends the question, or polls for its answer: the text of any JSON value.
     fn poll(
         &self,
         question: &mut Question,
         task: &mut TaskContext<'_>,
     ) -> Poll<Result<Box<str>, AskError>>;
-    /// The answer does not fit; an error if it is not to be asked again.
+    /// Rejects an invalid answer. Returns an error if the question must not be asked again.
     fn reject(&self, question: &mut Question, problem: String) -> Result<(), AskError>;
-    /// Nobody waits for the answer any more.
+    /// Withdraws a question whose answer is no longer awaited.
     fn withdraw(&self, question: &mut Question);
 
-    /// Which call this is, the same in all of its rounds.
+    /// Returns the id of the call, the same in all of its rounds.
     fn call_id(&self) -> CallId;
-    /// Begins something that is to be done once; gives its result if it was done in an earlier round.
+    /// Begins work that is to run once. Returns its result if an earlier round did it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
-    /// Ends it, with its result if there is one.
+    /// Ends that work, with its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);
-    /// Who remembers what was done once, if somebody does and it matters here.
+    /// Returns the store for work done once, if there is one and it applies to this call.
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
 }
 
@@ -152,27 +152,27 @@ pub(crate) struct Question {
     pub(crate) request: InputRequest,
     pub(crate) place: Place,
     pub(crate) progress: Asked,
-    /// How many answers of this run did not fit.
+    /// Number of invalid answers in this run.
     pub(crate) rejected: u32,
 }
 
-/// What a question is known by.
+/// Identity of a question.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// On the wire.
+    /// The key on the wire.
     pub(crate) key: String,
-    /// Of what is asked.
+    /// The digest of its content.
     pub(crate) digest: String,
-    /// Whether the author gave the key, so that it says nothing about what is asked.
+    /// `true` if the author set the key, which then does not depend on the content.
     pub(crate) named: bool,
 }
 
-/// How far a question has come.
+/// State of a question.
 pub(crate) enum Asked {
     Not,
-    /// With a request of this id, until then.
+    /// Waiting for the response to the request with this id, until the timer fires.
     Waiting(u64, Pin<Box<Sleep>>),
-    /// It is one of those the round will end with.
+    /// One of the questions that the round will end with.
     Open,
     Over,
 }
@@ -196,17 +196,17 @@ impl<T> Ask<T> {
         }
     }
 
-    /// The key of the question on the wire (2026-07-28 only), instead of a digest of what is asked.
+    /// Sets the key of the question on the wire (2026-07-28 only). Default: a digest of its content.
     ///
-    /// Used again within a call, it gets a number. A question that reads differently when the handler is run again is asked
-    /// again, whatever its key.
+    /// A key that is reused within a call gets a number. A question whose content has changed when the handler runs again is
+    /// asked again, even with the same key.
     pub fn key(mut self, name: &str) -> Self {
         self.question.place.key = self.context.asking().key(name);
         self.question.place.named = true;
         self
     }
 
-    /// Awaits what the person did, without making declining or dismissing an error.
+    /// Awaits the user's response, without turning declining or dismissing into an error.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -223,13 +223,13 @@ impl<T> Ask<T> {
         poll_fn(move |task| self.poll_outcome(task))
     }
 
-    /// Whether it may be asked.
+    /// Checks that the question may be asked.
     fn check(&self) -> Result<(), AskError> {
         self.context.asking().check(&self.question.request)
     }
 
     fn poll_outcome(&mut self, task: &mut TaskContext<'_>) -> Poll<Result<Elicited<T>, AskError>> {
-        /// What clients answer when a person refuses to let a model be asked.
+        /// The code with which clients answer if the user rejects a sampling request.
         const REJECTED: i64 = -1;
         loop {
             let answer = match ready!(self.context.asking().poll(&mut self.question, task)) {

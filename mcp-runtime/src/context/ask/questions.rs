@@ -1,6 +1,6 @@
-//! What a handler can ask, and how each answer is read.
+//! The questions a handler can ask, and the parsing of their answers.
 //!
-//! How a question travels is not decided here.
+//! `dispatch` implements the transport of questions.
 
 use std::future::Future;
 
@@ -12,7 +12,7 @@ use crate::context::{CallId, Context};
 use crate::types::{ClientFeature, CreateMessageResult, Form, InputRequest, Meta, Root, Sample};
 
 impl Context {
-    /// Asks the person to fill in a form; `T` derives [`Elicit`](macro@crate::Elicit).
+    /// Asks the user to fill in a form (elicitation); `T` derives [`Elicit`](macro@crate::Elicit).
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -32,8 +32,8 @@ impl Context {
     /// }
     /// ```
     ///
-    /// Answers are checked before they are given to the handler; one that does not fit is asked for again. Must not ask for
-    /// secrets: use [`elicit_url`](Self::elicit_url) for them.
+    /// Answers are validated before the handler receives them; after an invalid one, the question is asked again. Must not
+    /// ask for secrets: use [`elicit_url`](Self::elicit_url) for them.
     ///
     /// Source: revisions from 2025-06-18, client/elicitation.
     pub fn elicit<T: Elicit>(&self, message: impl Into<String>) -> Ask<T> {
@@ -47,7 +47,7 @@ impl Context {
         })
     }
 
-    /// Asks the person to fill in a form that is known at run time only; gives the checked content.
+    /// Asks the user to fill in a form that is built at run time (elicitation). Returns the validated content.
     pub fn elicit_form(&self, message: impl Into<String>, form: Form) -> Ask<Meta> {
         let request = InputRequest::Form {
             message: message.into(),
@@ -56,12 +56,13 @@ impl Context {
         Ask::new(self, request, read_form)
     }
 
-    /// Asks the person to open an address, for what must not pass through the client: secrets, payments, consent elsewhere.
+    /// Asks the user to open a URL (elicitation), for interactions that must not pass through the client: secrets, payments,
+    /// consent on another site.
     ///
-    /// An answer means that they agreed to open it, not that they are done there. Check with your own records whether they
-    /// are, and ask again if not. The address must be `https:` (or `http:` on this machine). It must hold nothing personal
-    /// and must not be signed in already; the page behind it must make sure that whoever opens it is the user who made this
-    /// call.
+    /// An answer means that the user agreed to open the URL, not that they have finished there. Check your own records for
+    /// that, and ask again if they have not. The URL must be `https:` (or `http:` on this machine). It must contain no
+    /// personal data and must not be pre-authenticated; the page must verify that the user who opens it is the user who made
+    /// this call.
     ///
     /// Source: revisions from 2025-11-25, client/elicitation, "URL Mode".
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<()> {
@@ -74,7 +75,7 @@ impl Context {
         })
     }
 
-    /// Asks the client's model.
+    /// Asks the client's model to generate a message (sampling).
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -84,7 +85,8 @@ impl Context {
     /// # }
     /// ```
     ///
-    /// A malformed answer is [`AskError::Unusable`](crate::AskError::Unusable) at once: asking again would not mend the client.
+    /// A malformed answer fails with [`AskError::Unusable`](crate::AskError::Unusable) at once: asking again would not
+    /// repair the client.
     ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
     pub fn sample(&self, question: Sample) -> Ask<CreateMessageResult> {
@@ -98,7 +100,7 @@ impl Context {
         )
     }
 
-    /// Asks which directories the client works in. May be none. A malformed answer is
+    /// Asks for the directories the client works in (roots). There may be none. A malformed answer fails with
     /// [`AskError::Unusable`](crate::AskError::Unusable) at once, as for [`sample`](Self::sample).
     ///
     /// Source: every revision, client/roots. Deprecated in 2026-07-28.
@@ -114,8 +116,8 @@ impl Context {
         })
     }
 
-    /// Asks several things at once: a tuple of questions, or a `Vec` of them. The first one without an answer fails all.
-    /// If one of them may not be asked, none is.
+    /// Asks several questions at once: a tuple or a `Vec` of them. The first one without an answer fails all. If one of them
+    /// may not be asked, none is sent.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -132,40 +134,40 @@ impl Context {
         questions.answers()
     }
 
-    /// Whether the person can be asked with a form.
+    /// Returns `true` if the client supports elicitation with forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
         self.asking().can(ClientFeature::Elicitation)
     }
 
-    /// Whether the person can be asked to open an address.
+    /// Returns `true` if the client supports elicitation with URLs.
     #[must_use]
     pub fn can_elicit_url(&self) -> bool {
         self.asking().can(ClientFeature::ElicitationUrl)
     }
 
-    /// Whether the client's model can be asked.
+    /// Returns `true` if the client supports sampling.
     #[must_use]
     pub fn can_sample(&self) -> bool {
         self.asking().can(ClientFeature::Sampling)
     }
 
-    /// Whether the client can be asked for its roots.
+    /// Returns `true` if the client supports roots.
     #[must_use]
     pub fn can_list_roots(&self) -> bool {
         self.asking().can(ClientFeature::Roots)
     }
 
-    /// Which call this is: the same when the handler is run again with answers, another for every other call.
+    /// Returns the id of the call: the same when the handler runs again with answers, and unique to each call.
     ///
-    /// For what must be counted or kept once per call.
+    /// Use it for records and counters that must be per call.
     #[must_use]
     pub fn call_id(&self) -> CallId {
         self.asking().call_id()
     }
 }
 
-/// What comes back from an elicitation.
+/// The client's result of an elicitation.
 #[derive(Deserialize)]
 struct ElicitResult {
     action: Action,
@@ -193,7 +195,7 @@ fn read_action(answer: &str) -> Result<Elicited<Option<Meta>>, String> {
 fn read_form(request: &InputRequest, answer: &str) -> Result<Elicited<Meta>, String> {
     elicited(read_action(answer)?, |content| match request {
         InputRequest::Form { form, .. } => check_answer(form, content.unwrap_or_default()),
-        _ => Err("it is no answer to a form".to_owned()),
+        _ => Err("it is not an answer to a form".to_owned()),
     })
 }
 

@@ -6,9 +6,9 @@ use std::task::{Context as TaskContext, Poll};
 
 use crate::context::ask::{Ask, AskError};
 
-/// Several questions, asked at once by [`Context::ask`](crate::Context::ask): tuples of up to six, and `Vec`. Sealed.
+/// Several questions to ask at once with [`Context::ask`](crate::Context::ask): tuples of up to six, and `Vec`. Sealed.
 pub trait Questions: Send + sealed::Sealed {
-    /// Their answers, in the same order.
+    /// The answers, in the same order.
     type Answers;
 
     #[doc(hidden)]
@@ -20,7 +20,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Polls one of several questions. Every one of them is polled in every round, so that all are asked in the same.
+/// Polls one of several questions. Each poll of the whole polls all of them, so that they are asked in the same round.
+/// Returns `true` if the question has an answer or has failed.
 fn poll_one<T>(
     question: &mut Ask<T>,
     answer: &mut Option<T>,
@@ -49,7 +50,7 @@ macro_rules! questions {
 
             async fn answers(self) -> Result<Self::Answers, AskError> {
                 let ($(mut $question,)+) = self;
-                // None is asked if one of them may not be.
+                // If one question may not be asked, none is.
                 $($question.check()?;)+
                 $(let mut $answer = None;)+
                 poll_fn(|task| {

@@ -1,14 +1,14 @@
-//! Whether what was filled in fits its form.
+//! Validates answers against their forms.
 //!
-//! What a client does not do is done here: numbers that arrive as text are read, defaults are filled in, members nobody
-//! asked for are left out.
+//! Makes up for clients that do not do so themselves: parses numbers sent as strings, fills in defaults, and removes
+//! members that are not fields of the form.
 
 use serde_json::{Number, Value};
 
 use crate::context::form::format::looks_like;
 use crate::types::{Choice, Field, Form, Input, Meta};
 
-/// Whether what was filled in fits the form; gives it with defaults, and without what was not asked for.
+/// Validates an answer against its form. Returns it with defaults, and without unknown members.
 pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String> {
     let mut checked = Meta::new();
     let mut faults = Vec::new();
@@ -17,7 +17,7 @@ pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String
             .get_mut(name)
             .map(Value::take)
             .filter(|value| !value.is_null());
-        // A person who leaves an optional field empty may be reported as empty text.
+        // Some clients report an optional field that the user left empty as an empty string.
         let is_empty = |value: &Value| !field.required && value == "" && !accepts_empty(field);
         match given.filter(|value| !is_empty(value)) {
             Some(value) => match check_value(field, value) {
@@ -59,14 +59,14 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
             _ => Err("is neither true nor false".into()),
         },
         Input::Number { integer, min, max } => {
-            let number = read_number(&value).ok_or("is no number")?;
+            let number = read_number(&value).ok_or("is not a number")?;
             let size = number.as_f64().unwrap_or(f64::NAN);
             if *integer && !(number.is_i64() || number.is_u64()) {
-                return Err("is no whole number".into());
+                return Err("is not a whole number".into());
             }
             if min.is_some_and(|min| size < min) || max.is_some_and(|max| size > max) {
                 return Err(match (min, max) {
-                    (Some(min), Some(max)) => format!("is not within {min} to {max}"),
+                    (Some(min), Some(max)) => format!("is not between {min} and {max}"),
                     (Some(min), None) => format!("is less than {min}"),
                     (_, max) => format!("is more than {}", max.unwrap_or_default()),
                 });
@@ -75,13 +75,13 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
         }
         Input::Text { min, max, format } => {
             let Value::String(text) = &value else {
-                return Err("is no text".into());
+                return Err("is not a string".into());
             };
             let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
             check_length(length, *min, *max, "characters")?;
             match format {
                 Some(format) if !looks_like(text, *format) => {
-                    Err(format!("is no {}", format.as_str()))
+                    Err(format!("is not a valid {}", format.as_str()))
                 }
                 _ => Ok(value),
             }
@@ -94,14 +94,14 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
             let values: Vec<&str> = match &value {
                 Value::Array(values) => {
                     let texts: Option<_> = values.iter().map(Value::as_str).collect();
-                    texts.ok_or("holds something that is no text")?
+                    texts.ok_or("contains a value that is not a string")?
                 }
-                // From clients that know no such field.
+                // From clients that do not support fields with several values.
                 Value::String(text) => {
                     let values = text.split(',').map(str::trim);
                     values.filter(|value| !value.is_empty()).collect()
                 }
-                _ => return Err("is no list".into()),
+                _ => return Err("is not a list".into()),
             };
             let count = u64::try_from(values.len()).unwrap_or(u64::MAX);
             check_length(count, *min, *max, "choices")?;
@@ -114,7 +114,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
     }
 }
 
-/// A number, also one that arrives as text, and a whole one without a fraction.
+/// Reads a number, which may be sent as a string. Whole numbers lose a fraction of zero.
 fn read_number(value: &Value) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let number = match value {
@@ -141,7 +141,7 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> 
     }
 }
 
-/// The value of a choice; its title stands for it too.
+/// Returns the value of a choice that is named by its value or its title.
 fn choice<'a>(choices: &'a [Choice], said: &str) -> Option<&'a str> {
     let by_value = choices.iter().find(|choice| choice.value == said);
     let found = by_value.or_else(|| {
@@ -153,7 +153,7 @@ fn choice<'a>(choices: &'a [Choice], said: &str) -> Option<&'a str> {
 
 fn not_among(choices: &[Choice]) -> String {
     let values: Vec<_> = choices.iter().map(|choice| choice.value.as_str()).collect();
-    format!("is none of {}", values.join(", "))
+    format!("is not one of {}", values.join(", "))
 }
 #[cfg(test)]
 mod tests {
@@ -193,12 +193,12 @@ mod tests {
             (
                 json!({"name": "", "days": 7.5, "units": "k", "tags": ["c"], "sure": 1}),
                 Err(
-                    "`name` has fewer than 1 characters; `days` is no whole number; `units` is none of c, f; `tags` is none of a, b; `sure` is neither true nor false",
+                    "`name` has fewer than 1 characters; `days` is not a whole number; `units` is not one of c, f; `tags` is not one of a, b; `sure` is neither true nor false",
                 ),
             ),
             (
                 json!({"days": 15}),
-                Err("`name` is missing; `days` is not within 1 to 14"),
+                Err("`name` is missing; `days` is not between 1 and 14"),
             ),
         ] {
             assert_eq!(check(&form, answer), expected.map_err(str::to_owned));

@@ -1,8 +1,8 @@
-//! Whether text looks like what its format says: a look at the shape, no more.
+//! Checks that strings have the shape of their format.
 
 use crate::types::Format;
 
-/// A look at the shape, no more: what is behind an address only its owner can tell.
+/// Returns `true` if the text has the shape of the format. Does not check that an email address or URI exists.
 pub(super) fn looks_like(text: &str, format: Format) -> bool {
     match format {
         Format::Email => text.split_once('@').is_some_and(|(name, host)| {

@@ -1,6 +1,6 @@
 //! Forms as types.
 //!
-//! Whether an answer fits its form is decided in `answer`.
+//! The module `answer` validates answers.
 
 mod answer;
 mod format;
@@ -11,72 +11,72 @@ pub(crate) use answer::check_answer;
 
 use crate::types::{Choice, Field, Form, Meta};
 
-/// A form as a type. Derive it: `#[derive(Elicit)]` on a struct with named fields.
+/// A form as a type. Derive it with `#[derive(Elicit)]` on a struct with named fields.
 ///
-/// **Open**, but what a hand-written one gives is checked like any other form.
+/// **Open**: a hand-written form is validated like a derived one.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be asked for with a form",
+    message = "`{Self}` cannot be elicited with a form",
     label = "not a form",
     note = "write `#[derive(Elicit)]` on a struct with named fields"
 )]
 pub trait Elicit: Sized {
-    /// What the person fills in.
+    /// Returns the form to fill in.
     fn form() -> Form;
 
-    /// Takes the value from what was filled in, which fits the form.
+    /// Converts an answer, which is valid for the form, into a value.
     ///
     /// # Errors
     ///
-    /// What is wrong with it; it is asked for again then.
+    /// If the answer is not acceptable, with the reason; the form is asked for again then.
     fn from_answer(answer: &Meta) -> Result<Self, String>;
 
-    /// What a person would fill in to give this value: the other way round, for tests that answer.
+    /// Converts the value into the answer a user would give, for tests.
     fn to_answer(&self) -> Meta;
 }
 
-/// What can be a field of a form: text, numbers, `bool`, enums that derive [`Elicit`](macro@crate::Elicit), `Vec` of such
+/// The type of a form field: `String`, numbers, `bool`, enums that derive [`Elicit`](macro@crate::Elicit), `Vec` of such
 /// enums, and `Option` of each.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a form: forms are flat",
     label = "not a field of a form",
-    note = "fields are text, numbers, `bool`, enums that derive `Elicit`, `Vec` of such enums, and `Option` of each"
+    note = "fields are `String`, numbers, `bool`, enums that derive `Elicit`, `Vec` of such enums, and `Option` of each"
 )]
 pub trait FormField: Sized {
-    /// What kind of field it is.
+    /// The kind of field.
     const KIND: FieldKind;
-    /// Whether it may be left empty.
+    /// `true` if the field may be left empty.
     const OPTIONAL: bool = false;
 
-    /// The field, with nothing said about it.
+    /// Returns the field, without title or description.
     fn field() -> Field;
 
-    /// Takes the value from what was filled in.
+    /// Converts the answer to the field into a value.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// What is filled in for this value; null if nothing is.
+    /// Converts the value into the answer to the field; null if the field is left empty.
     fn to_value(&self) -> Value;
 
-    /// The value if nothing was filled in.
+    /// Returns the value of an empty field, if it may be empty.
     #[must_use]
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// One of several choices: an enum without data that derives [`Elicit`](macro@crate::Elicit).
+/// A choice among several values: an enum without data that derives [`Elicit`](macro@crate::Elicit).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no choice",
+    message = "`{Self}` cannot be a list item in a form",
     label = "not an enum that derives `Elicit`",
-    note = "a list in a form is a choice among known values: derive `Elicit` for an enum"
+    note = "list items are choices among known values: use an enum that derives `Elicit`"
 )]
 pub trait FormChoice: Sized {
-    /// All that can be chosen.
+    /// Returns all choices.
     fn choices() -> Vec<Choice>;
 
-    /// The value of this choice.
+    /// Converts a choice into its value; `None` if it is unknown.
     fn from_choice(value: &str) -> Option<Self>;
 
-    /// The choice of this value.
+    /// Returns the choice for this value.
     fn to_choice(&self) -> &'static str;
 }
 
@@ -129,9 +129,9 @@ macro_rules! integers {
             const KIND: FieldKind = FieldKind::Number;
 
             fn field() -> Field {
-                #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "the ends of 64 bits are left out")]
+                #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "64-bit bounds are not converted")]
                 match size_of::<$type>() {
-                    // Not every reader keeps these apart.
+                    // Not every JSON reader represents the bounds of 64 bits exactly.
                     8.. => match <$type>::MIN {
                         0 => Field::integer().range(0.0, f64::INFINITY),
                         _ => Field::integer(),
@@ -177,7 +177,7 @@ impl FormField for f32 {
     }
 
     fn from_value(value: &Value) -> Option<Self> {
-        #[allow(clippy::cast_possible_truncation, reason = "as near as the type gets")]
+        #[allow(clippy::cast_possible_truncation, reason = "rounds to nearest")]
         value.as_f64().map(|number| number as Self)
     }
 

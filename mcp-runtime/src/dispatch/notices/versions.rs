@@ -1,8 +1,8 @@
-//! The changes of lists so far, for sessions that were away.
+//! The changes of lists so far, for sessions that are resumed.
 //!
-//! Changes are counted: the clock of a machine may be set back. Counts of different sources do not compare, and a source is
-//! as a rule one process. A session with a count of another source is told that every list changed: once too often
-//! perhaps, but no change is lost. Instances that one day count together are one source.
+//! Changes are counted rather than timed, because a clock may be set back. Counts of different sources cannot be compared; a
+//! source is usually one process. A session with a count of another source is notified that every list changed: perhaps once
+//! too often, but no change is lost. Instances that share a count would be a single source.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use super::LISTS;
 use crate::handler::audience::Audience;
 use crate::protocol::encode::ListKind;
 
-/// The number of changes of lists at some time, as far as one source knows.
+/// The number of changes of lists at some time, as counted by one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Version {
-    /// By chance the same for two sources once in 2^32. Zero is none: nothing is known then.
+    /// Random; equal for two sources with a probability of 1 in 2^32. Zero stands for an unknown source.
     source: u32,
     count: u32,
 }
 
 impl Version {
-    /// Returns `true` if it is of no source.
+    /// Returns `true` if the source is unknown.
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
     pub(crate) fn is_unknown(&self) -> bool {
         *self == Self::default()
@@ -37,14 +37,14 @@ pub(super) struct Versions {
 /// The changes of one list.
 #[derive(Default)]
 struct History {
-    /// The count after the last change that everybody sees.
+    /// The count after the last change that all callers see.
     everybody: u32,
-    /// Later changes that only some callers see, with the counts after them. At most [`MOST`](Self::MOST).
+    /// Later changes that only some callers see, each with the count after it. At most [`MOST`](Self::MOST).
     some: VecDeque<(u32, Audience)>,
 }
 
 impl History {
-    /// Of changes before these it is forgotten who saw them: they count as seen by everybody.
+    /// Maximum number of changes with a separate audience. Older ones count as seen by all callers.
     const MOST: usize = 32;
 
     fn note(&mut self, count: u32, audience: &Audience) {
@@ -76,7 +76,7 @@ impl History {
 }
 
 impl Default for Versions {
-    /// Of a source of its own, with no change so far.
+    /// Creates a new source, without changes.
     fn default() -> Self {
         let source = u32::from_ne_bytes(crate::dispatch::seal::random()).max(1);
         Self {
@@ -87,15 +87,15 @@ impl Default for Versions {
 }
 
 impl Versions {
-    /// The number of changes so far, to be compared later.
+    /// Returns the number of changes so far, to be compared later.
     pub(super) fn now(&self) -> Version {
         self.now
     }
 
-    /// A list changed, as these callers see.
+    /// Records a change of a list that these callers see.
     pub(super) fn note(&mut self, list: ListKind, audience: &Audience) {
         let Some(count) = self.now.count.checked_add(1) else {
-            // Everybody is told of everything.
+            // The new source makes all callers be notified of all lists.
             *self = Self::default();
             return;
         };
@@ -107,7 +107,7 @@ impl Versions {
         }
     }
 
-    /// For each list, who is told that it changed since `seen`.
+    /// Returns, for each list, the callers for whom it changed since `seen`.
     pub(super) fn since(&self, seen: Version) -> [Audience; 3] {
         if seen.source != self.now.source {
             return [(); 3].map(|()| Audience::Everybody);
@@ -133,7 +133,7 @@ mod tests {
         Principal::new("alice").scopes([scope]).into()
     }
 
-    /// The lists that this caller is told of.
+    /// Returns which lists this caller is notified of.
     fn told(versions: &Versions, seen: Version, caller: &Caller) -> [bool; 3] {
         let audiences = versions.since(seen);
         audiences.map(|audience| audience.includes(caller))
@@ -181,7 +181,7 @@ mod tests {
         assert!(!told(&versions, second, &caller("a"))[0]);
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
-        // It is not known for ever who saw a change.
+        // The audience of a change is not kept for ever.
         for _ in 0..History::MOST {
             versions.note(ListKind::Tools, &users("b"));
         }

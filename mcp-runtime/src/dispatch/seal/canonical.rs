@@ -1,21 +1,21 @@
-//! The one spelling of JSON: texts that say the same have the same, and no others.
+//! The canonical form of JSON: two texts have the same form exactly if they mean the same.
 //!
-//! Members stand in the order of their names; names and strings are compared by their characters, however they were
-//! escaped. Numbers are compared by their exact value, in decimal digits and never by way of floating point: `1`, `1.0` and
-//! `10e-1` are one number, and `-0` is `0`, because a client may well write them anew; `10000000000000000000000` and
-//! `10000000000000000000001` are two, which handlers can tell apart.
+//! Members are sorted by name; names and strings are compared by their characters, independent of escaping. Numbers are
+//! compared by their exact value, in decimal digits and never as floating point: `1`, `1.0` and `10e-1` are one number, and
+//! `-0` is `0`, because a client may serialize them again; `10000000000000000000000` and `10000000000000000000001` differ,
+//! because handlers can tell them apart.
 
 use std::borrow::Cow;
 
 use crate::jsonrpc::{plain_bytes, unquote, write_string};
 
-/// Deeper nesting than any message has.
+/// Maximum nesting, deeper than that of any message.
 const DEPTH: u32 = 256;
 
-/// Marks what stands as it came, because it cannot be spelled in another way. No JSON begins like this.
+/// Marks text that is copied unchanged, because it has no canonical form. No JSON begins with it.
 const VERBATIM: u8 = b'?';
 
-/// Appends the one spelling of a text that was read before.
+/// Appends the canonical form of JSON that was parsed before.
 pub(super) fn canonical(json: &str, out: &mut Vec<u8>) {
     let mut reader = Reader(json);
     let node = reader.node(DEPTH);
@@ -42,7 +42,7 @@ impl Node<'_> {
     fn write(self, out: &mut Vec<u8>) {
         match self {
             Self::Object(mut members) => {
-                // Of members that are there twice, the order stays.
+                // The sort is stable: duplicate members keep their order.
                 members.sort_by(|(one, _), (other, _)| one.cmp(other));
                 out.push(b'{');
                 for (name, value) in members {
@@ -68,7 +68,7 @@ impl Node<'_> {
     }
 }
 
-/// Digits without zeros at either end, and the power of ten they are multiplied with.
+/// Writes a number as its digits, without zeros at either end, and a power of ten.
 fn write_number(number: &str, out: &mut Vec<u8>) {
     let (sign, size) = match number.strip_prefix('-') {
         Some(size) => ("-", size),
@@ -98,7 +98,7 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// What is left of a text.
+/// The rest of the text to be read.
 struct Reader<'a>(&'a str);
 
 impl<'a> Reader<'a> {
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.0.bytes().next()
     }
 
-    /// Passes over a byte if it comes next.
+    /// Skips the next byte if it is this one, and returns `true` if so.
     fn take(&mut self, byte: u8) -> bool {
         let comes = self.peek() == Some(byte);
         if comes {
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How long the JSON string is that a text begins with, quotes included.
+/// Returns the length of the JSON string at the start of the text, including quotes.
 fn string_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = usize::from(bytes.first() == Some(&b'"'));
@@ -265,7 +265,7 @@ mod tests {
             ("[[],[]]", "[[[]]]", false),
             ("{}", "[]", false),
             ("{}", "", false),
-            // Nobody can read these, so they are what they are.
+            // These cannot be parsed, so they are copied unchanged.
             (r#"{"a":"\ud800"}"#, r#"{"a":"\ud801"}"#, false),
             (r#"{"a":"\ud800","b":1}"#, r#"{"a":"\ud800","b":2}"#, false),
             ("{", "[", false),

@@ -1,4 +1,4 @@
-//! States that stay in this process; the client holds a random handle to one.
+//! States that stay in this process; the client holds a random handle to each.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::dispatch::seal::{Refused, random_id};
 
-/// The most calls between two rounds. Beyond, the oldest is forgotten.
+/// Maximum number of calls between two rounds. When exceeded, the oldest is dropped.
 const MOST: usize = 1_024;
 
-/// Keeps states.
+/// Keeps states in memory.
 #[derive(Debug)]
 pub(crate) struct Seal {
     kept: Mutex<HashMap<String, Kept>>,
@@ -32,7 +32,7 @@ impl Seal {
         }
     }
 
-    /// Keeps what a call remembers; gives a handle to it.
+    /// Stores the state of a call and returns a handle to it.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MOST {
@@ -53,7 +53,7 @@ impl Seal {
         Some(handle)
     }
 
-    /// What a handle stands for.
+    /// Returns the state that a handle refers to.
     pub(crate) fn open(
         &self,
         binding: &[u8; 32],
@@ -72,7 +72,7 @@ impl Seal {
     }
 }
 
-/// A digest for this process only; nothing but handles leaves it.
+/// Computes a digest for use in this process only; nothing but handles leaves it.
 pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     for (index, part) in hash.chunks_mut(8).enumerate() {

@@ -15,20 +15,20 @@ const KEY_ID: usize = 4;
 const EXPIRY: usize = 8;
 const NONCE: usize = 24;
 
-/// A key that seals `requestState`: 32 bytes nobody can guess.
+/// A key that seals `requestState`: 32 unpredictable bytes.
 ///
-/// Written as base64 (either alphabet) or as 64 hexadecimal digits; `openssl rand -base64 32` makes one.
+/// Written as base64 (either alphabet) or as 64 hexadecimal digits; `openssl rand -base64 32` generates one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StateKey([u8; 32]);
 
 impl StateKey {
-    /// From its bytes.
+    /// Creates a key from its bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// From text; `None` if that is not exactly 32 bytes.
+    /// Parses a key; returns `None` if the text does not encode exactly 32 bytes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -46,12 +46,12 @@ impl StateKey {
         bytes.try_into().ok().map(Self)
     }
 
-    /// A new one, for this process only.
+    /// Generates a key for this process only.
     fn random() -> Self {
         Self(random())
     }
 
-    /// By which a state says what it was sealed with.
+    /// Returns the key id: states carry it to name the key that sealed them.
     fn id(&self) -> [u8; KEY_ID] {
         let mut named = b"mcp state key id".to_vec();
         named.extend_from_slice(&self.0);
@@ -68,13 +68,13 @@ impl fmt::Debug for StateKey {
 
 /// Seals and opens states.
 pub(crate) struct Seal {
-    /// The first one seals; all open.
+    /// The first key seals; all keys open.
     keys: Vec<([u8; KEY_ID], XChaCha20Poly1305)>,
     lifetime: Duration,
 }
 
 impl Seal {
-    /// With these keys, or with one of this process if there are none.
+    /// Creates a seal with these keys, or with a random key of this process if there are none.
     pub(crate) fn new(keys: &[StateKey], lifetime: Duration) -> Self {
         let own;
         let keys = if keys.is_empty() {
@@ -92,12 +92,12 @@ impl Seal {
         }
     }
 
-    /// Seals what a call remembers. `None` never happens with keys and lengths as they are.
+    /// Seals the state of a call. Never returns `None` with the keys and lengths in use.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         self.seal_until(binding, plain, now.saturating_add(self.lifetime))
     }
 
-    /// Seals something that expires at this time.
+    /// Seals data that expires at this time.
     pub(crate) fn seal_until(
         &self,
         binding: &[u8; 32],
@@ -125,7 +125,7 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// Why it is refused.
+    /// Returns the reason if the state is refused.
     pub(crate) fn open(
         &self,
         binding: &[u8; 32],
@@ -165,7 +165,7 @@ impl Seal {
     }
 }
 
-/// A digest nobody can make collide.
+/// Computes a collision-resistant digest.
 pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
@@ -266,20 +266,20 @@ mod tests {
         assert_eq!(format!("{key:?}"), "StateKey(…)");
     }
 
-    /// One way to change a state that was given, or what it is given for.
+    /// A change to a state, or to the call it is opened for.
     #[derive(Clone, Debug)]
     enum Mutation {
         Bit(usize, u8),
         Cut(usize),
         Append(String),
-        /// The head of this one and the tail of another.
+        /// The head of this state and the tail of another.
         Splice(usize),
         Principal,
         Tool,
         Arguments,
         Server,
         Method,
-        /// It comes this many seconds too late.
+        /// The state arrives this many seconds too late.
         Late(u64),
     }
 
@@ -305,12 +305,12 @@ mod tests {
             plain in proptest::collection::vec(any::<u8>(), 0..200),
             other in proptest::collection::vec(any::<u8>(), 0..200),
             mutation in mutations(),
-            // Another instance opens: with the same key, or with that one beside another.
+            // Another instance opens the state: with the same key, or with that key and another.
             keys in prop::sample::select(vec![&[1_u8][..], &[2, 1], &[1, 2]]),
         ) {
             let (seal, opener, mut bound) = (ring(&[1]), ring(keys), binding());
             let state = seal.seal(&bound.digest(), &plain, NOW).unwrap();
-            // Of the other instance, if that has the same first key.
+            // Sealed by the other instance, whose first key may be the same.
             let second = opener.seal(&bound.digest(), &other, NOW).unwrap();
             let mut now = NOW + LIFETIME;
             prop_assert_eq!(opener.open(&bound.digest(), &state, now).unwrap(), plain);
@@ -331,7 +331,7 @@ mod tests {
                 Mutation::Splice(at) => {
                     let at = 1 + at % (state.len().min(second.len()) - 1);
                     changed = format!("{}{}", &state[..at], &second[at..]);
-                    // Head and nonce of the other one are the other one.
+                    // Cut within the common prefix, it is the other state.
                     prop_assume!(changed != state && changed != second);
                 }
                 Mutation::Principal => bound.principal = "q",

@@ -1,6 +1,6 @@
-//! Applies a schema to a value: references, types, choices, and what was looked at.
+//! Applies a schema to a value: references, types, choices, and the tracking of evaluated properties and items.
 //!
-//! What each type of value has to fulfil is in [`values`](super::values).
+//! The assertions for each type of value are in [`values`](super::values).
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::number::{equal, is_of_type};
 use super::values::numbers;
 use super::{About, Validator};
 
-/// Which properties and items some schema has looked at, for the `unevaluated…` keywords.
+/// The properties and items that some schema has evaluated, for the `unevaluated…` keywords.
 #[derive(Default)]
 pub(super) struct Seen<'v> {
     pub(super) properties: HashSet<&'v str>,
@@ -29,18 +29,19 @@ impl Seen<'_> {
     }
 }
 
-/// One check of one value, with the work it may still do.
+/// One check of one value, with the remaining budget of work.
 pub(super) struct Check<'s> {
     pub(super) validator: &'s Validator,
     pub(super) steps: u32,
     pub(super) depth: u32,
     pub(super) exhausted: bool,
-    /// Whether `null` stands for a property that was left out, where it may be.
+    /// `true` if `null` counts as an absent property, where the property is optional.
     pub(super) null_is_absent: bool,
 }
 
 impl<'s> Check<'s> {
-    /// Checks a value and says what was looked at. Only what is found counts as failure; `found` may hold more already.
+    /// Checks a value and returns the evaluated properties and items. Only new entries in `found` count as failures; it may
+    /// contain earlier ones.
     pub(super) fn schema<'v>(
         &mut self,
         schema: &'s Value,
@@ -78,7 +79,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Whether a value fits, without saying why not.
+    /// Returns `None` if the value does not match, without the reasons.
     pub(super) fn fits<'v>(
         &mut self,
         schema: &'s Value,
@@ -122,7 +123,7 @@ impl<'s> Check<'s> {
                 name => name.as_str().map(str::to_owned).into_iter().collect(),
             };
             push(found, place, Cause::Type(names), value);
-            // Nothing else said about a value of the wrong type would help.
+            // Further messages about a value of the wrong type would not help.
             return seen;
         }
         if let Some(Value::Array(allowed)) = keywords.get("enum") {
@@ -152,7 +153,7 @@ impl<'s> Check<'s> {
             Value::Null | Value::Bool(_) => {}
         }
         self.combinations(keywords, value, place, found, &mut seen);
-        // Whether something was left over can be told only once everything else has been.
+        // Unevaluated members are known only after all other keywords have been applied.
         if self.validator.tracks && found.len() == before {
             self.unevaluated(keywords, value, place, found, &mut seen);
         }

@@ -1,6 +1,6 @@
-//! Puts faults into words.
+//! Messages for faults.
 //!
-//! Every message says what was received and what is allowed, and suggests what may have been meant.
+//! Every message names the received and the allowed values, and suggests a likely correction.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,16 @@ use super::{About, FAULTS, Fault};
 use crate::handler::kind::kind;
 use crate::handler::suggest::closest;
 
-/// Longest piece of a value that is quoted back, in characters.
+/// Maximum length of a quoted value, in characters.
 pub(super) const QUOTED: usize = 60;
 
-/// Most allowed values that are listed.
+/// Maximum number of allowed values in a message.
 pub(super) const LISTED: usize = 12;
 
-/// Where a value stands, as a list that lives on the stack and is written out only for a fault.
+/// The position of a value, as a linked list on the stack. It becomes a JSON pointer only if there is a fault.
 pub(super) enum Place<'a> {
     Root,
-    /// The root as well, whose properties are called arguments.
+    /// The root of an argument object, whose properties are called arguments.
     Arguments,
     Key(&'a Place<'a>, &'a str),
     Index(&'a Place<'a>, usize),
@@ -32,7 +32,7 @@ impl Place<'_> {
         text
     }
 
-    /// What a property of the value here is called.
+    /// Returns the noun for a property of this value.
     pub(super) fn noun(&self) -> &'static str {
         match self {
             Self::Arguments => "argument",
@@ -55,7 +55,7 @@ impl Place<'_> {
     }
 }
 
-/// A fault before it is put into words, so that the branches of a choice can be compared and merged.
+/// A fault without its message, so that the branches of a choice can be compared and merged.
 pub(super) struct Found {
     pointer: String,
     cause: Cause,
@@ -63,14 +63,14 @@ pub(super) struct Found {
 }
 
 pub(super) enum Cause {
-    /// None of these types.
+    /// The value has none of these types.
     Type(Vec<String>),
-    /// None of these values; `closest` is the text that was received, if it was text.
+    /// The value is none of these; `text` is the received value, if it was a string.
     Value {
         allowed: Vec<Value>,
         text: Option<String>,
     },
-    /// Anything else, in words.
+    /// Any other fault, with its message.
     Other(String, About),
 }
 
@@ -97,7 +97,7 @@ impl Found {
     }
 }
 
-/// Says what is wrong with a value that fits no branch: the types or values of all of them, or what the closest lacks.
+/// Explains a value that fits no branch: lists the types or values of all branches, or the faults of the closest one.
 pub(super) fn explain_choice(
     mut failed: Vec<Vec<Found>>,
     place: &Place<'_>,
@@ -105,7 +105,7 @@ pub(super) fn explain_choice(
     found: &mut Vec<Found>,
 ) {
     let pointer = place.pointer();
-    // A null branch says no more than that the value may be left out.
+    // A null branch only means that the value is optional.
     if failed.len() > 1 {
         failed.retain(|wrong| !matches!(wrong.as_slice(), [Found { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
     }
@@ -125,7 +125,7 @@ pub(super) fn explain_choice(
         return;
     }
     failed.retain(|wrong| !wrong_type(wrong));
-    // The tag of a tagged union: if every branch misses it at the same place, name them all.
+    // The tag of a tagged union: if every branch fails at the same pointer, all allowed tags are listed.
     let tag = |wrong: &[Found]| {
         wrong.iter().find_map(|found| {
             matches!(found.cause, Cause::Value { .. }).then(|| found.pointer.clone())
@@ -163,7 +163,7 @@ pub(super) fn explain_choice(
         found.extend(merged);
         return;
     }
-    // Otherwise the branch whose tag fits, and of those the one with the least to change.
+    // Otherwise the branch whose tag fits, and of those the one with the fewest faults.
     let forms = failed.len();
     let best = failed
         .into_iter()
@@ -200,7 +200,7 @@ pub(super) fn other(found: &mut Vec<Found>, place: &Place<'_>, message: String) 
     );
 }
 
-/// A property that is missing or unknown.
+/// Adds a fault about a missing or unknown property.
 pub(super) fn property(found: &mut Vec<Found>, place: &Place<'_>, message: String, about: About) {
     push(found, place, Cause::Other(message, about), &Value::Null);
 }
@@ -233,7 +233,7 @@ pub(super) fn bounded(
     other(found, place, format!("{size} {unit}; allowed: {allowed}"));
 }
 
-/// How to say that something required is not there.
+/// Returns the message for a missing required item.
 pub(crate) fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
     let mut text = format!("missing {what} `{name}`");
     let Some(schema) = schema else { return text };
@@ -245,7 +245,7 @@ pub(crate) fn missing(what: &str, name: &str, schema: Option<&Value>) -> String 
         }
     } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
         let expected = match name {
-            // Of what.
+            // With the types of items or members.
             "array" | "object" => kind(schema),
             name => name.to_owned(),
         };
@@ -254,7 +254,7 @@ pub(crate) fn missing(what: &str, name: &str, schema: Option<&Value>) -> String 
     text
 }
 
-/// How to say that nothing of this name is known.
+/// Returns the message for an unknown name.
 pub(crate) fn unknown(what: &str, name: &str, names: &[&str]) -> String {
     let shown = quote_name(name);
     if let Some(suggestion) = closest(name, names.iter().copied()) {
@@ -291,7 +291,7 @@ pub(super) fn either(names: &[String]) -> String {
     }
 }
 
-/// A value as JSON, cut to a sensible length.
+/// Returns a value as JSON, truncated to a sensible length.
 pub(crate) fn quote(value: &Value) -> String {
     match value {
         Value::Array(items) if items.is_empty() => "[]".to_owned(),
@@ -306,7 +306,7 @@ pub(crate) fn quote(value: &Value) -> String {
     }
 }
 
-/// A name that a peer chose, cut to a sensible length.
+/// Returns a name chosen by the client, escaped and truncated to a sensible length.
 pub(super) fn quote_name(name: &str) -> String {
     let mut shown: String = name
         .chars()

@@ -1,11 +1,11 @@
 //! Checks JSON against a schema and explains everything that is wrong with it.
 //!
-//! JSON Schema 2020-12 without the network: every assertion and applicator of the dialect, with references inside the
-//! document only. What cannot be honoured is refused when the validator is made, never ignored when it runs. `format` is
-//! an annotation, as the dialect has it by default. Work is bounded, so that neither a hostile value nor a schema that
-//! refers to itself can keep it busy.
+//! JSON Schema 2020-12 without network access: all assertions and applicators of the dialect, with references only within
+//! the document. Unsupported schemas are rejected when the validator is created, never ignored when it runs. `format` is an
+//! annotation, the default of the dialect. Work is bounded, so neither a hostile value nor a recursive schema can keep the
+//! validator busy.
 //!
-//! Where schemas come from is left to [`schema`](super::schema), what is done with faults to the callers.
+//! [`schema`](super::schema) creates the schemas; callers decide what to do about faults.
 //!
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
@@ -30,36 +30,36 @@ pub(crate) use explain::{missing, push_token, quote, unknown};
 pub(crate) use pattern::compile;
 use survey::Survey;
 
-/// Most places of a schema that are looked at for one value.
+/// Maximum number of steps for one value: one per schema visited, and more for long strings and large lists.
 const STEPS: u32 = 500_000;
 
-/// Deepest nesting of schemas while a value is checked.
+/// Maximum nesting of schemas while a value is checked.
 const DEPTH: u32 = 192;
 
-/// Most faults that are collected; more would help nobody.
+/// Maximum number of collected faults; more would not help.
 const FAULTS: usize = 100;
 
-/// Most lines [`describe`] writes.
+/// Maximum number of lines in the result of [`describe`].
 const LINES: usize = 20;
 
-/// One thing that is wrong with the arguments of a call, in words a model can act on.
+/// One fault in the arguments of a call, in words a model can act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
     /// JSON pointer to the value; empty for the argument object itself.
     pub pointer: String,
-    /// What was received, what is allowed, and a suggestion.
+    /// The received value, the allowed values, and a suggestion.
     pub message: String,
-    /// What it is about, for those who have to tell faults apart.
+    /// The subject of the fault, for code that has to tell faults apart.
     pub(crate) about: About,
 }
 
-/// What a fault is about.
+/// The subject of a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum About {
     /// A property of this name is missing.
     Missing(String),
-    /// A property is there that nothing knows.
+    /// A property is unknown.
     Unknown,
     /// The value itself.
     #[default]
@@ -86,7 +86,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// The text a model reads: one line per fault, the first twenty of them.
+/// Returns the text for the model: one line per fault, limited to the first twenty.
 pub(crate) fn describe(faults: &[Fault]) -> String {
     let mut text = String::new();
     for fault in faults.iter().take(LINES) {
@@ -101,24 +101,24 @@ pub(crate) fn describe(faults: &[Fault]) -> String {
     text
 }
 
-/// A schema that has been looked through and can be checked against.
+/// A schema that has been examined and is ready for checks.
 #[derive(Debug)]
 pub(crate) struct Validator {
     schema: Value,
     patterns: HashMap<String, Regex>,
-    /// From the text of a `$ref` to the JSON pointer it stands for.
+    /// The JSON pointer of each `$ref`, by its text.
     references: HashMap<String, String>,
-    /// Whether anything asks which properties and items were looked at.
+    /// `true` if a keyword needs to know which properties and items have been evaluated.
     tracks: bool,
 }
 
 impl Validator {
-    /// Prepares a schema.
+    /// Examines a schema.
     ///
     /// # Errors
     ///
-    /// Why it cannot be honoured, with the JSON pointer of the place: another dialect, a reference that leaves the
-    /// document or leads nowhere, a pattern that does not compile, a keyword whose value has the wrong type.
+    /// An unsupported schema, with the JSON pointer of the problem: another dialect, a reference that leaves the document
+    /// or points to nothing, a pattern that does not compile, a keyword whose value has the wrong type.
     pub(crate) fn new(schema: Value) -> Result<Self, String> {
         let mut survey = Survey::default();
         survey.schema(&schema, &mut String::new(), 0)?;
@@ -131,32 +131,32 @@ impl Validator {
         })
     }
 
-    /// Everything that is wrong with a value; nothing if it fits.
+    /// Returns all faults of a value.
     pub(crate) fn check(&self, value: &Value) -> Vec<Fault> {
         self.run(&self.schema, value, &Place::Root)
     }
 
-    /// Everything that is wrong with the output of a tool, whose JSON is this long. It may be as large as it likes, because
-    /// nobody but the author makes it.
+    /// Returns all faults in the output of a tool, given the length of its JSON. The budget of steps grows with the length,
+    /// because only the author controls the output.
     pub(crate) fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
-        /// Most places of a schema that are looked at for each byte.
+        /// Maximum number of additional steps per byte.
         const STEPS_A_BYTE: u32 = 64;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let steps = STEPS.saturating_add(length.saturating_mul(STEPS_A_BYTE));
         self.run_with(steps, false, &self.schema, value, &Place::Root)
     }
 
-    /// Everything that is wrong with the arguments of a call.
+    /// Returns all faults in the arguments of a call.
     pub(crate) fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
         self.run(&self.schema, arguments, &Place::Arguments)
     }
 
-    /// Everything that is wrong with a value of one argument, of which this is the schema.
+    /// Returns all faults in the value of one argument, of which this is the schema.
     pub(crate) fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
         self.run(&self.schema, value, &Place::Key(&Place::Arguments, name))
     }
 
-    /// Everything that is wrong with a value of one property of the root.
+    /// Returns all faults in the value of one property of the root.
     pub(crate) fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
         match self.schema.get("properties").and_then(|all| all.get(name)) {
             Some(schema) => self.run(schema, value, &Place::Key(&Place::Root, name)),
@@ -164,8 +164,8 @@ impl Validator {
         }
     }
 
-    /// Everything that is wrong with a value of one property of the root, or with the arguments as a whole, where `null` is the same
-    /// as leaving a property out.
+    /// Returns all faults in the value of one property of the root, or in the arguments as a whole, where `null` counts as
+    /// an absent optional property.
     pub(crate) fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
         let Some(name) = name else {
             return self.run_with(STEPS, true, &self.schema, value, &Place::Arguments);

@@ -1,11 +1,11 @@
-//! Values by what they are rather than how they are written: `1` and `1.0` are the same number.
+//! Numbers compared by value rather than by spelling: `1` and `1.0` are equal.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-/// A keyword that counts something. Whole numbers may be written with a fraction of zero.
+/// Returns the value of a keyword that is a count. Whole numbers may be written with a fraction of zero.
 pub(super) fn count(value: &Value) -> Option<usize> {
     let Value::Number(number) = value else {
         return None;
@@ -16,13 +16,13 @@ pub(super) fn count(value: &Value) -> Option<usize> {
     }
 }
 
-/// The number as an integer, if it is one.
+/// Returns the number as an integer, if it is one.
 pub(super) fn whole(number: &Number) -> Option<i128> {
     if let Some(whole) = number.as_i128() {
         return Some(whole);
     }
     let float = number.as_f64()?;
-    // 2^100 is far beyond what any integer type of ours holds and converts without loss.
+    // 2^100 exceeds all integer types in use, and converts without loss.
     if float.fract() == 0.0 && float.abs() < 1.267_650_600_228_229_4e30 {
         #[allow(
             clippy::cast_possible_truncation,
@@ -63,7 +63,7 @@ pub(super) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     quotient.is_finite() && quotient.fract() == 0.0
 }
 
-/// A number as a whole number divided by a power of ten, as it is written.
+/// Returns the number as a whole number divided by a power of ten, as written.
 pub(super) fn decimal(number: &Number) -> Option<(i128, u32)> {
     let text = number.to_string();
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -103,7 +103,7 @@ pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
     }
 }
 
-/// Equality as JSON Schema has it: numbers by value, members in any order.
+/// Compares values by the rules of JSON Schema: numbers by value, members in any order.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
@@ -119,7 +119,7 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A text that is the same for equal values and for no others.
+/// Appends a string that is equal for equal values and different for all others.
 pub(super) fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Number(number) => match whole(number) {

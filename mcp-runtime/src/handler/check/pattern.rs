@@ -1,13 +1,13 @@
-//! Patterns as JSON Schema means them.
+//! Regular expressions of JSON Schema.
 
 use std::fmt::Write as _;
 
 use regex_lite::Regex;
 
-/// Longest pattern, in bytes, and most memory one may compile to.
+/// Maximum length of a pattern, in bytes.
 pub(super) const PATTERN: usize = 4096;
 
-/// Compiles a pattern as JSON Schema means it: found anywhere, Unicode scalar values, linear time.
+/// Compiles a pattern with the semantics of JSON Schema: unanchored, over Unicode scalar values. Matching takes linear time.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > PATTERN {
         return Err(format!("the pattern is longer than {PATTERN} bytes"));
@@ -18,7 +18,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
         .map_err(|error| format!("pattern `{pattern}` is not supported: {error}"))
 }
 
-/// From ECMA-262 to what the expression engine reads, where the two spell the same thing differently.
+/// Translates ECMA-262 syntax into the syntax of the regex engine, where the two differ.
 pub(super) fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
@@ -42,7 +42,7 @@ pub(super) fn translate(pattern: &str) -> String {
                         out.extend(other);
                     }
                 },
-                // A word of ECMA-262 is ASCII, and so it is here; its white space has members beyond ASCII.
+                // `\w` is ASCII in ECMA-262 and in the engine; `\s` includes non-ASCII characters in ECMA-262 only.
                 Some('s') if !in_class => out.push_str(r"[\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
                 Some('S') if !in_class => out.push_str(r"[^\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
                 Some(other) => {

@@ -1,4 +1,4 @@
-//! Looks a schema through once, and refuses what could not be honoured.
+//! Examines a schema once, and rejects what the validator could not enforce.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -11,26 +11,26 @@ use super::explain::{push_token, quote};
 use super::number::count;
 use super::pattern::compile;
 
-/// The dialect that is spoken; a schema without `$schema` is taken to speak it.
+/// The supported dialect, assumed for a schema without `$schema`.
 pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Most subschemas in one schema.
+/// Maximum number of subschemas in one schema.
 pub(super) const SUBSCHEMAS: usize = 20_000;
 
 pub(super) const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
 ];
 
-/// What is gathered while a schema is looked through for the first time.
+/// The findings of the first pass over a schema.
 #[derive(Default)]
 pub(super) struct Survey {
     pub(super) patterns: HashMap<String, Regex>,
     anchors: HashMap<String, String>,
-    /// Each reference and where it stands.
+    /// Each reference and its pointer.
     pub(super) references: Vec<(String, String)>,
     root_id: Option<String>,
     pub(super) tracks: bool,
-    /// The pointers of all schemas that were looked through.
+    /// The pointers of all subschemas examined so far.
     places: HashSet<String>,
 }
 
@@ -49,7 +49,10 @@ impl Survey {
             Value::Bool(_) => return Ok(()),
             Value::Object(object) => object,
             other => {
-                let message = format!("a schema is an object or a boolean, not {}", quote(other));
+                let message = format!(
+                    "a schema must be an object or a boolean, not {}",
+                    quote(other)
+                );
                 return Err(problem(at, &message));
             }
         };
@@ -78,16 +81,14 @@ impl Survey {
         match keyword {
             "$schema" => match value.as_str() {
                 Some(dialect) if dialect.trim_end_matches('#') == DIALECT => Ok(()),
-                _ => wrong(&format!(
-                    "\"{DIALECT}\", the only dialect that is understood"
-                )),
+                _ => wrong(&format!("\"{DIALECT}\", the only supported dialect")),
             },
             "$id" => match value.as_str() {
                 Some(id) if depth == 0 => {
                     self.root_id = Some(id.trim_end_matches('#').to_owned());
                     Ok(())
                 }
-                Some(_) => Err(problem(at, "`$id` is understood at the root only")),
+                Some(_) => Err(problem(at, "`$id` is supported only at the root")),
                 None => wrong("a string"),
             },
             "$ref" => match value.as_str() {
@@ -128,7 +129,7 @@ impl Survey {
             }
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => match value.as_array() {
                 Some(schemas) if !schemas.is_empty() => self.listed(schemas, at, depth),
-                _ => wrong("a list of schemas, not empty"),
+                _ => wrong("a non-empty list of schemas"),
             },
             "$defs" | "definitions" | "properties" | "patternProperties" | "dependentSchemas" => {
                 match value.as_object() {
@@ -201,8 +202,12 @@ impl Survey {
                     return Err(problem(at, &message));
                 }
             };
-            let fragment = percent_decode(fragment)
-                .ok_or_else(|| problem(at, &format!("reference \"{reference}\" is not valid")))?;
+            let fragment = percent_decode(fragment).ok_or_else(|| {
+                problem(
+                    at,
+                    &format!("reference \"{reference}\" is not a valid URI fragment"),
+                )
+            })?;
             let pointer = if fragment.is_empty() || fragment.starts_with('/') {
                 Some(fragment).filter(|pointer| self.places.contains(pointer))
             } else {
@@ -211,7 +216,7 @@ impl Survey {
             let Some(pointer) = pointer else {
                 return Err(problem(
                     at,
-                    &format!("reference \"{reference}\" leads nowhere"),
+                    &format!("reference \"{reference}\" points to nothing in the document"),
                 ));
             };
             resolved.insert(reference.clone(), pointer);
@@ -220,7 +225,7 @@ impl Survey {
     }
 }
 
-/// Whether a keyword that holds no schema has a value it can have; what it can have, if not.
+/// Checks the value of a keyword that holds no schema. The error describes the allowed values.
 fn assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
     let names = |value: &Value| {
         let names = value.as_array();
@@ -233,7 +238,7 @@ fn assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
                 || value
                     .as_array()
                     .is_some_and(|names| !names.is_empty() && names.iter().all(known)),
-            "the name of a type or a list of such names",
+            "a type name or a list of type names",
         ),
         "enum" => (value.is_array(), "a list"),
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
@@ -244,7 +249,7 @@ fn assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
             "a number above 0",
         ),
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
-        | "minContains" | "maxContains" => (count(value).is_some(), "a whole number from 0"),
+        | "minContains" | "maxContains" => (count(value).is_some(), "a non-negative whole number"),
         "uniqueItems" => (value.is_boolean(), "a boolean"),
         "required" => (names(value), "a list of names"),
         "dependentRequired" => (

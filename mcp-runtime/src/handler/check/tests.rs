@@ -1,4 +1,4 @@
-//! What the validator says, and that it agrees with another implementation.
+//! The validator's messages, and its agreement with another implementation.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -125,18 +125,18 @@ fn what_cannot_be_honoured_is_refused() {
     for (schema, reason) in [
         (
             json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
-            "the only dialect",
+            "the only supported dialect",
         ),
         (
             json!({"properties": {"a": {"$ref": "https://example.com/a.json"}}}),
             "leaves the document",
         ),
         (json!({"$ref": "other.json"}), "leaves the document"),
-        (json!({"$ref": "#/$defs/a"}), "leads nowhere"),
-        (json!({"$ref": "#a"}), "leads nowhere"),
+        (json!({"$ref": "#/$defs/a"}), "points to nothing"),
+        (json!({"$ref": "#a"}), "points to nothing"),
         (
             json!({"$ref": "#/other", "other": {"pattern": "("}}),
-            "leads nowhere",
+            "points to nothing",
         ),
         (json!({"pattern": "("}), "not supported"),
         (json!({"pattern": "(?=a)"}), "not supported"),
@@ -144,9 +144,9 @@ fn what_cannot_be_honoured_is_refused() {
         (json!({"type": "text"}), "type"),
         (json!({"required": "a"}), "list of names"),
         (json!({"minimum": "1"}), "number"),
-        (json!({"anyOf": []}), "not empty"),
+        (json!({"anyOf": []}), "non-empty"),
         (json!({"properties": {"a": 1}}), "object or a boolean"),
-        (json!({"items": {"$id": "a"}}), "root only"),
+        (json!({"items": {"$id": "a"}}), "only at the root"),
         (json!([]), "object or a boolean"),
     ] {
         let problem = Validator::new(schema.clone()).unwrap_err();
@@ -174,7 +174,7 @@ fn schemas_that_refer_to_themselves_come_to_an_end() {
 // Covers: JSCH-03
 #[test]
 fn work_is_bounded() {
-    // Each level asks for the next one twice, and both fail: without a bound this would never end.
+    // Each level refers to the next one twice, and both fail: without a limit the work would grow exponentially.
     let mut schema = json!({"$defs": {}});
     for level in 0..60 {
         let next = json!({"$ref": format!("#/$defs/{}", level + 1)});

@@ -1,4 +1,4 @@
-//! What a schema asks of a number, a text, an array or an object.
+//! The assertions of a schema about numbers, strings, arrays and objects.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -278,7 +278,7 @@ pub(super) fn numbers(
     }
 }
 
-/// Whether a property is known and may be left out.
+/// Returns `true` if a property is known and optional.
 fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
     let is_known = keywords
         .get("properties")
@@ -287,7 +287,7 @@ fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
     is_known && !required.is_some_and(|names| names.iter().any(|other| other == name))
 }
 
-/// Names what has to be there and is not.
+/// Reports required properties that are missing.
 fn required(
     keywords: &Map<String, Value>,
     members: &Map<String, Value>,
@@ -305,7 +305,7 @@ fn required(
     {
         if !members.contains_key(name) {
             let mut message = missing(place.noun(), name, properties.and_then(|all| all.get(name)));
-            // Where unknown names are refused, they are named and come with a suggestion of their own.
+            // If unknown names are rejected, they are reported separately, with their own suggestions.
             let strangers = members
                 .keys()
                 .map(String::as_str)

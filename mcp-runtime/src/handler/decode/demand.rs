@@ -1,4 +1,4 @@
-//! Enforces what `#[arg(…)]` or a schema demands on the JSON text of a value, so that it need not know the type.
+//! Enforces the constraints of `#[arg(…)]` or a schema on the JSON text of a value, independently of its type.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::handler::check::compile;
 use crate::handler::constraint::{Bound, Constraints};
 
-/// What is demanded of a value, checked on the JSON text of a value, so that it need not know the type.
+/// The constraints on a value, checked on its JSON text, independently of its type.
 #[derive(Debug)]
 pub(super) struct Demand {
     minimum: Option<Bound>,
@@ -21,14 +21,14 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// `None` if nothing is demanded that can be enforced.
+    /// Returns `None` if there are no enforceable constraints.
     pub(super) fn new(constraints: &Constraints) -> Option<Self> {
         let demand = Self {
             minimum: constraints.minimum,
             maximum: constraints.maximum,
             min_length: constraints.min_length,
             max_length: constraints.max_length,
-            // A pattern that is not valid has been reported with the schema.
+            // An invalid pattern has been reported with the schema.
             pattern: constraints
                 .pattern
                 .and_then(|pattern| compile(pattern).ok()),
@@ -37,10 +37,11 @@ impl Demand {
         demand.says_something().then_some(demand)
     }
 
-    /// What a schema demands of numbers and sizes; nothing is said of items. `None` if this cannot be it.
+    /// Returns a schema's constraints on numbers and sizes; those on items are not included. `None` if they cannot be
+    /// expressed here.
     #[allow(
         clippy::option_option,
-        reason = "nothing demanded is not the same as no demand"
+        reason = "a schema without constraints differs from one that cannot be expressed"
     )]
     pub(super) fn of_schema(schema: &Map<String, Value>) -> Option<Option<Self>> {
         let bound = |keyword: &str| match schema.get(keyword) {

@@ -1,7 +1,7 @@
-//! What a value may have been meant to be.
+//! Corrections of values that models frequently get wrong.
 //!
-//! Models write JSON into strings and fractions of zero onto integers; both are understood unless a tool is strict. It is done on
-//! the text of a value, so that a number stays the number that was sent, whatever its size.
+//! Models put JSON into strings, and add fractions of zero to integers; both are accepted unless a tool is strict.
+//! Corrections work on the text of a value, so numbers of any size stay exact.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use super::scan::{Borrowable, scan, string_length, take};
 use crate::handler::schema::{HEADER, allows};
 use crate::jsonrpc::Decimal;
 
-/// Deepest nesting that is looked into.
+/// Maximum nesting that is examined.
 const DEPTH: u32 = 32;
 
-/// What a value of this schema may have been meant to be, the likeliest last.
+/// Returns the values that may have been meant, given the schema; the likeliest is last.
 pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
     let mut meant = Vec::new();
     if let Some(inner) = unquoted_as(json, schema) {
@@ -29,9 +29,9 @@ pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
     meant
 }
 
-/// The JSON that a string holds, if it is an object, array, number or boolean that this schema may have meant.
+/// Returns the JSON inside a string, if it is an object, array, number or boolean that this schema may expect.
 pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
-    // Those between the client and the server would not see the header's argument inside of a string.
+    // Intermediaries would not find an argument for a header inside a string.
     if holds_header(schema, DEPTH) {
         return None;
     }
@@ -41,14 +41,14 @@ pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
     (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
 }
 
-/// The value with what stands in quotes inside of it unquoted, where its schema allows no text; `None` if nothing does.
+/// Returns the value with quoted JSON inside it unquoted, where the schema does not allow strings; `None` if there is none.
 pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
     let mut meant = String::with_capacity(json.len());
     let changed = unquote(json, schema, DEPTH, &mut meant);
     changed.then(|| without_fractions(&meant).unwrap_or(meant))
 }
 
-/// Writes a value with what is inside of it unquoted; says whether anything was.
+/// Writes a value with the quoted JSON inside it unquoted; returns `true` if there was any.
 fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
     let kind = json.as_bytes().first();
     let Some(depth) = depth.checked_sub(1) else {
@@ -94,7 +94,7 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
     let others = schema.get("additionalProperties");
     let mut changed = false;
     let mut separator = '{';
-    // It has been read as JSON before.
+    // The text is known to be valid JSON.
     let _ = scan(json, |name, rest, _| {
         let (member, length) = take(rest)?;
         let _ = write!(out, "{separator}{}:", Value::from(&*name));
@@ -109,7 +109,7 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
     changed
 }
 
-/// Whether a header mirrors something inside of what the schema describes.
+/// Returns `true` if a header mirrors a value inside what the schema describes.
 fn holds_header(schema: &Value, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return true;
@@ -121,7 +121,7 @@ fn holds_header(schema: &Value, depth: u32) -> bool {
         .any(|property| property.get(HEADER).is_some() || holds_header(property, depth))
 }
 
-/// The value with `1.0` and `1e3` written as `1` and `1000` throughout; `None` if there is nothing to write so.
+/// Returns the value with `1.0` and `1e3` written as `1` and `1000` throughout; `None` if there are no such numbers.
 pub(super) fn without_fractions(json: &str) -> Option<String> {
     let bytes = json.as_bytes();
     let mut out = String::new();

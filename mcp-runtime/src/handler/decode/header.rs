@@ -1,4 +1,4 @@
-//! Which arguments headers mirror, and which they cannot.
+//! Arguments that are mirrored by headers.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,14 @@ use crate::handler::schema::HEADER;
 /// An argument that a header mirrors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderArgument {
-    /// The names on the way from the argument object to the value.
+    /// The property names that lead from the argument object to the value.
     pub(crate) path: Vec<String>,
-    /// The header without `Mcp-Param-`.
+    /// The header name without `Mcp-Param-`.
     pub(crate) header: String,
 }
 
-/// Headers stand on strings, booleans and integers that are reached through properties alone (HDR-06).
+/// Finds the arguments with headers. Only strings, booleans and integers that are reached through properties alone can have
+/// one (HDR-06).
 pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
     let mut headers = Vec::new();
     walk_headers(schema, &mut Vec::new(), true, 0, &mut headers, problems);
@@ -52,13 +53,11 @@ pub(super) fn walk_headers(
         let place = path.join(".");
         match header.as_str() {
             Some(header) if !is_token(header) => problems.push(format!(
-                "`{place}`: `{header}` is not the name of a header; use letters, digits and `-`"
+                "`{place}`: `{header}` is not a valid header name; use letters, digits and `-`"
             )),
-            None => problems.push(format!(
-                "`{place}`: `{HEADER}` has to be the name of a header"
-            )),
+            None => problems.push(format!("`{place}`: `{HEADER}` must be a header name")),
             Some(_) if !reachable || path.is_empty() => problems.push(format!(
-                "`{place}`: a header can mirror only what is reached through properties"
+                "`{place}`: a header can mirror only a value that is reached through properties"
             )),
             Some(header) => {
                 let suits = object
@@ -72,7 +71,7 @@ pub(super) fn walk_headers(
                     });
                 } else {
                     problems.push(format!(
-                        "`{place}`: a header can mirror a string, a boolean or an integer only"
+                        "`{place}`: a header can mirror only a string, a boolean or an integer"
                     ));
                 }
             }

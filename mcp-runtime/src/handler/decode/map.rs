@@ -1,4 +1,4 @@
-//! Arguments as a map of values, for handlers made at run time.
+//! Arguments as a map of values, for handlers that are created at run time.
 
 use serde_json::{Map, Value};
 
@@ -8,11 +8,11 @@ use super::{plain, pointer_to};
 use crate::handler::check::Fault;
 use crate::jsonrpc::Decimal;
 
-/// Reads arguments into a map, whole numbers exactly.
+/// Reads arguments into a map; whole numbers stay exact.
 ///
 /// # Errors
 ///
-/// If they are not an object, an argument is given twice, or a whole number is larger than a value can hold exactly.
+/// If they are not an object, an argument is given twice, or a whole number is too large for a value to hold exactly.
 pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> {
     let mut map = Map::new();
     let mut faults = Vec::new();
@@ -20,7 +20,8 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
         let whole = without_fractions(text);
         let text = whole.as_deref().unwrap_or(text);
         if let Some(number) = inexact(text) {
-            let message = format!("holds {number}, which is too large to be kept exactly");
+            let message =
+                format!("contains {number}, which is too large to be represented exactly");
             faults.push(Fault::new(pointer_to(&name), message));
         }
         match serde_json::from_str(text) {
@@ -40,7 +41,7 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
     }
 }
 
-/// The first whole number of a text that no [`Value`] holds exactly.
+/// Returns the first whole number in a text that no [`Value`] holds exactly.
 fn inexact(json: &str) -> Option<&str> {
     let mut at = 0_usize;
     while let Some(byte) = json.as_bytes().get(at) {

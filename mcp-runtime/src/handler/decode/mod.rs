@@ -1,10 +1,10 @@
 //! Decodes the argument object of a call into the slots of a function, in one scan.
 //!
-//! The object is taken apart here, and serde reads each value in place, straight into the slot of its parameter: nothing
-//! is scanned twice, no key is copied, no tree is built. When anything is wrong, the slow path starts over: it looks at
-//! everything, forgives what models often get wrong, and explains the rest with the schema.
+//! The object is split up here, and serde reads each value in place, straight into the slot of its parameter: nothing is
+//! scanned twice, no key is copied, no tree is built. If anything is wrong, the slow path starts over: it examines all
+//! arguments, corrects frequent mistakes of models, and explains the rest with the help of the schema.
 //!
-//! What schemas look like is left to [`schema`](super::schema), what is wrong with a value to [`check`](super::check).
+//! Schemas are created by [`schema`](super::schema); values are checked against them by [`check`](super::check).
 
 mod demand;
 mod forgive;
@@ -38,48 +38,48 @@ use scan::{scan, skip};
 pub(crate) use strings::strings;
 use types::Types;
 
-/// Most parameters of one function that come from the client: which of them were given is kept in 64 bits.
+/// Maximum number of parameters that come from the client per function: a 64-bit set tracks which of them were given.
 const MOST: usize = 64;
 
-/// Most faults that are collected; more would help nobody.
+/// Maximum number of collected faults; more would not help.
 const FAULTS: usize = 100;
 
-/// How the arguments of a function arrive.
+/// The form in which the arguments of a function arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// As JSON of any type; unknown names are refused.
+    /// As JSON of any type; unknown names are rejected.
     Tool {
-        /// Whether nothing is forgiven: no JSON inside a string, no `1.0` for an integer.
+        /// `true` if arguments are not coerced: no JSON inside a string, no `1.0` for an integer.
         strict: bool,
     },
     /// As strings, for prompts, templates and completers; unknown names are ignored.
     Text,
 }
 
-/// What others need to know about one argument.
+/// The properties of one argument that other modules need.
 #[derive(Clone, Debug)]
 pub(crate) struct ArgumentInfo {
     pub(crate) name: &'static str,
     pub(crate) required: bool,
     pub(crate) description: Option<String>,
     pub(crate) schema: Value,
-    /// The values of an `enum` or a `bool`, which complete by themselves.
+    /// The values of an `enum` or a `bool`, which are completed automatically.
     pub(crate) candidates: Vec<String>,
     pub(crate) completer: Option<(TypeId, &'static str)>,
-    /// Whether, as a variable of a template, it takes values that lead anywhere.
+    /// `true` if, as a variable of a template, it accepts values that lead out of a directory.
     pub(crate) any_path: bool,
 }
 
-/// What is needed to decode the arguments of one function; made once, at start-up.
+/// The data to decode the arguments of one function; created once, at start-up.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     parameters: &'static [ParameterMeta],
     wire: Vec<Wire>,
     /// The parameter that takes the whole object, as an index into `parameters`.
     flatten: Option<usize>,
-    /// The names the flattened type knows.
+    /// The names of the flattened type's properties.
     flattened: Vec<String>,
-    /// What is enforced of the schema of the flattened type.
+    /// The enforced part of the flattened type's schema.
     flattened_types: Option<Types>,
     style: Style,
     validator: Validator,
@@ -89,9 +89,9 @@ pub(crate) struct Decoder {
         expect(dead_code, reason = "checked always, but mirrored by HTTP only")
     )]
     headers: Vec<HeaderArgument>,
-    /// Whether the author wrote the schema, so that all it says has to be checked.
+    /// `true` if the author wrote the schema, so that all of it has to be checked.
     raw: bool,
-    /// Whether names that are neither a parameter nor a property are refused.
+    /// `true` if names that are neither a parameter nor a property are rejected.
     closed: bool,
 }
 
@@ -101,26 +101,26 @@ struct Wire {
     name: &'static str,
     /// Index into `parameters` and into the slots.
     index: usize,
-    /// Whether `null` decodes, so that it may be left out.
+    /// `true` if `null` decodes, so that the argument is optional.
     nullable: bool,
     accepts_text: bool,
     demand: Option<Box<Demand>>,
-    /// What is enforced of its schema; `None` if its type does so by itself.
+    /// The enforced part of its schema; `None` if the type itself enforces all of it.
     types: Option<Types>,
 }
 
 impl Decoder {
-    /// The input schema: made from the parameters in their order, or what the author wrote, unchanged.
+    /// Returns the input schema: generated from the parameters in their order, or the author's, unchanged.
     pub(crate) fn schema(&self) -> &Value {
         self.validator.schema()
     }
 
-    /// The arguments that have a name of their own, in order.
+    /// Returns the named arguments, in order.
     pub(crate) fn arguments(&self) -> &[ArgumentInfo] {
         &self.arguments
     }
 
-    /// The arguments that headers mirror.
+    /// Returns the arguments that are mirrored by headers.
     #[cfg(feature = "http")]
     pub(crate) fn headers(&self) -> &[HeaderArgument] {
         &self.headers
@@ -128,12 +128,12 @@ impl Decoder {
 
     /// Fills the slots, each an `Option<T>`, one per parameter in order.
     ///
-    /// `arguments` is one JSON object; nothing at all stands for an empty one. `context` is asked for only if a parameter
-    /// needs it and the arguments are in order.
+    /// `arguments` is one JSON object; an empty string counts as an empty object. `context` is called only if a parameter
+    /// needs it and the arguments are valid.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the arguments, or else the first injected value that could not be had.
+    /// All faults in the arguments, or else the first injected value that is unavailable.
     pub(crate) fn decode(
         &self,
         arguments: &str,
@@ -157,7 +157,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The way nearly every call goes. Says only whether all went well.
+    /// Decodes the arguments of nearly all calls. Returns `false` if anything is wrong, without the reason.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;
@@ -209,7 +209,7 @@ impl Decoder {
             }
         }
         match self.flatten {
-            // The other arguments have to be taken out first.
+            // The other arguments would have to be removed first.
             Some(_) if !self.wire.is_empty() => false,
             Some(index) => match (self.parameters.get(index), slots.get_mut(index)) {
                 (Some(parameter), Some(slot)) => {
@@ -226,7 +226,7 @@ impl Decoder {
         self.flattened.iter().any(|known| known == name)
     }
 
-    /// Which parameter has this name; most clients send them in order.
+    /// Returns the position of the parameter with this name; most clients send arguments in order.
     fn position(&self, name: &str, expected: usize) -> Option<usize> {
         if self
             .wire
@@ -238,7 +238,7 @@ impl Decoder {
         self.wire.iter().position(|wire| wire.name == name)
     }
 
-    /// Fills the slot of an argument that was left out; `false` if it may not be.
+    /// Fills the slot of an omitted argument; returns `false` if the argument is required.
     fn fill(&self, wire: &Wire, slots: &mut [&mut dyn Any]) -> bool {
         let (Some(parameter), Some(slot)) =
             (self.parameters.get(wire.index), slots.get_mut(wire.index))
@@ -255,19 +255,19 @@ impl Decoder {
         }
     }
 
-    /// Whether a value that was read keeps to what is demanded of it.
+    /// Returns `true` if a decoded value satisfies its constraints.
     fn fits(&self, wire: &Wire, raw: &str) -> bool {
         wire.demand.as_ref().is_none_or(|demand| demand.holds(raw))
             && (self.is_typed(wire, raw) || (wire.nullable && raw.trim_ascii() == "null"))
     }
 
-    /// Whether a value that was read is what its schema says.
+    /// Returns `true` if a decoded value matches its schema.
     fn is_typed(&self, wire: &Wire, raw: &str) -> bool {
         let holds = |types: &Types| types.hold(raw, &self.validator, wire.name);
         wire.types.as_ref().is_none_or(holds)
     }
 
-    /// Whether what was read into the flattened parameter is what the schema says.
+    /// Returns `true` if the decoded value of the flattened parameter matches the schema.
     fn flattened_fits(&self, raw: &str) -> bool {
         let holds = |types: &Types| types.hold(raw, &self.validator, "");
         self.flattened_types.as_ref().is_none_or(holds)
@@ -278,8 +278,8 @@ impl Decoder {
     }
 }
 
-/// Reads a string into the slot of a `String`, and says how many bytes it took. It may be large: serde would keep a copy beside it
-/// while it reads one with escapes.
+/// Reads a string into the slot of a `String`, and returns the number of bytes read. The string may be large: serde would
+/// keep a second copy while it reads one with escapes.
 fn read_string(slot: &mut dyn Any, text: &str) -> Option<usize> {
     if !text.starts_with('"') {
         return None;
@@ -296,7 +296,7 @@ fn pointer_to(name: &str) -> String {
     pointer
 }
 
-/// An error of serde without its position, which is that within one value.
+/// Returns serde's message without its position, which is relative to one value.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {

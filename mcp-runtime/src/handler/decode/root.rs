@@ -1,16 +1,16 @@
-//! The schema of an argument object while it grows.
+//! The schema of an argument object under construction.
 
 use serde_json::{Map, Value};
 
 use super::Style;
 use crate::handler::schema::allows;
 
-/// The argument object's schema while it grows.
+/// The argument object's schema under construction.
 #[derive(Default)]
 pub(super) struct Root {
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// What a flattened type says besides its properties.
+    /// The other keywords of a flattened type's schema, besides its properties.
     rest: Option<Map<String, Value>>,
 }
 
@@ -25,7 +25,7 @@ impl Root {
     pub(super) fn flatten(&mut self, schema: Value, problems: &mut Vec<String>) {
         if !allows(&schema, "object") {
             problems.push(
-                "what takes the whole argument object has to be read from an object".to_owned(),
+                "a parameter that takes the whole argument object must accept an object".to_owned(),
             );
             return;
         }
@@ -35,7 +35,7 @@ impl Root {
         if let Some(Value::Object(properties)) = rest.shift_remove("properties") {
             for (name, schema) in properties {
                 if self.properties.contains_key(&name) {
-                    problems.push(format!("argument `{name}` is there twice"));
+                    problems.push(format!("argument `{name}` is defined twice"));
                 }
                 self.properties.insert(name, schema);
             }
@@ -47,7 +47,7 @@ impl Root {
         self.rest = Some(rest);
     }
 
-    /// The whole, and whether it names everything that may be there.
+    /// Returns the schema, and `true` if it names all properties that are allowed.
     pub(super) fn finish(self, style: Style) -> (Value, bool) {
         let mut object = Map::new();
         object.insert("type".to_owned(), "object".into());

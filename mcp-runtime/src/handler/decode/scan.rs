@@ -1,4 +1,4 @@
-//! Takes a JSON object apart without reading its values, and without recursion.
+//! Splits a JSON object into its members without decoding the values, and without recursion.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use super::{FAULTS, plain};
 use crate::handler::check::{Fault, push_token};
 use crate::jsonrpc::plain_bytes;
 
-/// Why the argument object could not be taken apart.
+/// The reason why the argument object cannot be split.
 #[derive(Debug)]
 pub(super) enum ScanError {
     NotAnObject,
@@ -19,7 +19,7 @@ pub(super) enum ScanError {
 impl ScanError {
     pub(super) fn fault(self) -> Fault {
         match self {
-            Self::NotAnObject => Fault::new("", "the arguments have to be a JSON object"),
+            Self::NotAnObject => Fault::new("", "the arguments must be a JSON object"),
             Self::Syntax(message) => {
                 Fault::new("", format!("the arguments are not valid JSON: {message}"))
             }
@@ -27,8 +27,8 @@ impl ScanError {
     }
 }
 
-/// Takes an object apart. `entry` receives a name, the text from its value on, and where that starts; it says how many
-/// bytes the value took, or `None` to stop. Says how many bytes the object took, if its end was reached.
+/// Splits an object. `entry` receives a name, the text from its value on, and the position of that text; it returns the
+/// length of the value in bytes, or `None` to stop. Returns the length of the object in bytes, if its end was reached.
 pub(super) fn scan<'t>(
     text: &'t str,
     mut entry: impl FnMut(Cow<'t, str>, &'t str, usize) -> Result<Option<usize>, ScanError>,
@@ -68,14 +68,14 @@ pub(super) fn scan<'t>(
         }
         match bytes.get(at) {
             Some(b',') => at = space(at + 1),
-            // What follows the object is the envelope's business.
+            // The reader of the envelope checks the text after the object.
             Some(b'}') => return Ok(Some(at + 1)),
             _ => return Err(expected("`,` or `}`")),
         }
     }
 }
 
-/// Reads a name, borrowed unless it holds escapes; also how many bytes it took.
+/// Reads a name, borrowed unless it contains escapes; also returns the number of bytes read.
 #[inline]
 pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let inner = text.get(1..).unwrap_or("");
@@ -91,7 +91,7 @@ pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     }
 }
 
-/// How many bytes the value at the start of the text takes.
+/// Returns the length in bytes of the value at the start of the text.
 pub(super) fn skip(text: &str) -> Result<usize, ScanError> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     match values.next() {
@@ -101,13 +101,13 @@ pub(super) fn skip(text: &str) -> Result<usize, ScanError> {
     }
 }
 
-/// The value at the start of the text, and how many bytes it takes.
+/// Returns the value at the start of the text, and its length in bytes.
 pub(super) fn take(text: &str) -> Result<(&str, usize), ScanError> {
     let length = skip(text)?;
     Ok((text.get(..length).unwrap_or(""), length))
 }
 
-/// How many bytes the string at the start of the text takes, which has been read before.
+/// Returns the length in bytes of the string at the start of the text, which is known to be valid.
 pub(super) fn string_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 1_usize;
@@ -124,11 +124,12 @@ pub(super) fn string_length(text: &str) -> usize {
     }
 }
 
-/// The names and values of an object of arguments, each name once: who looks at a call sees the same arguments as everybody else.
+/// Returns the names and values of an argument object, each name once, so that all code that examines a call sees the same
+/// arguments.
 ///
 /// # Errors
 ///
-/// If it is no object, or arguments are given twice.
+/// If it is not an object, or arguments are given twice.
 pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
     let mut entries = Vec::new();
     let scanned = scan(arguments, |name, rest, _| {
@@ -136,7 +137,7 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
         entries.push((name, value));
         Ok(Some(length))
     });
-    // Nothing is said about arguments that are not JSON but that: the rest would be guesses.
+    // If the arguments are not JSON, that is the only fault: others would be guesses.
     scanned.map_err(|error| vec![error.fault()])?;
     let mut names = HashSet::with_capacity(entries.len());
     let twice = entries.iter().filter(|(name, _)| !names.insert(&**name));
@@ -151,7 +152,7 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
     }
 }
 
-/// The value of a member of an object; the last one, as every reader takes it that does not refuse two.
+/// Returns the value of a member of an object. Of duplicates it is the last one, which readers that accept duplicates use.
 #[cfg(feature = "http")]
 pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     let mut found = None;
@@ -165,7 +166,7 @@ pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     scanned.ok().flatten().and(found)
 }
 
-/// A string that is borrowed unless it holds escapes.
+/// A string that is borrowed unless it contains escapes.
 pub(super) struct Borrowable<'a>(pub(super) Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
@@ -187,14 +188,16 @@ impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
     }
 }
 
-/// The JSON pointer of the value that ends at, or holds, a position as serde reports it: lines from 1, bytes from 1.
+/// Returns the JSON pointer of the value that ends at, or contains, a position as serde reports it: lines from 1, bytes
+/// from 1.
 ///
-/// At the end of an object or array nobody can tell it from its last member; then it is the whole.
+/// At the end of an object or array, the position does not distinguish it from its last member; the result is then the
+/// object or array.
 pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
     let end = start.saturating_add(column);
-    // A failed item is reported when the comma after it has been read, which is not yet the next item.
+    // A failed item is reported after the following comma has been read, which does not begin the next item yet.
     let read = text.get(..end).unwrap_or(text).trim_ascii_end();
     let end = read.strip_suffix(',').unwrap_or(read).len();
     let mut places: Vec<Place<'_>> = Vec::new();
@@ -239,7 +242,7 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     pointer
 }
 
-/// Where in an object or an array a scan is: behind which name, if one was read since the last comma, or at which item.
+/// The position of a scan in an object or array: the name, if one was read since the last comma, or the index of the item.
 enum Place<'t> {
     Name(Cow<'t, str>, bool),
     Index(usize),

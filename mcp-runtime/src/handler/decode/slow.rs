@@ -1,5 +1,5 @@
-//! The way of calls with which something is wrong: everything is looked at, what models often get wrong is forgiven, and
-//! the rest is explained with the schema.
+//! The slow path, for calls with invalid arguments: examines all arguments, corrects frequent mistakes of models, and
+//! explains the rest with the help of the schema.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use crate::handler::check::{About, Fault, Validator, missing, quote, unknown};
 use crate::handler::schema::allows;
 
 impl Decoder {
-    /// Decodes with an eye for everything that is wrong, and forgives what can be forgiven.
+    /// Decodes the arguments, corrects mistakes where possible, and collects all other faults.
     pub(super) fn decode_slowly(
         &self,
         arguments: &str,
@@ -116,7 +116,7 @@ impl Decoder {
                 let Ok(forgiven) = serde_json::from_str::<Value>(&text) else {
                     continue;
                 };
-                // It is what was meant, but breaks a rule: that is what to say.
+                // The value is the intended one but breaks a constraint, so the fault describes that.
                 let is_unquoted = !forgiven.is_string() && value.is_string();
                 if (read || is_unquoted) && same_kind(&forgiven, schema) {
                     shown = forgiven;
@@ -133,7 +133,7 @@ impl Decoder {
                     .map(|validator| validator.check_argument(wire.name, &shown))
                     .unwrap_or_default()
             }
-            // The type takes `null` for what may be left out.
+            // The type accepts `null` for optional values.
             _ if failure.is_none() => self.validator.explain_sent(Some(wire.name), &shown),
             _ => self.validator.check_property(wire.name, &shown),
         };
@@ -145,7 +145,7 @@ impl Decoder {
         let mut received = &value;
         let message = match &failure {
             Some(error) => {
-                // Only the type knows what it did not like; where it stopped reading is where that stands.
+                // Only the type knows what is wrong; the position at which it stopped reading leads to the invalid value.
                 let inner = pointer_at(raw, error.line(), error.column());
                 if let Some(found) = value.pointer(&inner) {
                     received = found;
@@ -209,11 +209,11 @@ impl Decoder {
             }
         }
         let mut explained = match &error {
-            // The type takes `null` for what may be left out.
+            // The type accepts `null` for optional values.
             None => self.validator.explain_sent(None, &value),
             Some(_) => self.validator.check_arguments(&value),
         };
-        // The other parameters are not in this object, and unknown names have been named already.
+        // The other parameters are not in this object, and unknown names have already been reported.
         explained.retain(|fault| match &fault.about {
             _ if !fault.pointer.is_empty() => true,
             About::Missing(name) => !self.wire.iter().any(|wire| wire.name == name),
@@ -227,7 +227,7 @@ impl Decoder {
         faults.extend(explained);
     }
 
-    /// Checks against the schema the author wrote, with what can be forgiven forgiven in `entries`.
+    /// Checks against the schema that the author wrote, and corrects mistakes in `entries` where possible.
     fn check_raw(&self, entries: &mut [(Cow<'_, str>, Cow<'_, str>)]) -> Result<(), Vec<Fault>> {
         if self.is_lenient() {
             for (_, text) in entries.iter_mut() {
@@ -272,7 +272,7 @@ impl Decoder {
     }
 }
 
-/// Arguments as one value.
+/// Returns the arguments as one value.
 fn object(entries: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Value, Vec<Fault>> {
     let mut object = Map::new();
     for (name, text) in entries {

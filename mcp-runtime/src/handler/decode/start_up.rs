@@ -1,4 +1,4 @@
-//! Looks the parameters of a function through once, so that nothing has to be decided while calls are decoded.
+//! Prepares the parameters of a function at start-up, so that nothing has to be decided while calls are decoded.
 
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -14,12 +14,12 @@ use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::handler::schema::{Properties, allows, candidates};
 
 impl Decoder {
-    /// Looks everything through once.
+    /// Examines the parameters.
     ///
     /// # Errors
     ///
-    /// Everything the author has to change: defaults that do not decode, constraints that do not suit a type, patterns and
-    /// schemas that are not valid, headers on what no header can mirror, a name used twice.
+    /// All mistakes of the author: defaults that do not decode, constraints that do not suit a type, invalid patterns and
+    /// schemas, headers on arguments that no header can mirror, duplicate names.
     pub(crate) fn new(
         parameters: &'static [ParameterMeta],
         style: Style,
@@ -49,14 +49,14 @@ impl Decoder {
             }
             let name = parameter.name;
             if wire.iter().any(|other| other.name == name) {
-                problems.push(format!("argument `{name}` is there twice"));
+                problems.push(format!("argument `{name}` is defined twice"));
                 continue;
             }
             let nullable = (parameter.ty.accepts)("null");
             let required = !nullable && parameter.default.is_none();
             let demand = Demand::new(parameter.constraints);
             check_default(parameter, &mut problems);
-            // What the author wrote is enforced as a whole.
+            // The author's schema is enforced as a whole.
             let types = if raw_schema.is_some() || (parameter.ty.is_exact)() {
                 None
             } else {
@@ -127,7 +127,7 @@ impl Decoder {
     }
 }
 
-/// What others need to know about an argument of this schema.
+/// Returns the properties of an argument with this schema.
 fn info(parameter: &ParameterMeta, schema: Value, required: bool) -> ArgumentInfo {
     ArgumentInfo {
         name: parameter.name,
@@ -146,7 +146,7 @@ fn info(parameter: &ParameterMeta, schema: Value, required: bool) -> ArgumentInf
     }
 }
 
-/// What a schema says besides the parameters that have a name of their own.
+/// Returns the schema without the named parameters.
 fn flattened_schema(schema: &Value, wire: &[Wire]) -> Value {
     let mut schema = schema.clone();
     let is_own = |name: &str| wire.iter().any(|wire| wire.name == name);
@@ -159,7 +159,7 @@ fn flattened_schema(schema: &Value, wire: &[Wire]) -> Value {
     schema
 }
 
-/// The properties of a schema that are no parameters of their own.
+/// Returns the properties of a schema that are not named parameters.
 fn other_properties(schema: &Value, wire: &[Wire]) -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(Map::keys).cloned();
@@ -183,7 +183,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
         }
         Some(DefaultValue::Rust { json, .. }) => match json() {
             Ok(value) => value.to_string(),
-            // Has been reported with the schema.
+            // Already reported with the schema.
             Err(_) => return,
         },
         None => return,
@@ -197,7 +197,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     }
 }
 
-/// The options of `#[arg(…)]` that a value breaks, each looked at by itself.
+/// Returns the options of `#[arg(…)]` that a value violates, each checked on its own.
 fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
     const NONE: Constraints = Constraints::NONE;
     let Constraints {
@@ -234,7 +234,7 @@ fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
     broken.map(|(name, _)| *name).collect()
 }
 
-/// Whether a value may be sent as plain text; follows references.
+/// Returns `true` if a value may be sent as a plain string; follows references.
 fn accepts_text(schema: &Value, root: &Value, depth: u32) -> bool {
     if depth > 16 {
         return false;

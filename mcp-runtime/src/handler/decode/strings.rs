@@ -1,4 +1,4 @@
-//! From strings, as prompts, templates and completers receive them, to the JSON that is decoded.
+//! Conversion of strings, as prompts, templates and completers receive them, into the JSON that is decoded.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,25 +11,25 @@ use super::{Decoder, FAULTS, Wire, pointer_to};
 use crate::handler::check::{Fault, quote};
 
 impl Decoder {
-    /// Turns an object of strings into the object that [`decode`](Self::decode) reads: text stays text where the argument
-    /// may be text, and becomes the JSON it holds elsewhere.
+    /// Converts an object of strings into the object that [`decode`](Self::decode) reads: a string stays a string if the
+    /// argument accepts strings, otherwise it becomes the JSON it contains.
     ///
     /// # Errors
     ///
     /// If it is not an object of strings.
     #[allow(
         clippy::wrong_self_convention,
-        reason = "named for what is converted; the decoder only says how"
+        reason = "named after its input; the decoder only defines the conversion"
     )]
     pub(crate) fn from_strings(&self, arguments: &str) -> Result<String, Vec<Fault>> {
         let pairs = strings(arguments)?;
         Ok(self.from_pairs(pairs.iter().map(|(name, text)| (&**name, &**text))))
     }
 
-    /// The same from the variables of a template.
+    /// Like [`from_strings`](Self::from_strings), from the variables of a template.
     #[allow(
         clippy::wrong_self_convention,
-        reason = "named for what is converted; the decoder only says how"
+        reason = "named after its input; the decoder only defines the conversion"
     )]
     pub(crate) fn from_pairs<'a>(
         &self,
@@ -38,7 +38,7 @@ impl Decoder {
         let mut out = String::from("{");
         for (name, text) in pairs {
             let wire = self.wire.iter().find(|wire| wire.name == name);
-            // Forms send an empty field for what was left out.
+            // Forms send an empty field for an omitted value.
             if wire.is_some_and(|wire| text.is_empty() && !wire.accepts_text && self.may_lack(wire))
             {
                 continue;
@@ -62,12 +62,12 @@ impl Decoder {
         out
     }
 
-    /// As [`from_pairs`](Self::from_pairs), without the values that do not decode: a completion has to work with the
-    /// earlier arguments as they are. `None` if a required argument is not among what is left, so that there is nothing
-    /// to complete from.
+    /// Like [`from_pairs`](Self::from_pairs), without the values that do not decode: a completion has to work with the
+    /// earlier arguments as they are. Returns `None` if a required argument is missing from the rest, because then there is
+    /// nothing to complete from.
     #[allow(
         clippy::wrong_self_convention,
-        reason = "named for what is converted; the decoder only says how"
+        reason = "named after its input; the decoder only defines the conversion"
     )]
     pub(crate) fn from_decodable_pairs<'a>(
         &self,
@@ -108,14 +108,14 @@ impl Decoder {
     }
 }
 
-/// Names and their texts.
+/// Names and their strings.
 type Strings<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 
-/// The names and texts of an object of strings. `null` is the same as leaving it out.
+/// Returns the names and strings of an object of strings. `null` counts as absent.
 ///
 /// # Errors
 ///
-/// If it is not an object of strings, or one is given twice, be it as `null`.
+/// If it is not an object of strings, or a name is given twice, even as `null`.
 pub(crate) fn strings(arguments: &str) -> Result<Strings<'_>, Vec<Fault>> {
     let mut faults = Vec::new();
     let mut pairs = Vec::new();

@@ -1,7 +1,7 @@
-//! What is decoded, what is forgiven, and what is said about the rest.
+//! Decoding of arguments: accepted values, forgiven mistakes, and messages about all others.
 #![allow(
     clippy::items_after_statements,
-    reason = "a case stands next to what it is about"
+    reason = "each case is next to the type it tests"
 )]
 
 use proptest::prelude::*;
@@ -164,7 +164,7 @@ fn every_fault_is_named_at_once() {
     let decoder = decoder(&SEARCH, LENIENT);
     for (arguments, expected) in [
         ("", "missing argument `query`; expected string"),
-        ("[]", "the arguments have to be a JSON object"),
+        ("[]", "the arguments must be a JSON object"),
         (
             r#"{"query":"x""#,
             "the arguments are not valid JSON: expected `,` or `}`",
@@ -385,9 +385,9 @@ fn mistakes_of_the_author_are_found_at_start_up() {
     let problems = Decoder::new(&WRONG, LENIENT, None).unwrap_err().join("\n");
     for expected in [
         "the default `\"x\"`",
-        "`a` is there twice",
+        "`a` is defined twice",
         "`b`: a header can mirror",
-        "`a b` is not the name",
+        "`a b` is not a valid header name",
         "header `x` mirrors two",
     ] {
         assert!(problems.contains(expected), "{expected}: {problems}");
@@ -447,7 +447,7 @@ fn headers_are_listed_with_their_paths() {
     );
 }
 
-/// What a derive makes of the same arguments.
+/// The same arguments as a derive reads them.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Derived {
@@ -491,14 +491,14 @@ proptest! {
             }
         }
         let Ok(text) = String::from_utf8(bytes) else { return Ok(()) };
-        // The envelope has cut the object out, so only whole JSON arrives; an absent object is an empty one.
+        // The envelope extracts the arguments, so only complete JSON arrives; absent arguments are an empty object.
         if serde_json::from_str::<&RawValue>(&text).is_err() {
             return Ok(());
         }
         thread_local! { static DECODER: Decoder = decoder(&SEARCH, STRICT); }
         let ours = DECODER.with(|decoder| search(decoder, &text));
         let theirs = serde_json::from_str::<Derived>(&text).ok().filter(|found| {
-            // A sequence decodes into a derived struct as well; arguments are objects. Demands are ours alone.
+            // A derived struct also accepts a sequence, but arguments are objects. Only this decoder checks constraints.
             text.trim().starts_with('{') && (1..=20).contains(&found.query.chars().count()) && (1..=100).contains(&found.limit)
         });
         match (ours, theirs) {

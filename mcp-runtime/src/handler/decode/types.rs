@@ -1,9 +1,9 @@
-//! Enforces what a schema says inside of a value whose Rust type may take more: of an amount that is text in the schema, serde may
-//! take a number as well, and of every struct a list of its fields.
+//! Enforces the parts of a schema that the Rust type is more lenient about: for an amount that is a string in the schema,
+//! serde may also accept a number, and for any struct a list of its fields.
 //!
-//! Most parameters need none of this: their types are known to take exactly what their schema says (`exact`). For the others the
-//! schema becomes a [`Shape`] at start-up, which is held against the text of a value in one pass. Schemas that offer choices or
-//! contain themselves are left to the [`Validator`].
+//! Most parameters need none of this: their types are known to accept exactly what their schema allows (`exact`). For the
+//! others, the schema becomes a [`Shape`] at start-up, against which the text of a value is checked in one pass. Schemas
+//! with choices or recursion are left to the [`Validator`].
 
 use std::collections::HashMap;
 
@@ -14,19 +14,19 @@ use super::scan::{scan, skip, string_length};
 use crate::handler::check::Validator;
 use crate::jsonrpc::Decimal;
 
-/// What is to be enforced of the schema of a parameter, beyond what its type does.
+/// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
 pub(super) enum Types {
-    /// This, on the text of a value.
+    /// This shape, checked on the text of a value.
     Shape(Box<Shape>),
-    /// All of it, on the value; the schema is that of the property.
+    /// The whole schema, which is that of the property, checked on the value.
     Property,
-    /// All of it, on the object of a flattened type.
+    /// The whole schema, checked on the object of a flattened type.
     Object(Box<Validator>),
 }
 
 impl Types {
-    /// What the schema of a property says; `None` if that is nothing.
+    /// Returns the enforced part of a property's schema; `None` if it is empty.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
         match Shape::read(schema) {
             Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
@@ -34,7 +34,7 @@ impl Types {
         }
     }
 
-    /// What the schema of a flattened type says, which has been found to be valid.
+    /// Returns the enforced part of a flattened type's schema, which is known to be valid.
     pub(super) fn of_object(schema: Value) -> Option<Self> {
         match Shape::read(&schema) {
             Some(shape) => Some(Self::Shape(Box::new(shape))),
@@ -42,8 +42,8 @@ impl Types {
         }
     }
 
-    /// Whether a value, which has been read as JSON before, fits what the schema says. `validator` is that of all arguments, `name`
-    /// that of the property. `null` is the same as absent where something may be left out.
+    /// Returns `true` if a value, known to be valid JSON, matches the schema. `validator` is the one for all arguments,
+    /// `name` the name of the property. `null` counts as absent where a member is optional.
     pub(super) fn hold(&self, json: &str, validator: &Validator, name: &str) -> bool {
         let value = || serde_json::from_str::<Value>(json);
         match self {
@@ -58,7 +58,7 @@ impl Types {
     }
 }
 
-/// The types a value may be of, as bits.
+/// The allowed types of a value, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kinds(u8);
 
@@ -100,8 +100,8 @@ impl Kinds {
     }
 }
 
-/// Keywords that are read elsewhere, say nothing that could be broken, or are left to the type: what `enum` calls a variant may have
-/// more names than one.
+/// Keywords that are read elsewhere, assert nothing, or are left to the type: a variant in `enum` may have several accepted
+/// names.
 const PASSED_OVER: [&str; 21] = [
     "type",
     "required",
@@ -126,17 +126,17 @@ const PASSED_OVER: [&str; 21] = [
     "contentMediaType",
 ];
 
-/// What a schema says without choices and references.
+/// The assertions of a schema without choices and references.
 #[derive(Debug)]
 pub(super) struct Shape {
     kinds: Kinds,
     demand: Option<Demand>,
     members: HashMap<String, Member>,
-    /// What holds for members without a name here.
+    /// The shape of members that `members` does not name.
     others: Option<Box<Shape>>,
-    /// What holds for the first items.
+    /// The shapes of the first items.
     first: Vec<Shape>,
-    /// What holds for all other items.
+    /// The shape of all other items.
     items: Option<Box<Shape>>,
 }
 
@@ -144,12 +144,12 @@ pub(super) struct Shape {
 #[derive(Debug)]
 struct Member {
     shape: Shape,
-    /// Whether it may be left out, so that `null` may stand for that.
+    /// `true` if the member is optional, so that `null` counts as absent.
     optional: bool,
 }
 
 impl Shape {
-    /// `None` if the schema says what has no place here.
+    /// Returns `None` if the schema contains anything that a shape cannot express.
     fn read(schema: &Value) -> Option<Self> {
         let object = match schema {
             Value::Bool(true) => &Map::new(),
@@ -198,7 +198,7 @@ impl Shape {
         Some(shape)
     }
 
-    /// Reads what holds for all others. Whether there may be others is left to the type.
+    /// Reads the shape of all other members or items. Their existence is left to the type.
     fn read_into(schema: &Value, slot: &mut Option<Box<Self>>) -> Option<()> {
         if !schema.is_boolean() {
             let shape = Self::read(schema)?;
@@ -207,7 +207,7 @@ impl Shape {
         Some(())
     }
 
-    /// A choice between one schema and `null` is no choice.
+    /// Reads a choice between one schema and `null`, which is only an optional value.
     fn read_nullable(object: &Map<String, Value>) -> Option<Self> {
         let Value::Array(branches) = object.get("anyOf")? else {
             return None;
@@ -237,7 +237,7 @@ impl Shape {
             || self.items.is_some()
     }
 
-    /// How many bytes the value at the start of the text takes; `None` if it does not fit.
+    /// Returns the length in bytes of the value at the start of the text; `None` if it does not match.
     fn length(&self, text: &str) -> Option<usize> {
         let (kind, length) = match text.as_bytes().first()? {
             b'{' if self.kinds.has(Kinds::OBJECT) => return self.object(text),

@@ -1,7 +1,7 @@
-//! Definitions made at run time, for what is not known when the program is compiled.
+//! Definitions created at run time, for items that are not known when the program is compiled.
 //!
-//! They go into the same registry as annotated functions, before the server starts or while it runs. What is wrong with
-//! one is said when it is inserted.
+//! They are inserted into the same registry as annotated functions, before the server starts or while it runs. Mistakes are
+//! reported when a definition is inserted.
 
 mod prompt;
 mod resource;
@@ -23,16 +23,16 @@ pub use tool::DynamicTool;
 
 /// The arguments of a dynamic definition.
 ///
-/// For a tool they have passed its input schema. For a prompt and a template every value is a string.
+/// For a tool, they have been validated against its input schema. For a prompt or a template, every value is a string.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments(pub Map<String, Value>);
 
 impl Arguments {
-    /// The argument of this name.
+    /// Returns the argument with this name.
     ///
     /// # Errors
     ///
-    /// If it is absent or of another type; the model reads why.
+    /// If it is absent or has another type; the model reads the reason.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
         let Some(value) = self.0.get(name) else {
             return Err(ToolError::shown(format_args!(
@@ -43,17 +43,17 @@ impl Arguments {
             .map_err(|error| ToolError::shown(format_args!("argument `{name}`: {error}")))
     }
 
-    /// The text of the argument of this name, if it is there and text.
+    /// Returns the argument with this name, if it is present and a string.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
     }
 
-    /// All of them, as one value.
+    /// Deserializes all arguments into one value.
     ///
     /// # Errors
     ///
-    /// If they do not fit; the model reads why.
+    /// If they do not fit; the model reads the reason.
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, ToolError> {
         serde_json::from_value(Value::Object(self.0)).map_err(ToolError::shown)
     }
@@ -62,32 +62,32 @@ impl Arguments {
 /// Calls a dynamic handler.
 pub(crate) type DynamicRun = Arc<dyn Fn(Arguments, Context) -> Running + Send + Sync>;
 
-/// Builder steps that all kinds share.
+/// Builder methods shared by all kinds.
 macro_rules! builder {
     ($name:ident) => {
         impl $name {
-            /// With a name for people.
+            /// Sets the title, a name for people to read.
             #[must_use]
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.title = Some(title.into());
                 self
             }
 
-            /// With a description, for the model to read.
+            /// Sets the description, for the model to read.
             #[must_use]
             pub fn description(mut self, description: impl Into<String>) -> Self {
                 self.description = Some(description.into());
                 self
             }
 
-            /// With one more picture. One that is not an `https:` or `data:` URI is refused when it is inserted.
+            /// Adds an icon. An icon whose source is not an `https:` or `data:` URI is rejected when the item is inserted.
             #[must_use]
             pub fn icon(mut self, icon: Icon) -> Self {
                 self.icons.push(icon);
                 self
             }
 
-            /// With one more entry of `_meta`. Keys under reserved prefixes are refused when it is inserted.
+            /// Adds an entry to `_meta`. Keys with reserved prefixes are refused on insertion.
             #[must_use]
             pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
                 self.meta
@@ -96,50 +96,51 @@ macro_rules! builder {
                 self
             }
 
-            /// Stopped after this long. Default: [`Limits::tool_time`](crate::Limits::tool_time).
+            /// Sets the time after which a call is stopped. Default: [`Limits::tool_time`](crate::Limits::tool_time).
             #[must_use]
             pub fn timeout(mut self, timeout: Duration) -> Self {
                 self.guards.timeout = Some(timeout);
                 self
             }
 
-            /// Called at most this often: `10/min`, `5/s burst 20`, `100/h per caller`. Default: as often as the server
-            /// allows. What is not a rate is refused when it is inserted.
+            /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. Default: only the server's
+            /// limits apply. An invalid rate is refused on insertion.
             #[must_use]
             pub fn rate(mut self, rate: impl Into<String>) -> Self {
                 self.guards.rate = Some(rate.into());
                 self
             }
 
-            /// Running at most this many times at once; further calls wait. Default: no bound of its own.
+            /// Sets the maximum number of concurrent calls; further calls wait. Default: only the server's limits apply.
             #[must_use]
             pub fn concurrency(mut self, calls: usize) -> Self {
                 self.guards.concurrency = Some(calls);
                 self
             }
 
-            /// Answering with at most this many bytes. Default: [`Limits::result`](crate::Limits::result), which no answer
-            /// may exceed.
+            /// Sets the maximum size of a result, in bytes. Default: [`Limits::result`](crate::Limits::result), which no
+            /// result may exceed.
             #[must_use]
             pub fn max_output(mut self, bytes: usize) -> Self {
                 self.guards.max_output = Some(bytes);
                 self
             }
 
-            /// Needs all of these scopes, besides those before. Default: none. One that no credentials can hold is refused when
-            /// it is inserted.
+            /// Requires all of these scopes, in addition to those already required. Default: none. A scope that no credentials
+            /// can hold is refused on insertion.
             ///
-            /// Callers without them do not see it in lists, and are told which they need when they use it. Scopes do not apply
-            /// to trusted [`Caller`]s, as on standard input and output.
+            /// Callers without them do not see the definition in lists; if they use it, the error names the required scopes.
+            /// Scopes do not apply to trusted [`Caller`]s, such as those on standard input and output.
             #[must_use]
             pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
                 self.access.require(scopes);
                 self
             }
 
-            /// There only for callers of whom this holds; the others are answered as if it did not exist. Default: for all.
+            /// Makes the definition visible only to callers for whom the function returns `true`; for all others it does not
+            /// exist. Default: visible to all.
             ///
-            /// Asked with every list and call, before anything else: it must not block.
+            /// The function runs for every list and call, before anything else, so it must not block.
             #[must_use]
             pub fn visible_if(
                 mut self,

@@ -1,4 +1,4 @@
-//! Prompts made at run time.
+//! Prompts created at run time.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct DynamicPrompt {
 builder!(DynamicPrompt);
 
 impl DynamicPrompt {
-    /// A prompt of this name.
+    /// Creates a prompt with this name.
     pub fn new<F, R>(
         name: impl Into<String>,
         handler: impl Fn(Arguments, Context) -> F + Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl DynamicPrompt {
         }
     }
 
-    /// With one more argument it cannot do without.
+    /// Adds a required argument.
     #[must_use]
     pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.argument(PromptArgument {
@@ -68,7 +68,7 @@ impl DynamicPrompt {
         })
     }
 
-    /// With one more argument that may be left out.
+    /// Adds an optional argument.
     #[must_use]
     pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.argument(PromptArgument {
@@ -79,14 +79,14 @@ impl DynamicPrompt {
         })
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn argument(mut self, argument: PromptArgument) -> Self {
         self.arguments.push(argument);
         self
     }
 
-    /// With what an argument may be completed to.
+    /// Sets the completion candidates for an argument.
     #[must_use]
     pub fn candidates(
         mut self,

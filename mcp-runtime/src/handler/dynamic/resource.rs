@@ -1,4 +1,4 @@
-//! Resources and templates made at run time.
+//! Resources and resource templates created at run time.
 
 use std::fmt;
 use std::future::Future;
@@ -18,7 +18,7 @@ use crate::handler::resource::IntoResource;
 use crate::handler::tool_error::ToolError;
 use crate::types::{Annotations, CacheScope, Icon, Meta, Resource, ResourceTemplate};
 
-/// A resource with an address of its own, known only at run time.
+/// A resource with a fixed URI, known only at run time.
 pub struct DynamicResource {
     pub(crate) uri: String,
     pub(crate) name: String,
@@ -39,7 +39,7 @@ pub struct DynamicResource {
 builder!(DynamicResource);
 
 impl DynamicResource {
-    /// A resource at `uri` under this name.
+    /// Creates a resource with this URI and name.
     pub fn new<F, R>(
         uri: impl Into<String>,
         name: impl Into<String>,
@@ -70,7 +70,7 @@ impl DynamicResource {
         }
     }
 
-    /// With its size in bytes, before any encoding.
+    /// Sets the size in bytes, before any encoding.
     #[must_use]
     pub fn size(mut self, size: u64) -> Self {
         self.size = Some(size);
@@ -94,7 +94,7 @@ impl DynamicResource {
     }
 }
 
-/// A family of resources known only at run time.
+/// A resource template known only at run time.
 pub struct DynamicTemplate {
     pub(crate) uri_template: String,
     pub(crate) name: String,
@@ -117,10 +117,10 @@ pub struct DynamicTemplate {
 builder!(DynamicTemplate);
 
 impl DynamicTemplate {
-    /// The resources of an RFC 6570 template, under this name. The handler receives the template's variables.
+    /// Creates a resource template with this URI template (RFC 6570) and name. The handler receives the template's variables.
     ///
-    /// A URI matches only if no variable holds NUL, has a segment `..`, or begins with `/`, `\` or a drive letter, unless the variable
-    /// takes [any path](Self::any_path).
+    /// A URI matches only if no variable contains NUL, has a segment `..`, or begins with `/`, `\` or a drive letter, unless
+    /// the variable accepts [any path](Self::any_path).
     pub fn new<F, R>(
         uri_template: impl Into<String>,
         name: impl Into<String>,
@@ -153,7 +153,7 @@ impl DynamicTemplate {
         }
     }
 
-    /// With what a variable may be completed to.
+    /// Sets the completion candidates for a variable.
     #[must_use]
     pub fn candidates(
         mut self,
@@ -167,18 +167,18 @@ impl DynamicTemplate {
         self
     }
 
-    /// With a variable that takes values which lead anywhere: `..`, absolute paths, drive letters and NUL. The handler has to check them
-    /// before it uses them as a path.
+    /// Makes a variable accept values that lead out of a directory: `..`, absolute paths, drive letters and NUL. The handler
+    /// must validate them before it uses them as a path.
     #[must_use]
     pub fn any_path(mut self, variable: impl Into<String>) -> Self {
         self.any_path.push(variable.into());
         self
     }
 
-    /// With a function that lists its resources a page at a time: given where to go on, the resources and where to go
-    /// on after them.
+    /// Sets a function that lists the template's resources page by page: it receives a cursor, `None` for the first page,
+    /// and returns resources and the cursor of the next page.
     ///
-    /// Where to go on comes back through the client, which may have changed it: check it like any input.
+    /// The cursor comes back through the client, which may have changed it: validate it like any input.
     #[must_use]
     pub fn list<F>(
         mut self,
@@ -210,32 +210,32 @@ impl DynamicTemplate {
     }
 }
 
-/// What resources and templates share.
+/// Builder methods shared by resources and templates.
 macro_rules! readable {
     ($name:ident) => {
         impl $name {
-            /// With its media type.
+            /// Sets the media type.
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
                 self.mime_type = Some(mime_type.into());
                 self
             }
 
-            /// With whom it is for, and how much it matters.
+            /// Sets the annotations, such as audience and priority.
             #[must_use]
             pub fn annotations(mut self, annotations: Annotations) -> Self {
                 self.annotations = Some(annotations);
                 self
             }
 
-            /// With how long a client may reuse what it read. Default: that of the server.
+            /// Sets how long clients may cache the contents. Default: the server's value.
             #[must_use]
             pub fn ttl(mut self, ttl: Duration) -> Self {
                 self.ttl = Some(ttl);
                 self
             }
 
-            /// With who may share what was read. Default: that of the server.
+            /// Sets for whom the contents may be cached. Default: the server's value.
             #[must_use]
             pub fn cache(mut self, scope: CacheScope) -> Self {
                 self.cache = Some(scope);
@@ -251,7 +251,7 @@ readable!(DynamicTemplate);
 
 type Listed = Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
 
-/// A closure as a [`Lister`].
+/// Implements [`Lister`] for a closure.
 struct DynamicLister<F>(F);
 
 impl<F: Fn(Context, Option<String>) -> Listed + Send + Sync> Lister for DynamicLister<F> {

@@ -1,4 +1,4 @@
-//! Tools made at run time.
+//! Tools created at run time.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -48,10 +48,11 @@ pub struct DynamicTool {
 builder!(DynamicTool);
 
 impl DynamicTool {
-    /// A tool of this name, 1 to 128 of `A-Z a-z 0-9 _ - .`, whose arguments fit `input_schema`, an object schema.
+    /// Creates a tool with this name, 1 to 128 characters of `A-Z a-z 0-9 _ - .`, and this input schema, an object schema.
     ///
-    /// The schema is served as it stands and enforced before the handler runs. A string, boolean or integer with
-    /// `x-mcp-header` is mirrored by that header over HTTP, in revision 2026-07-28; it must be reached through properties.
+    /// The schema is served unchanged, and enforced before the handler runs. A string, boolean or integer with
+    /// `x-mcp-header` is mirrored by that header over HTTP, in protocol version 2026-07-28; it must be reached through
+    /// properties.
     pub fn new<F, R>(
         name: impl Into<String>,
         input_schema: Value,
@@ -79,42 +80,42 @@ impl DynamicTool {
         }
     }
 
-    /// With the schema of its structured output.
+    /// Sets the schema of the structured output.
     #[must_use]
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(schema);
         self
     }
 
-    /// With all hints about its behaviour at once.
+    /// Sets all hints about the tool's behaviour at once.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.annotations = Some(annotations);
         self
     }
 
-    /// Whether it changes nothing.
+    /// Sets the hint that the tool changes nothing.
     #[must_use]
     pub fn read_only(mut self, hint: bool) -> Self {
         self.annotations.get_or_insert_default().read_only_hint = Some(hint);
         self
     }
 
-    /// Whether it may delete or overwrite.
+    /// Sets the hint that the tool may delete or overwrite.
     #[must_use]
     pub fn destructive(mut self, hint: bool) -> Self {
         self.annotations.get_or_insert_default().destructive_hint = Some(hint);
         self
     }
 
-    /// Whether calling it again with the same arguments changes nothing more.
+    /// Sets the hint that repeating a call with the same arguments changes nothing more.
     #[must_use]
     pub fn idempotent(mut self, hint: bool) -> Self {
         self.annotations.get_or_insert_default().idempotent_hint = Some(hint);
         self
     }
 
-    /// Whether it reaches things outside the server.
+    /// Sets the hint that the tool reaches systems outside the server.
     #[must_use]
     pub fn open_world(mut self, hint: bool) -> Self {
         self.annotations.get_or_insert_default().open_world_hint = Some(hint);

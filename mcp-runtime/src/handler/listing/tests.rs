@@ -1,4 +1,4 @@
-//! Every shape of listing function is taken.
+//! Every form of listing function is accepted.
 
 use super::*;
 

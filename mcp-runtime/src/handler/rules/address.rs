@@ -1,4 +1,4 @@
-//! Addresses and templates of addresses.
+//! URIs and URI templates.
 //!
 //! Specification: RFC 3986 (schemes), RFC 6570 (templates).
 
@@ -6,7 +6,7 @@ use super::verdict::character_length;
 use super::{Verdict, same};
 use crate::types::Icon;
 
-/// An address starts with a scheme and a colon, and has no spaces, control characters or braces.
+/// Checks that a URI starts with a scheme and a colon, and has no spaces, control characters or braces.
 #[must_use]
 pub const fn uri(text: &str) -> Verdict {
     if !has_scheme(text.as_bytes()) {
@@ -20,7 +20,7 @@ pub const fn uri(text: &str) -> Verdict {
                 return Verdict::wrong(&[
                     "URI `",
                     text,
-                    "` has a variable, so it names a family: use `resource_template`",
+                    "` has a variable, so it is a URI template; use `resource_template`",
                 ]);
             }
             b'%' if !encodes(bytes, index) => return stray_percent("URI `", text),
@@ -31,7 +31,7 @@ pub const fn uri(text: &str) -> Verdict {
     Verdict::HOLDS
 }
 
-/// The source of an icon is a URI that clients may fetch and show.
+/// Checks that the source of an icon is a URI that clients may fetch and display.
 #[must_use]
 pub const fn icon(src: &str) -> Verdict {
     if Icon::is_source(src) {
@@ -66,7 +66,7 @@ const fn has_scheme(bytes: &[u8]) -> bool {
     false
 }
 
-/// What neither RFC 3986 nor RFC 6570 allows.
+/// Returns `true` for bytes that neither RFC 3986 nor RFC 6570 allows.
 const fn is_forbidden(byte: u8) -> bool {
     matches!(
         byte,
@@ -86,7 +86,7 @@ const fn forbidden(what: &str, text: &str, byte: u8) -> Verdict {
     }
 }
 
-/// Whether a percent sign is followed by two hexadecimal digits.
+/// Returns `true` if the percent sign at `index` is followed by two hexadecimal digits.
 const fn encodes(bytes: &[u8], index: usize) -> bool {
     index + 2 < bytes.len()
         && bytes[index + 1].is_ascii_hexdigit()
@@ -97,7 +97,7 @@ const fn stray_percent(what: &str, text: &str) -> Verdict {
     Verdict::wrong(&[what, text, "` has a `%` that encodes nothing; write `%25`"])
 }
 
-/// The form of a template, without its variables' parameters: RFC 6570 up to level 3, and explode.
+/// Checks the syntax of a template, but not that its variables have parameters: RFC 6570 up to level 3, and explode.
 #[must_use]
 pub const fn template_syntax(template: &str) -> Verdict {
     const WHAT: &str = "URI template `";
@@ -123,7 +123,7 @@ pub const fn template_syntax(template: &str) -> Verdict {
             }
             b'}' => return Verdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
             b'%' if !encodes(bytes, index) => return stray_percent(WHAT, template),
-            // An address may hold an apostrophe, a template may not.
+            // A URI may contain an apostrophe, a template may not.
             byte if is_forbidden(byte) || byte == b'\'' => return forbidden(WHAT, template, byte),
             _ => index += 1,
         }
@@ -132,7 +132,7 @@ pub const fn template_syntax(template: &str) -> Verdict {
         return Verdict::wrong(&[
             WHAT,
             template,
-            "` has no variable, so it names one resource: use `resource`",
+            "` has no variable, so it is a single URI; use `resource`",
         ]);
     }
     let mut variables = Variables::new(template);
@@ -146,7 +146,7 @@ pub const fn template_syntax(template: &str) -> Verdict {
     Verdict::HOLDS
 }
 
-/// What stands between braces: an operator, and variables separated by commas.
+/// Checks the expression between braces: an optional operator, and variables separated by commas.
 const fn expression(template: &str, start: usize, end: usize) -> Verdict {
     const WHAT: &str = "URI template `";
     let bytes = template.as_bytes();
@@ -176,7 +176,7 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
                 return Verdict::wrong(&[
                     WHAT,
                     template,
-                    "` cuts a variable short with `:`, which cannot be undone when reading; leave it out",
+                    "` truncates a variable with `:`, which cannot be undone when reading; remove it",
                 ]);
             }
             b'*' if index == name => {
@@ -204,12 +204,12 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
     }
 }
 
-/// Whether a byte may stand anywhere in the name of a variable.
+/// Returns `true` if a byte may occur anywhere in a variable name.
 const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The character that starts at a byte; empty inside of one.
+/// Returns the character that starts at a byte; empty if the byte is inside a character.
 const fn character_at(text: &str, index: usize) -> &str {
     slice(
         text,
@@ -236,7 +236,7 @@ const fn find(bytes: &[u8], mut index: usize, wanted: u8) -> usize {
     index
 }
 
-/// Where the name of a variable stands in its template.
+/// The position of a variable's name in its template.
 #[derive(Clone, Copy)]
 pub(super) struct Variable {
     start: usize,
@@ -260,7 +260,7 @@ impl Variable {
     }
 }
 
-/// The variables of a template whose form has been checked.
+/// The variables of a template whose syntax has been checked.
 pub(super) struct Variables<'a> {
     bytes: &'a [u8],
     index: usize,
@@ -304,7 +304,7 @@ const fn is_name(byte: u8) -> bool {
     is_plain(byte) || byte == b'.'
 }
 
-/// Whether a template has a variable of that name.
+/// Returns `true` if a template has a variable of that name.
 #[must_use]
 pub const fn template_has_variable(template: &str, name: &str) -> bool {
     let mut variables = Variables::new(template);

@@ -1,9 +1,9 @@
-//! Whether one name may have been meant by another, for messages of the compiler.
+//! Similarity of names, for suggestions in compile errors.
 
-/// Longest name that is compared, in bytes.
+/// Maximum length of a compared name, in bytes.
 const LONGEST: usize = 64;
 
-/// Whether `written` becomes `name` in two edits that change less than half of it.
+/// Returns `true` if at most two edits turn `written` into `name`, fewer than half the length of the longer one.
 ///
 /// An edit inserts, deletes or replaces a byte.
 pub(super) const fn is_close(written: &str, name: &str) -> bool {
@@ -20,7 +20,7 @@ pub(super) const fn is_close(written: &str, name: &str) -> bool {
     distance <= 2 && distance * 2 < longer
 }
 
-/// How many edits lie between the two, each at most [`LONGEST`] bytes long.
+/// Returns the number of edits between two names of at most [`LONGEST`] bytes each.
 const fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut above = [0; LONGEST + 1];
     let mut column = 0;

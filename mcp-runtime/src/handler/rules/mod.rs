@@ -1,7 +1,7 @@
-//! Rules for names, addresses, media types and headers, as `const fn`s: the macros apply them at compile time to what is
-//! written in an attribute, the registry at run time to what is defined by a program.
+//! Rules for names, URIs, media types and headers, as `const fn`s: the macros apply them at compile time to attributes, the
+//! registry at run time to dynamic definitions.
 //!
-//! A template is only checked for its form here; `template` matches addresses against it.
+//! Only the syntax of a template is checked here; `handler::template` matches URIs against it.
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
@@ -25,14 +25,14 @@ pub use rate::rate;
 pub(crate) use rate::read_rate;
 pub use verdict::Verdict;
 
-/// What is wrong with these icons.
+/// Returns an error message for each icon that breaks the rules.
 pub(crate) fn icon_problems(icons: &[Icon]) -> impl Iterator<Item = String> {
     icons
         .iter()
         .filter_map(|each| icon(&each.src).into_result().err())
 }
 
-/// Whether two texts are the same.
+/// Returns `true` if two strings are equal.
 pub(crate) const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {

@@ -4,10 +4,10 @@
 
 use super::Verdict;
 
-/// Longest name of a tool.
+/// Maximum length of a tool name, in bytes.
 const MAX_NAME: usize = 128;
 
-/// A tool name is 1 to 128 of `A-Z a-z 0-9 _ - .`.
+/// Checks that a tool name is 1 to 128 of `A-Z a-z 0-9 _ - .`.
 #[must_use]
 pub const fn tool_name(name: &str) -> Verdict {
     const ALLOWED: &str = "; use 1 to 128 of A-Z a-z 0-9 _ - .";
@@ -30,7 +30,7 @@ pub const fn tool_name(name: &str) -> Verdict {
     Verdict::HOLDS
 }
 
-/// A header is a token of RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
+/// Checks that a header name is a token of RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
 #[must_use]
 pub const fn header(name: &str) -> Verdict {
     const ALLOWED: &str = "; use letters, digits and `-`, as in `Region`";
@@ -49,7 +49,7 @@ pub const fn header(name: &str) -> Verdict {
     Verdict::HOLDS
 }
 
-/// A scope is one or more visible characters of ASCII, without `"` and `\`: RFC 6749, section 3.3.
+/// Checks that a scope is one or more visible ASCII characters other than `"` and `\`: RFC 6749, section 3.3.
 #[must_use]
 pub const fn scope(scope: &str) -> Verdict {
     const ALLOWED: &str = "; use visible ASCII without quotes and backslashes, as in `notes:write`";
@@ -93,7 +93,9 @@ const fn is_token(byte: u8) -> bool {
         )
 }
 
-/// A media type is two tokens around a slash, and perhaps parameters after a semicolon.
+/// Checks that a media type is two tokens around a slash, with optional parameters after a semicolon.
+///
+/// The parameters are not checked.
 #[must_use]
 pub const fn media_type(text: &str) -> Verdict {
     let bytes = text.as_bytes();
@@ -115,7 +117,7 @@ pub const fn media_type(text: &str) -> Verdict {
     Verdict::HOLDS
 }
 
-/// Whether only spaces follow before the parameters.
+/// Returns `true` if only spaces precede the parameters.
 const fn trailing_space(bytes: &[u8], mut index: usize) -> bool {
     while index < bytes.len() && bytes[index] == b' ' {
         index += 1;
@@ -123,7 +125,7 @@ const fn trailing_space(bytes: &[u8], mut index: usize) -> bool {
     index < bytes.len() && bytes[index] == b';'
 }
 
-/// A time is an ISO 8601 date, `2026-07-28`, or date and time, `2026-07-28T12:00:00Z`.
+/// Checks that a time is an ISO 8601 date, `2026-07-28`, or date and time, `2026-07-28T12:00:00Z`.
 #[must_use]
 pub const fn timestamp(text: &str) -> Verdict {
     let bytes = text.as_bytes();
@@ -149,7 +151,7 @@ const fn ends_with_zone(bytes: &[u8]) -> bool {
         || (matches!(bytes[length - 6], b'+' | b'-') && matches_digits(bytes, length - 5, b"00:00"))
 }
 
-/// Whether the form stands at `start`, each `0` in it being any digit.
+/// Returns `true` if the bytes from `start` match the form; each `0` in it matches any digit.
 const fn matches_digits(bytes: &[u8], start: usize, form: &[u8]) -> bool {
     if bytes.len() < start + form.len() {
         return false;

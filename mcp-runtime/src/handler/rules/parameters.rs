@@ -1,4 +1,4 @@
-//! The parameters of a function against what it is registered under.
+//! Rules that compare the parameters of a function with its URI or URI template.
 
 use super::Verdict;
 use super::address::{Variables, template_has_variable, template_syntax};
@@ -6,7 +6,7 @@ use super::close::is_close;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
-/// The form of a template, and that each variable has a parameter.
+/// Checks the syntax of a template, and that each variable has a parameter.
 #[must_use]
 pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
     let verdict = template_syntax(template);
@@ -28,7 +28,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
     Verdict::HOLDS
 }
 
-/// An argument of a template is one of its variables.
+/// Checks that an argument of a template is one of its variables.
 #[must_use]
 pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Verdict {
     if parameter.ty.injected
@@ -40,7 +40,7 @@ pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Ve
     let mut verdict = Verdict::wrong(&[
         "parameter `",
         parameter.name,
-        "` is no variable of the URI template; ",
+        "` is not a variable of the URI template; ",
     ]);
     let mut variables = Variables::new(template);
     while let Some(variable) = variables.next() {
@@ -62,7 +62,7 @@ pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Ve
     verdict
 }
 
-/// A resource has one address, so nothing can vary.
+/// Checks that a resource has no arguments, because it has a single URI.
 #[must_use]
 pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
     if parameter.ty.injected {
@@ -75,29 +75,31 @@ pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
     ])
 }
 
-/// `#[arg(…)]` stands on an argument.
+/// Checks that a parameter with `#[arg(…)]` is an argument.
 #[must_use]
 pub const fn is_argument(parameter: &ParameterMeta) -> Verdict {
     if parameter.ty.injected {
         return Verdict::wrong(&[
             "parameter `",
             parameter.name,
-            "` is injected, so no client sends it and `#[arg(…)]` says nothing about it; leave it out",
+            "` is injected, so clients do not send it and `#[arg(…)]` has no effect; remove it",
         ]);
     }
     Verdict::HOLDS
 }
 
-/// The first parameter of a completer comes from the client.
+/// Checks that the first parameter of a completer is not injected.
 #[must_use]
 pub const fn partial_text(parameter: &ParameterMeta) -> Verdict {
     if parameter.ty.injected {
-        return Verdict::wrong(&["a completer first takes the text typed so far: `partial: &str`"]);
+        return Verdict::wrong(&[
+            "a completer needs the text typed so far as its first parameter: `partial: &str`",
+        ]);
     }
     Verdict::HOLDS
 }
 
-/// A prompt or template has an argument of that name.
+/// Checks that a prompt or template has an argument of that name.
 #[must_use]
 pub const fn completed_argument(
     kind: &str,
@@ -113,7 +115,7 @@ pub const fn completed_argument(
 }
 
 impl Verdict {
-    /// With the argument that may have been meant by `name`, or else all there are.
+    /// Appends the argument that `name` probably means, or else all arguments.
     const fn with_meant(self, name: &str, parameters: &[ParameterMeta], there_are: &str) -> Self {
         let mut index = 0;
         while index < parameters.len() {
@@ -126,7 +128,7 @@ impl Verdict {
         self.with(there_are).with_arguments(parameters)
     }
 
-    /// With the names of all arguments.
+    /// Appends the names of all arguments.
     const fn with_arguments(mut self, parameters: &[ParameterMeta]) -> Self {
         let mut index = 0;
         let mut first = true;

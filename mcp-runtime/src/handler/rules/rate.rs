@@ -1,24 +1,24 @@
-//! How a rate is written: `10/min`, `5/s burst 20`, `100/h per caller`.
+//! The syntax of rates: `10/min`, `5/s burst 20`, `100/h per caller`.
 
 use std::time::Duration;
 
 use super::Verdict;
 use crate::rate::Rate;
 
-/// What is wrong with a rate.
+/// A mistake in a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// It does not have the form.
+    /// The syntax is wrong.
     Form,
-    /// It allows nothing.
+    /// The rate allows no calls.
     Zero,
-    /// Its unit is none.
+    /// The unit of time is missing or unknown.
     Unit,
-    /// What follows `burst` is no number, or zero.
+    /// `burst` is not followed by a number above zero.
     Burst,
 }
 
-/// A rate is a number and a unit, then perhaps `burst` and a number, then perhaps `per caller`.
+/// Checks that a rate is a number and a unit, optionally followed by `burst` and a number, then by `per caller`.
 #[must_use]
 pub const fn rate(text: &str) -> Verdict {
     let Err(fault) = parse_rate(text) else {
@@ -26,11 +26,13 @@ pub const fn rate(text: &str) -> Verdict {
     };
     let said = match fault {
         Fault::Form => {
-            "` is not a rate; write a number and a unit, as in `10/min`, `5/s burst 20` or `100/h per caller`"
+            "` is not valid; write a number and a unit, as in `10/min`, `5/s burst 20` or `100/h per caller`"
         }
-        Fault::Zero => "` allows nothing; the least is 1",
-        Fault::Unit => "` has no unit of time; write `10/s`, `10/min` or `10/h`",
-        Fault::Burst => "` says no burst; write a number above zero after it, as in `5/s burst 20`",
+        Fault::Zero => "` allows no calls; the minimum is 1",
+        Fault::Unit => "` has no valid unit of time; write `10/s`, `10/min` or `10/h`",
+        Fault::Burst => {
+            "` has no burst size; write a number above zero after `burst`, as in `5/s burst 20`"
+        }
     };
     Verdict::wrong(&["the rate `", text, said])
 }
@@ -39,7 +41,7 @@ pub const fn rate(text: &str) -> Verdict {
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// Returns the message for a mistake.
 pub(crate) fn read_rate(text: &str) -> Result<Rate, String> {
     parse_rate(text).map_err(|_| rate(text).text().to_owned())
 }
@@ -92,7 +94,7 @@ const fn parse_rate(text: &str) -> Result<Rate, Fault> {
     Err(Fault::Form)
 }
 
-/// The whole number at `at`, if there is one that fits, and where it ends.
+/// Reads the whole number at `at`; `None` if there is none that fits. Also returns the position after it.
 const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
     let start = at;
     let mut value: Option<u32> = Some(0);
@@ -109,7 +111,7 @@ const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
     if at == start { (None, at) } else { (value, at) }
 }
 
-/// Whether a word stands at `at`, with a space or nothing after it.
+/// Returns `true` if the word is at `at`, followed by a space or by nothing.
 const fn has_word(bytes: &[u8], at: usize, word: &[u8]) -> bool {
     let mut index = 0;
     while index < word.len() {

@@ -1,11 +1,11 @@
-//! Tables of what each rule lets through.
+//! Tables of the strings that each rule accepts and rejects.
 
 use super::{
     Verdict, header, icon, media_type, scope, template_has_variable, template_syntax, timestamp,
     tool_name, uri,
 };
 
-/// Each case is a text and a part of what is wrong with it; empty if nothing is.
+/// Checks cases: a string and a part of the message, which is empty if the string is valid.
 fn check(rule: fn(&str) -> Verdict, cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let verdict = rule(text);
@@ -35,7 +35,7 @@ fn tool_names_have_a_small_alphabet() {
             ("", "is empty"),
             ("add note", "contains a space"),
             ("add/note", "contains `/`"),
-            ("größe", "not ASCII"),
+            ("größe", "non-ASCII"),
             ("a\nb", "a control character"),
             (&long, "too long"),
         ],
@@ -79,7 +79,7 @@ fn headers_are_tokens() {
             ("", "is empty"),
             ("my region", "a space"),
             ("a:b", "`:`"),
-            ("é", "not ASCII"),
+            ("é", "non-ASCII"),
         ],
     );
 }
@@ -97,7 +97,7 @@ fn scopes_are_visible_characters() {
             ("a\"b", "`\"`"),
             ("a\\b", "`\\`"),
             ("a\u{7f}", "a control character"),
-            ("é", "not ASCII"),
+            ("é", "non-ASCII"),
         ],
     );
 }
@@ -175,7 +175,7 @@ fn templates_follow_rfc_6570() {
             ("notes:///{}", "without a variable name"),
             ("notes:///{a,}", "without a variable name"),
             ("notes:///{+}", "without a variable name"),
-            ("notes:///{id:3}", "cuts a variable short"),
+            ("notes:///{id:3}", "truncates a variable"),
             ("notes:///{=id}", "operator `=`"),
             ("notes:///{a b}", "contains a space"),
             ("notes:///{a-b}", "contains `-`"),

@@ -1,6 +1,6 @@
-//! What a rule says, in text that a `const fn` can write.
+//! The result of a rule, with a message that a `const fn` can write.
 
-/// What a rule says: that all is well, or what is wrong.
+/// The result of a rule: it holds, or a message that says what is wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdict {
     text: [u8; Verdict::CAPACITY],
@@ -17,13 +17,13 @@ impl Verdict {
         holds: true,
     };
 
-    /// Whether all is well.
+    /// Returns `true` if the rule holds.
     #[must_use]
     pub const fn holds(&self) -> bool {
         self.holds
     }
 
-    /// What is wrong; empty if all is well.
+    /// Returns the message; empty if the rule holds.
     #[must_use]
     pub const fn text(&self) -> &str {
         match str::from_utf8(self.text.split_at(self.length).0) {
@@ -32,11 +32,11 @@ impl Verdict {
         }
     }
 
-    /// The verdict as a result, for callers at run time.
+    /// Converts the verdict into a `Result`, for callers at run time.
     ///
     /// # Errors
     ///
-    /// What is wrong.
+    /// Returns the message if the rule does not hold.
     pub(crate) fn into_result(self) -> Result<(), String> {
         if self.holds {
             Ok(())
@@ -58,7 +58,7 @@ impl Verdict {
         verdict
     }
 
-    /// With more text. What does not fit is cut at a character.
+    /// Appends text. Text that does not fit is truncated at a character boundary.
     pub(super) const fn with(mut self, text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut index = 0;
@@ -77,17 +77,17 @@ impl Verdict {
         self
     }
 
-    /// With what a byte is that cannot stand in a name.
+    /// Appends the description of a byte that is not allowed in a name.
     pub(super) const fn with_named(self, byte: u8) -> Self {
         match byte {
             b' ' => self.with("a space"),
             0..=0x1F | 0x7F => self.with("a control character"),
-            0x80.. => self.with("a letter that is not ASCII"),
+            0x80.. => self.with("a non-ASCII character"),
             other => self.with("`").with_byte(other).with("`"),
         }
     }
 
-    /// With a byte of ASCII, or a question mark in place of any other.
+    /// Appends an ASCII byte, or a question mark for any other byte.
     pub(super) const fn with_byte(mut self, byte: u8) -> Self {
         if self.length < Self::CAPACITY {
             self.text[self.length] = if byte.is_ascii() { byte } else { b'?' };

@@ -1,4 +1,4 @@
-//! Cleans the strings of a JSON text, and copies all else as it stands: numbers keep every digit.
+//! Cleans the strings of a JSON text, and copies everything else unchanged: numbers keep every digit.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -6,12 +6,12 @@ use std::fmt;
 
 use crate::jsonrpc::{plain_bytes, unquote, write_string};
 
-/// Why JSON cannot be cleaned.
+/// The reason why JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unclean {
-    /// Two members of one object would get this name, so that readers would see one of them only.
+    /// Two members of one object would get this name, and readers would see only one of them.
     SameName(String),
-    /// It is no JSON that everybody can read.
+    /// The text is not JSON that all readers accept.
     Unreadable,
 }
 
@@ -21,22 +21,22 @@ impl fmt::Display for Unclean {
             Self::SameName(name) => {
                 write!(f, "two members of one object would both be named `{name}`")
             }
-            Self::Unreadable => f.write_str("it is no JSON that everybody can read"),
+            Self::Unreadable => f.write_str("the text is not JSON that all readers accept"),
         }
     }
 }
 
-/// The names of one object: what each has become, and what it was.
+/// The names of one object: each cleaned name, and the original.
 type Names = HashMap<String, String>;
 
-/// The same JSON with its strings and names cleaned.
+/// Returns the same JSON with its strings and names cleaned.
 ///
 /// # Errors
 ///
-/// Names that were different become the same.
+/// If names that were different become equal.
 pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, Unclean> {
     let mut out = Vec::with_capacity(json.len());
-    // For each open bracket the names so far, if it is an object.
+    // For each open bracket: the names so far, if it is an object.
     let mut open: Vec<Option<Names>> = Vec::new();
     let mut names_come = false;
     let mut rest = json;
@@ -78,7 +78,7 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
                 Entry::Occupied(other) if *other.get() != *original => {
                     return Err(Unclean::SameName(other.key().clone()));
                 }
-                // A name that was there twice before is no fault of ours.
+                // The name occurred twice in the input, so cleaning is not the cause.
                 Entry::Occupied(_) => {}
                 Entry::Vacant(place) => drop(place.insert(original.into_owned())),
             }
@@ -87,7 +87,7 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
     }
 }
 
-/// How long the JSON string is that a text begins with, quotes included.
+/// Returns the length of the JSON string at the start of a text, including the quotes.
 fn string_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 1_usize;
@@ -135,7 +135,7 @@ mod tests {
                 r#"{"secret":1,"a":{"***":2}}"#,
                 r#"{"***":1,"a":{"***":2}}"#,
             ),
-            // It was there twice before.
+            // It occurred twice in the input.
             (r#"{"secret":1,"secret":2}"#, r#"{"***":1,"***":2}"#),
         ] {
             assert_eq!(redacted(json).as_deref(), Ok(cleaned));

@@ -1,4 +1,4 @@
-//! Writes what `#[arg(…)]` demands into the schema of an argument.
+//! Writes the constraints of `#[arg(…)]` into the schema of an argument.
 
 use serde_json::{Map, Number, Value};
 
@@ -6,7 +6,7 @@ use super::query::allows;
 use crate::handler::check::compile;
 use crate::handler::constraint::{Bound, Constraints};
 
-/// Merges what `#[arg(…)]` demands into a schema, and says what of it makes no sense there.
+/// Merges the constraints of `#[arg(…)]` into a schema. Constraints that do not apply to it are added to `problems`.
 pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems: &mut Vec<String>) {
     let any_number = allows(schema, "number") || allows(schema, "integer");
     let (text, list) = (allows(schema, "string"), allows(schema, "array"));
@@ -19,7 +19,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
     ] {
         let Some(bound) = bound else { continue };
         if !any_number {
-            problems.push("`range` applies to numbers, and its schema allows none".to_owned());
+            problems.push("`range` applies to numbers, but its schema allows none".to_owned());
             break;
         }
         let Some(number) = number(bound) else {
@@ -44,7 +44,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
         let Some(length) = length else { continue };
         if !text && !list {
             problems.push(
-                "`length` applies to text and lists, and its schema allows neither".to_owned(),
+                "`length` applies to strings and lists, but its schema allows neither".to_owned(),
             );
             break;
         }
@@ -62,7 +62,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
         let Some(value) = value else { continue };
         if !text {
             problems.push(format!(
-                "`{name}` applies to text, and its schema allows none"
+                "`{name}` applies to strings, but its schema allows none"
             ));
             continue;
         }
@@ -89,7 +89,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
                 .or_insert_with(|| Value::Object(Map::new()));
             constrain(items, inner, problems);
         } else {
-            problems.push("`items` applies to lists, and its schema allows none".to_owned());
+            problems.push("`items` applies to lists, but its schema allows none".to_owned());
         }
     }
 }

@@ -1,11 +1,11 @@
-//! From Rust types to the schemas that model APIs accept.
+//! Conversion of Rust types into schemas that model APIs accept.
 //!
-//! What `schemars` derives is correct, but several model APIs refuse parts of it. Input schemas are therefore made
-//! plainer without changing what they allow: nothing is referred to that could stand in place, absence is not spelled as
-//! `null`, number formats become bounds, documented variants become an `enum` with their documentation in the
-//! description. Output schemas keep their `null`s, because results have them.
+//! The schemas that `schemars` derives are correct, but several model APIs reject parts of them. Input schemas are therefore
+//! simplified without changing the values they allow: subschemas are inlined where possible, `null` is removed from optional
+//! values, number formats become bounds, and documented variants become an `enum` with their documentation in the
+//! description. Output schemas keep `null`, because results contain it.
 //!
-//! What of a schema is enforced is left to [`check`](super::check) and [`decode`](super::decode).
+//! Schemas are enforced by [`check`](super::check) and [`decode`](super::decode).
 
 mod constrain;
 mod normalise;
@@ -22,10 +22,10 @@ use constrain::constrain;
 use normalise::{Null, boolean, normalise};
 pub(crate) use query::{allows, candidates, hard_for_models};
 
-/// The header keyword of tool arguments.
+/// The schema keyword that names the header of a tool argument.
 pub(crate) const HEADER: &str = "x-mcp-header";
 
-/// The schema of `structuredContent`, plain enough for clients: references in place where possible, nulls kept.
+/// Returns the schema of `structuredContent`, simplified for clients: references are inlined where possible, `null` is kept.
 pub(crate) fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();
@@ -38,7 +38,7 @@ pub(crate) fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) ->
     Some(schema)
 }
 
-/// Makes the schemas of the parameters of one function, so that what recursive types define is gathered in one place.
+/// Creates the schemas of the parameters of one function, with one set of definitions for recursive types.
 pub(crate) struct Properties {
     generator: SchemaGenerator,
 }
@@ -50,7 +50,7 @@ impl Properties {
         }
     }
 
-    /// The schema of one argument with everything its parameter says; problems are added to the list.
+    /// Returns the schema of one argument, with all options of its parameter. Mistakes are added to `problems`.
     pub(crate) fn argument(
         &mut self,
         parameter: &ParameterMeta,
@@ -99,7 +99,7 @@ impl Properties {
         schema
     }
 
-    /// Adds what recursive types refer to.
+    /// Adds the definitions of recursive types.
     pub(crate) fn finish(mut self, root: &mut Value) {
         add_definitions(root, &mut self.generator, Null::MeansAbsent);
     }
@@ -138,7 +138,7 @@ fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: Null
     }
 }
 
-/// A root schema is titled with the name of its type, which nobody wrote as a title.
+/// Removes the title of a root schema if it is only the name of the type, rather than a title that the author wrote.
 fn drop_type_title(schema: &mut Value) {
     if let Some(object) = schema.as_object_mut()
         && let Some(Value::String(title)) = object.get("title")

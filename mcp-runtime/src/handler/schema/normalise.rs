@@ -1,17 +1,17 @@
-//! Makes a schema plainer without changing what it allows.
+//! Simplifies a schema without changing the values it allows.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// What `null` means at some place of a schema.
+/// The meaning of `null` at a position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Null {
-    /// An output: it is left as it is everywhere below.
+    /// An output: `null` is kept here and everywhere below.
     Kept,
-    /// An input that may be left out instead: the schema need not mention it.
+    /// An optional input: the schema need not mention `null`, because the value can be omitted.
     MeansAbsent,
-    /// An input that cannot be left out, such as an item: `null` is a value like any other.
+    /// An input that cannot be omitted, such as an item: `null` is a value like any other.
     Value,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn normalise(schema: &mut Value, null: Null) {
                 }
             }
             "items" | "contains" => {
-                // An array of anything is said by leaving `items` empty; `false` means that there are none.
+                // An empty `items` allows any item; `false` allows none.
                 if inner == &Value::Bool(true) {
                     *inner = boolean(true);
                 }
@@ -91,9 +91,9 @@ fn names(list: Option<&Value>) -> Vec<String> {
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// `["string", "null"]` becomes `"string"`, a choice between one thing and null becomes that thing.
+/// Turns `["string", "null"]` into `"string"`, and a choice between one schema and `null` into that schema.
 fn drop_null(object: &mut Map<String, Value>) {
-    // Each turn may bring up what a branch held, once per level of `Option`.
+    // Each pass may replace a choice with its branch, once per level of `Option`.
     for _ in 0..8 {
         if let Some(Value::Array(types)) = object.get_mut("type") {
             types.retain(|name| name != "null");
@@ -139,7 +139,8 @@ fn is_null(schema: &Value) -> bool {
         || schema.get("const").is_some_and(Value::is_null)
 }
 
-/// Model APIs know neither `uint8` nor `int64`; they know bounds. 64 bits are beyond what JSON numbers keep anyway.
+/// Replaces number formats with bounds: model APIs understand bounds, but not `uint8` or `int64`. 64-bit formats are removed
+/// without bounds, because JSON numbers are not exact to 64 bits anyway.
 fn formats_to_bounds(object: &mut Map<String, Value>) {
     let bounds: Option<(i64, i64)> = match object.get("format").and_then(Value::as_str) {
         Some("int8") => Some((i8::MIN.into(), i8::MAX.into())),
@@ -160,7 +161,7 @@ fn formats_to_bounds(object: &mut Map<String, Value>) {
     }
 }
 
-/// `oneOf` of constants, as documented variants give, becomes `enum` with a list of what they mean in the description.
+/// Turns a `oneOf` of constants, as derived for documented variants, into an `enum` with their meanings in the description.
 fn variants_to_enum(object: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = object.get("oneOf") else {
         return;

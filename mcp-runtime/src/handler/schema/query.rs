@@ -1,10 +1,10 @@
-//! What a schema says of the values that fit it.
+//! Queries about the values that a schema allows.
 
 use serde_json::Value;
 
 use crate::handler::check::push_token;
 
-/// Whether some value of this type may fit the schema, as far as it says.
+/// Returns `true` if the schema may allow a value of this type, as far as its keywords show.
 pub(crate) fn allows(schema: &Value, kind: &str) -> bool {
     let Some(object) = schema.as_object() else {
         return schema != &Value::Bool(false);
@@ -53,7 +53,7 @@ pub(crate) fn allows(schema: &Value, kind: &str) -> bool {
     said || !object.contains_key("not")
 }
 
-/// The values an argument completes to by itself: those of an `enum` or a `bool`, also inside a choice.
+/// Returns the completion candidates that follow from a schema: the values of an `enum` or a `bool`, also inside a choice.
 pub(crate) fn candidates(schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
     collect_candidates(schema, 0, &mut values);
@@ -104,9 +104,10 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
     }
 }
 
-/// The places of an input schema that several model APIs refuse: what stands there in Rust, and the way to it through names and items.
+/// Returns the parts of an input schema that several model APIs reject: for each, the pointer through names and items, and
+/// the Rust construct that causes it.
 ///
-/// Neither can be made plainer without changing what it allows.
+/// None of them can be simplified without changing the values it allows.
 pub(crate) fn hard_for_models(schema: &Value) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     find_hard(schema, &mut String::new(), 0, &mut found);

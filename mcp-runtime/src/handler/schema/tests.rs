@@ -1,8 +1,8 @@
-//! What Rust types look like to a model.
+//! The schemas of Rust types, as a model sees them.
 #![allow(
     clippy::items_after_statements,
     clippy::needless_pass_by_value,
-    reason = "a case stands next to what it is about"
+    reason = "each case is next to the type it tests"
 )]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::*;
 use crate::handler::constraint::{Bound, Constraints};
 use crate::handler::parameter::ParameterMeta;
 
-/// The schema of a parameter, and what was wrong with it.
+/// Returns the schema of a parameter, or the problems with it.
 fn argument(parameter: &ParameterMeta) -> String {
     let mut problems = Vec::new();
     let mut properties = Properties::new();
@@ -239,7 +239,7 @@ fn demands_that_make_no_sense_are_problems() {
     };
     check(
         ParameterMeta::of::<Plain, _>("a", "").constraints(range),
-        &expect!["argument `a`: `range` applies to numbers, and its schema allows none"],
+        &expect!["argument `a`: `range` applies to numbers, but its schema allows none"],
     );
     let length = &Constraints {
         max_length: Some(1),

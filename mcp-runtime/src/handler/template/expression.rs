@@ -1,4 +1,4 @@
-//! One expression against an address: how far it goes, and which values it holds.
+//! Matching of one expression against a URI: its extent, and its values.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ impl Expression {
         self.operator.keeps_reserved() || self.variables.iter().any(|variable| variable.explode)
     }
 
-    /// Whether a character can belong to what this expression wrote.
+    /// Returns `true` if an expansion of this expression can contain the byte.
     fn holds(&self, byte: u8, last: bool) -> bool {
         if byte.is_ascii_alphanumeric()
             || matches!(byte, b'-' | b'_' | b'~' | b'.' | b'%')
@@ -22,7 +22,7 @@ impl Expression {
         let (_, separator) = self.operator.marks();
         if self.operator.keeps_reserved() {
             return match byte {
-                // Nothing after it can begin with these.
+                // A later part may begin with these, unless this is the last one.
                 b'?' | b'#' => last || self.operator == Operator::Fragment,
                 _ => byte.is_ascii_graphic(),
             };
@@ -32,24 +32,24 @@ impl Expression {
         match byte {
             b'=' => self.operator.is_named(),
             b'?' | b'#' => false,
-            // Clients write these as they are in places where RFC 6570 would encode them.
+            // Clients leave these unencoded where RFC 6570 would encode them.
             b'@' | b':' | b'!' | b'$' | b'\'' | b'(' | b')' | b'*' | b'+' => true,
             b',' => self.operator != Operator::Simple || several,
-            // A query may hold what would end a path, and parameters that nobody asked for.
+            // A query may contain characters that would end a path, and parameters that the template does not name.
             b'/' if matches!(self.operator, Operator::Query | Operator::Continuation) => true,
             _ => (several || self.operator.is_named()) && char::from(byte) == separator,
         }
     }
 
-    /// How many bytes of the address belong to this expression: as far as its characters go, but no further than the
-    /// last place where what follows in the template can still begin.
+    /// Returns the number of bytes that belong to this expression: as many as it can contain, but ending where the next part
+    /// of the template begins.
     pub(super) fn extent(&self, rest: &str, following: &[Part]) -> Option<usize> {
         let next = following.first();
         let (first, separator) = self.operator.marks();
         let start = match first {
             Some(mark) => match rest.strip_prefix(mark) {
                 Some(_) => mark.len_utf8(),
-                // All its values were left out.
+                // All values were omitted.
                 None => return Some(0),
             },
             None => 0,
@@ -72,7 +72,7 @@ impl Expression {
             }
         }
         if let [Part::Literal(text)] = following {
-            // It ends the address, wherever else it may occur.
+            // The last literal ends the URI, even if it also occurs earlier.
             let before = body.strip_suffix(text.as_str())?.len();
             return (before <= length).then_some(start.saturating_add(before));
         }
@@ -95,7 +95,7 @@ impl Expression {
         Some(start.saturating_add(length))
     }
 
-    /// Takes the values out of what the expression wrote.
+    /// Extracts the values from the text that the expression matched.
     pub(super) fn read<'t>(&'t self, text: &str, found: &mut Vec<(&'t str, String)>) -> Option<()> {
         let (first, separator) = self.operator.marks();
         let body = match first {
@@ -127,7 +127,7 @@ impl Expression {
                 return None;
             }
             let read = match variable.list {
-                // Put together again, its values would begin with the slash.
+                // Joined again, the values would begin with a slash.
                 Some(_) if separator == '/' && value.starts_with('/') && !variable.any_path => {
                     return None;
                 }
@@ -136,7 +136,7 @@ impl Expression {
             };
             found.push((&variable.name, read));
         }
-        // Something is left that no variable takes.
+        // Remaining text that no variable takes is not a match.
         rest.is_none_or(str::is_empty).then_some(())
     }
 
@@ -150,8 +150,8 @@ impl Expression {
         for pair in body.split(separator).filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decode(name)?;
-            // Parameters nobody asked for are left alone, as servers do; of a repeated one the first counts,
-            // unless it is a list.
+            // Unknown parameters are ignored, as HTTP servers do; of a repeated parameter the first value is used, unless
+            // it is a list.
             let Some(variable) = self.variables.iter().find(|variable| variable.name == name)
             else {
                 continue;
@@ -211,7 +211,7 @@ impl Expression {
 }
 
 impl Variable {
-    /// Several values as the text of a JSON array.
+    /// Returns several values as the text of a JSON array.
     fn array<'v>(&self, values: impl Iterator<Item = &'v str>, list: List) -> Option<String> {
         let mut out = String::from("[");
         for value in values {
@@ -235,7 +235,7 @@ impl Variable {
     }
 }
 
-/// Whether a value that is joined to a directory as a path stays below it, on any system.
+/// Returns `true` if a value joined to a directory as a path stays below that directory, on any system.
 pub(super) fn stays_below(value: &str) -> bool {
     let mut bytes = value.bytes();
     let has_drive =
@@ -246,7 +246,7 @@ pub(super) fn stays_below(value: &str) -> bool {
         && value.split(['/', '\\']).all(|segment| segment != "..")
 }
 
-/// The first `end` bytes, or a little less if a character would be cut.
+/// Returns the first `end` bytes, or slightly fewer to end at a character boundary.
 fn floor(text: &str, end: usize) -> &str {
     let mut end = end.min(text.len());
     while !text.is_char_boundary(end) {

@@ -1,13 +1,13 @@
-//! RFC 6570 templates, matched in reverse.
+//! URI templates (RFC 6570): matching of URIs, the reverse of expansion.
 //!
-//! A template is read into literals and expressions. An address is matched in one pass over the template: an expression
-//! ends at the first character its values cannot hold, or where the literal after it begins, and is never tried again.
-//! Nothing is backtracked over, so the work is bounded by the length of the address times that of the template.
+//! A template is parsed into literals and expressions. A URI is matched in one pass over the template: an expression ends at
+//! the first character its values cannot contain, or where the following literal begins, and is never retried. There is no
+//! backtracking, so the work is bounded by the length of the URI times that of the template.
 //!
-//! Levels 1 to 3 and explode (`*`) are understood; what a template may look like is decided by
-//! [`rules`](super::rules), which the macros apply too. Values are percent-decoded exactly once, and then have to be UTF-8. A value that
-//! holds NUL, has a segment `..`, or begins with `/`, `\` or a drive letter does not match, in no kind of expression: code that reads
-//! files should not have to think of it. Variables that take any path are the exception.
+//! Levels 1 to 3 and explode (`*`) are supported; the syntax is validated by [`rules`](super::rules), which the macros apply
+//! too. Values are percent-decoded exactly once and must then be UTF-8. A value that contains NUL, has a segment `..`, or
+//! begins with `/`, `\` or a drive letter does not match, whatever the expression, so that handlers that read files need not
+//! check for it. Variables that accept any path are the exception.
 //!
 //! Specification: RFC 6570.
 
@@ -22,7 +22,7 @@ use parse::parts;
 pub use percent::percent_encode;
 pub(crate) use percent::{decode, encode};
 
-/// A template that has been read.
+/// A parsed URI template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UriTemplate {
     parts: Vec<Part>,
@@ -45,22 +45,22 @@ struct Expression {
 struct Variable {
     name: String,
     explode: bool,
-    /// Whether its values stay apart, because what they are for is a list.
+    /// Set if the parameter is a list: the values are kept separate, as a JSON array.
     list: Option<List>,
-    /// Whether its values may lead anywhere, rather than stay below a directory.
+    /// `true` if its values may lead out of a directory.
     any_path: bool,
 }
 
-/// How the values of an exploded variable become a JSON array.
+/// The conversion of an exploded variable's values into a JSON array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct List {
-    /// Whether an item is always text, rather than the JSON it holds.
+    /// `true` if each item is a string, even if its text is other valid JSON.
     pub(crate) of_text: bool,
-    /// Whether there is an empty list where the address has no value: RFC 6570 writes nothing for it.
+    /// `true` if a URI without a value gives an empty list: RFC 6570 expands an empty list to nothing.
     pub(crate) required: bool,
 }
 
-/// How an expression writes its values.
+/// The operator of an expression, which decides how its values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
     /// `{x}`
@@ -82,7 +82,7 @@ enum Operator {
 }
 
 impl Operator {
-    /// What stands before the first value, and between values.
+    /// Returns the character before the first value, and the separator between values.
     fn marks(self) -> (Option<char>, char) {
         match self {
             Self::Simple | Self::Reserved => (None, ','),
@@ -95,18 +95,18 @@ impl Operator {
         }
     }
 
-    /// Whether values are written as `name=value`.
+    /// Returns `true` if values are written as `name=value`.
     fn is_named(self) -> bool {
         matches!(self, Self::Parameters | Self::Query | Self::Continuation)
     }
 
-    /// Whether reserved characters stand as they are.
+    /// Returns `true` if reserved characters are not encoded.
     fn keeps_reserved(self) -> bool {
         matches!(self, Self::Reserved | Self::Fragment)
     }
 }
 
-/// How precise a template is: the more of an address it fixes, the earlier it is tried.
+/// The specificity of a template: the more of a URI it fixes, the earlier it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Specificity {
     literal: usize,
@@ -115,11 +115,11 @@ pub(crate) struct Specificity {
 }
 
 impl UriTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// If its syntax is invalid, the reason.
     pub(crate) fn parse(template: &str) -> Result<Self, String> {
         rules::template_syntax(template).into_result()?;
         let parts = parts(template);
@@ -135,18 +135,18 @@ impl UriTemplate {
         Ok(Self { parts, variables })
     }
 
-    /// The names of its variables, in order.
+    /// Returns the names of the variables, in order.
     pub(crate) fn variables(&self) -> &[String] {
         &self.variables
     }
 
-    /// Whether a variable takes any number of values: `{x*}`.
+    /// Returns `true` if a variable takes any number of values: `{x*}`.
     pub(crate) fn explodes(&self, name: &str) -> bool {
         self.all_variables()
             .any(|variable| variable.name == name && variable.explode)
     }
 
-    /// From now on the values of an exploded variable are found as the text of a JSON array.
+    /// Makes `matches` return the values of an exploded variable as the text of a JSON array.
     pub(crate) fn keep_apart(&mut self, name: &str, list: List) {
         for part in &mut self.parts {
             if let Part::Expression(expression) = part {
@@ -159,7 +159,7 @@ impl UriTemplate {
         }
     }
 
-    /// From now on a variable takes values that lead anywhere. Returns false if there is no such variable.
+    /// Makes a variable accept values that lead out of a directory. Returns `false` if there is no such variable.
     pub(crate) fn take_any_path(&mut self, name: &str) -> bool {
         let mut found = false;
         for part in &mut self.parts {
@@ -185,7 +185,7 @@ impl UriTemplate {
             .flatten()
     }
 
-    /// How precise it is; greater comes first.
+    /// Returns the specificity; the greatest is tried first.
     pub(crate) fn specificity(&self) -> Specificity {
         let literal = self.parts.iter().map(|part| match part {
             Part::Literal(text) => text.len(),
@@ -202,8 +202,8 @@ impl UriTemplate {
         }
     }
 
-    /// The values with which the template gives this address; `None` if there are none. Variables that are left out of
-    /// the address are left out of the list.
+    /// Returns the values of the variables with which the template expands to this URI; `None` if it does not match. Variables
+    /// that the URI omits are omitted from the list.
     pub(crate) fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
         let mut found = Vec::with_capacity(self.variables.len());
         let mut rest = uri;
@@ -233,13 +233,13 @@ impl UriTemplate {
         Some(found)
     }
 
-    /// The address these values give. A variable without a value is left out; an exploded one takes its value apart at
-    /// the separator of its operator.
+    /// Expands the template with these values. A variable without a value is omitted; the value of an exploded variable is
+    /// split at the separator of its operator.
     #[cfg_attr(
         not(any(test, fuzzing)),
         expect(
             dead_code,
-            reason = "the inverse, which the tests hold `matches` against"
+            reason = "the inverse, against which the tests check `matches`"
         )
     )]
     pub(crate) fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {

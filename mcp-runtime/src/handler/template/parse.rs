@@ -1,8 +1,8 @@
-//! Reads the text of a template, whose form [`rules`](crate::handler::rules) have accepted.
+//! Parser for templates whose syntax [`rules`](crate::handler::rules) have accepted.
 
 use super::{Expression, Operator, Part, Variable};
 
-/// The literals and expressions of a template.
+/// Returns the literals and expressions of a template.
 pub(super) fn parts(template: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = template;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Decodes percent escapes once; `None` if one is not valid or the outcome is not UTF-8.
+/// Decodes percent escapes once; `None` if one is invalid or the result is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
@@ -24,8 +24,8 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// A value as it stands in an address in the place of `{variable}`: for listings and notices of templates whose variables are
-/// texts, because clients ask for, and follow, exactly that address.
+/// Percent-encodes a value as the variable `{variable}` of a URI template. Use it in the URIs of listings and notifications if
+/// variables are strings, because clients read, and subscribe to, exactly these URIs.
 ///
 /// ```
 /// let name = mcp_runtime::percent_encode("olive oil, 1/2");
@@ -41,7 +41,7 @@ pub fn percent_encode(value: &str) -> String {
     encoded
 }
 
-/// Writes a text so that [`decode`] gives it back; reserved characters stay as they are if asked to.
+/// Writes a string so that [`decode`] returns it; reserved characters are left unencoded if `keep_reserved`.
 pub(crate) fn encode(text: &str, keep_reserved: bool, out: &mut String) {
     for byte in text.bytes() {
         let reserved = b":/?#[]@!$&'()*+,;=";

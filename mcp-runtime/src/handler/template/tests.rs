@@ -1,4 +1,4 @@
-//! Which addresses match which templates, and that matching undoes expanding.
+//! Matching of URIs against templates, and matching as the inverse of expansion.
 
 use std::collections::BTreeMap;
 
@@ -245,7 +245,7 @@ proptest! {
         let read = UriTemplate::parse(&format!("a:{template}"));
         if let Ok(read) = read {
             let _ = read.matches(&uri);
-            // What was read stands for the whole text.
+            // The parsed template represents the whole text.
             for name in read.variables() {
                 prop_assert!(rules::template_has_variable(&template, name), "{}", name);
             }

@@ -1,10 +1,10 @@
-//! Strings, numbers and words.
+//! Strings, numbers and literals.
 
 use super::{Scan, Span};
 use crate::jsonrpc::text::{hex4, plain};
 
 impl Scan<'_> {
-    /// A string that starts exactly here, with its quotes.
+    /// Reads a string that starts exactly here, with its quotes.
     pub(in crate::jsonrpc) fn string(&mut self) -> Option<Span> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
@@ -19,7 +19,7 @@ impl Scan<'_> {
         self.span(start)
     }
 
-    /// A string that starts exactly here, of which `length` bytes need no second look.
+    /// Reads a string that starts exactly here and of which `length` bytes have been checked.
     #[cold]
     fn escaped_string(&mut self, mut length: usize) -> Option<Span> {
         let start = self.at;
@@ -70,14 +70,14 @@ impl Scan<'_> {
         }
     }
 
-    /// A number, which has to be one that can be held: everybody who reads it later then reads the same.
+    /// Reads a number, which must fit into an `f64`, so that all later readers read the same.
     pub(super) fn number(&mut self) -> Option<()> {
         let start = self.at;
         self.follows(b"-");
         if !self.follows(b"0") {
             self.digits()?;
         }
-        // Most numbers are whole.
+        // Most numbers are integers.
         let next = self.text.as_bytes().get(self.at);
         let has_exponent =
             matches!(next, Some(b'.' | b'e' | b'E')) && self.fraction_and_exponent()?;
@@ -91,7 +91,7 @@ impl Scan<'_> {
         Some(())
     }
 
-    /// What comes after the whole part of a number. Says whether there is an exponent.
+    /// Reads the fraction and the exponent of a number. Returns `true` if there is an exponent.
     #[cold]
     fn fraction_and_exponent(&mut self) -> Option<bool> {
         if self.follows(b".") {

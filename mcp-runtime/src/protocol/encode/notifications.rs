@@ -1,4 +1,4 @@
-//! Notifications, and requests of our own.
+//! Notifications, and requests from the server.
 
 use serde_json::Value;
 
@@ -7,7 +7,8 @@ use crate::jsonrpc::{RequestId, write_string};
 use crate::protocol::ProtocolVersion;
 use crate::types::LoggingLevel;
 
-/// `token` is the raw JSON the client sent. Progress that is not a finite number is not written at all.
+/// Writes a progress notification. `token` is the raw JSON from the client. Progress that is not a finite number is not
+/// written.
 pub(crate) fn progress(
     out: &mut Vec<u8>,
     version: ProtocolVersion,
@@ -33,7 +34,7 @@ pub(crate) fn progress(
         }
     });
 }
-/// `data` is JSON.
+/// Writes a log message. `data` is JSON.
 pub(crate) fn log(out: &mut Vec<u8>, level: LoggingLevel, logger: Option<&str>, data: &str) {
     notification(out, "notifications/message", |out| {
         string(out, "level", level.as_str());
@@ -42,14 +43,14 @@ pub(crate) fn log(out: &mut Vec<u8>, level: LoggingLevel, logger: Option<&str>, 
         raw(out, data);
     });
 }
-/// What a `…/list_changed` notification is about.
+/// The list that a `…/list_changed` notification is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ListKind {
     Tools,
     Prompts,
     Resources,
 }
-/// With `subscription`, the listen request it answers; without, for a legacy session.
+/// `subscription` is the listen request that the notification belongs to; `None` for a legacy session.
 pub(crate) fn list_changed(out: &mut Vec<u8>, list: ListKind, subscription: Option<&RequestId>) {
     let method = match list {
         ListKind::Tools => "notifications/tools/list_changed",
@@ -70,7 +71,7 @@ pub(crate) fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Optio
         }
     });
 }
-/// What of a listen filter is honoured.
+/// The honoured part of a listen filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     pub(crate) tools: bool,
@@ -102,7 +103,7 @@ pub(crate) fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &Re
     });
 }
 
-/// Says that the server ended the listen request of this id (stdio only), or gave up a request of its own.
+/// Writes that the server has ended the listen request of this id (stdio only), or has given up a request of its own.
 pub(crate) fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     notification(out, "notifications/cancelled", |out| {
         name(out, "requestId");
@@ -111,7 +112,7 @@ pub(crate) fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     });
 }
 
-/// A request of our own, legacy era only.
+/// Writes a request from the server, legacy era only.
 pub(crate) fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());

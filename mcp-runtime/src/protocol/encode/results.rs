@@ -1,4 +1,4 @@
-//! Results: what a request is answered with when all went well.
+//! Results of successful requests.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::types::{
     ReadResourceResult, Role, ServerCapabilities,
 };
 
-/// A result without members of its own: `{}` in the legacy era.
+/// Writes a result without members of its own: `{}` in the legacy era.
 pub(crate) fn empty(out: &mut Vec<u8>, reply: Reply<'_>) {
     result(out, reply, None, |_| {});
 }
@@ -56,13 +56,13 @@ pub(crate) fn discover(
         cache_hint(out, reply.version, cache);
     });
 }
-/// A list page; `members` is the rendered text of its members, such as `"tools":[…],"nextCursor":"…"`.
+/// Writes a list page; `members` is the rendered text of its members, such as `"tools":[…],"nextCursor":"…"`.
 pub(crate) fn list(out: &mut Vec<u8>, reply: Reply<'_>, members: &str, cache: CacheHint) {
     let gap = list_around(out, reply, cache);
     gap.fill(out, members.as_bytes());
 }
 
-/// A list page without its members, for whoever need not copy them.
+/// Writes a list page without its members, for callers that avoid copying them.
 pub(crate) fn list_around(out: &mut Vec<u8>, reply: Reply<'_>, cache: CacheHint) -> Gap {
     let mut at = 0;
     result(out, reply, None, |out| {
@@ -73,12 +73,12 @@ pub(crate) fn list_around(out: &mut Vec<u8>, reply: Reply<'_>, cache: CacheHint)
     Gap(at)
 }
 
-/// Where in a message something is left out.
+/// The position of text that is omitted from a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap(usize);
 
 impl Gap {
-    /// Puts in what was left out.
+    /// Inserts the omitted text.
     pub(crate) fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
         let after = self.split(out);
         out.reserve(missing.len().saturating_add(after.len()));
@@ -86,14 +86,14 @@ impl Gap {
         out.extend_from_slice(&after);
     }
 
-    /// Takes off what comes behind it.
+    /// Removes and returns the text after the gap.
     pub(crate) fn split(self, out: &mut Vec<u8>) -> Vec<u8> {
         out.split_off(self.0.min(out.len()))
     }
 }
-/// Structured content is said again as text, if the handler did not do so. The result is made what the revision may see.
+/// Repeats structured content as text, unless the handler did so, and adapts the result to the protocol version.
 ///
-/// `root` is what the tool's output schema describes.
+/// `root` is the subject of the tool's output schema.
 pub(crate) fn tool_result(
     out: &mut Vec<u8>,
     reply: Reply<'_>,
@@ -116,7 +116,7 @@ pub(crate) fn tool_result(
         }
     });
 }
-/// A failure that the model reads.
+/// Writes a failure that the model reads.
 pub(crate) fn tool_error(out: &mut Vec<u8>, reply: Reply<'_>, text: String) {
     let mut result = CallToolResult::error(text);
     tool_result(out, reply, &mut result, OutputRoot::Objects);
@@ -159,7 +159,7 @@ pub(crate) fn resource_result(
     });
 }
 pub(crate) fn completion(out: &mut Vec<u8>, reply: Reply<'_>, completion: &Completion) {
-    /// No revision takes more.
+    /// Maximum number of values, in all protocol versions.
     const MOST: usize = 100;
     let values = completion.values.get(..MOST).unwrap_or(&completion.values);
     result(out, reply, None, |out| {
@@ -177,7 +177,7 @@ pub(crate) fn completion(out: &mut Vec<u8>, reply: Reply<'_>, completion: &Compl
         out.push(b'}');
     });
 }
-/// The answer to a listen request that the server ends: `resultType` and the subscription id.
+/// Writes the response to a listen request that the server ends: `resultType` and the subscription id.
 pub(crate) fn listen_result(out: &mut Vec<u8>, reply: Reply<'_>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(reply.id.as_bytes());
@@ -186,7 +186,8 @@ pub(crate) fn listen_result(out: &mut Vec<u8>, reply: Reply<'_>) {
     out.extend_from_slice(b"}}");
 }
 
-/// What the client is asked before a call can go on: questions by key, and what the call remembers. Modern era only.
+/// Writes the questions, by key, that the client must answer before a call can continue, and the state of the call. Modern
+/// era only.
 pub(crate) fn input_required<'a>(
     out: &mut Vec<u8>,
     reply: Reply<'_>,
@@ -211,9 +212,9 @@ pub(crate) fn input_required<'a>(
     out.extend_from_slice(b"}}");
 }
 
-/// Opens a result and closes it: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
+/// Writes a whole result: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
 ///
-/// Members are written by `body`, each with a comma after it where [`comma`] is called first.
+/// `body` writes the members; [`comma`], called before each of them, inserts the separators.
 fn result(
     out: &mut Vec<u8>,
     reply: Reply<'_>,
@@ -231,7 +232,7 @@ fn result(
     out.extend_from_slice(b"}}");
 }
 
-/// The `_meta` of a result: what the protocol says, then what the user says under keys that are not the protocol's.
+/// Writes the `_meta` of a result: the members of the protocol, then the user's members under keys that are not reserved.
 fn result_meta(out: &mut Vec<u8>, reply: Reply<'_>, user: Option<&Meta>, subscription: bool) {
     let mut user = user
         .into_iter()
@@ -261,7 +262,7 @@ fn result_meta(out: &mut Vec<u8>, reply: Reply<'_>, user: Option<&Meta>, subscri
 }
 
 fn cache_hint(out: &mut Vec<u8>, version: ProtocolVersion, cache: CacheHint) {
-    /// The largest integer that every JSON reader keeps exact.
+    /// The largest integer that all JSON readers represent exactly.
     const MOST: u64 = (1 << 53) - 1;
     if version.era() == Era::Legacy {
         return;
@@ -286,7 +287,7 @@ fn text_block(out: &mut Vec<u8>, text: &str) {
 
 fn block(out: &mut Vec<u8>, block: &ContentBlock) {
     match block {
-        // Nearly all content is this, and goes through no serialiser.
+        // Nearly all content has this form, and bypasses the serializer.
         ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() => {
             text_block(out, &text.text);
         }

@@ -1,4 +1,4 @@
-//! Every message, in every revision, against the official schema; and the specification's own examples, rebuilt.
+//! All messages, in all protocol versions, checked against the official schema; and the specification's examples, rebuilt.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ use crate::types::{
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests");
 
-/// The schema of one revision.
+/// The schema of one protocol version.
 struct Schema(Value, &'static str);
 
 impl Schema {
@@ -85,7 +85,7 @@ fn id() -> RequestId {
     RequestId::from_valid(r#""a\u0062""#)
 }
 
-/// Writes a result in every revision; `check` receives it after the schema has.
+/// Writes a result in every version; `check` receives it after it has been checked against the schema.
 fn results(
     name: &str,
     write: impl Fn(&mut Vec<u8>, Reply<'_>),
@@ -553,7 +553,7 @@ fn modern_errors_fit_their_schemas() {
         ("MethodNotFoundError", errors::method_not_found("x")),
     ] {
         let message = written(|out| error(out, Some(&id()), &object));
-        // Some of these describe the error object, others the whole response.
+        // Some of these schemas describe the error object, others the whole response.
         let whole = schema.0[schema.1][name]["properties"]
             .get("error")
             .is_some();

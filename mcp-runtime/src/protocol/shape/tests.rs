@@ -1,4 +1,4 @@
-//! One table per type: what each revision sees.
+//! One table per type: the members that each protocol version sees.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::protocol::ProtocolVersion::V2024_11_05;
 
-/// Shapes `whole` for each revision, oldest first: all of it must be there but the members `gone`.
+/// Shapes `whole` for each protocol version, oldest first: everything must be there except the members `gone`.
 fn check<T: Shape + Serialize + DeserializeOwned>(whole: &Value, gone: [&[&str]; 5]) {
     for (version, gone) in ProtocolVersion::ALL.into_iter().zip(gone) {
         let mut expected = whole.clone();

@@ -69,7 +69,7 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
             }),
             vec![json!("text")],
         ),
-        // Turns in a circle, so nothing is known of its values.
+        // A circular reference says nothing about the values.
         (
             &json!({"$ref": "#"}),
             wrapped(&json!({"$ref": "#/properties/result"})),

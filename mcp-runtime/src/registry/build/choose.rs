@@ -1,4 +1,4 @@
-//! Which definitions of a program are served.
+//! Selection of the definitions that are served.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use super::Build;
 use crate::handler::definition::{Definition, Kind, Owner, Selected};
 
-/// Most methods that are named in one message.
+/// Maximum number of methods named in one message.
 const LISTED: usize = 5;
 
-/// The definitions to serve, each with its number in the program.
+/// Returns the definitions to serve, each with its rank in the program.
 pub(super) fn choose(
     only: Option<&[Selected]>,
-    groups: &[String],
+    tags: &[String],
     definitions: &[&'static Definition],
     build: &mut Build,
 ) -> Vec<(u32, &'static Definition)> {
@@ -41,27 +41,27 @@ pub(super) fn choose(
     }
     let known: BTreeSet<_> = definitions
         .iter()
-        .filter_map(|definition| definition.options.group)
+        .flat_map(|definition| definition.options.tags.iter().copied())
         .collect();
     let scoped: Vec<_> = build
-        .group_scopes
+        .tag_scopes
         .iter()
-        .map(|(group, _)| group.clone())
+        .map(|(tag, _)| tag.clone())
         .collect();
-    for group in groups.iter().chain(&scoped) {
-        if !known.contains(group.as_str()) {
-            let known: Vec<_> = known.iter().map(|group| format!("`{group}`")).collect();
+    for tag in tags.iter().chain(&scoped) {
+        if !known.contains(tag.as_str()) {
+            let known: Vec<_> = known.iter().map(|tag| format!("`{tag}`")).collect();
             build.problems.push(if known.is_empty() {
-                format!("no definition has the group `{group}`; none has a group")
+                format!("no definition has the tag `{tag}`; none has a tag")
             } else {
                 format!(
-                    "no definition has the group `{group}`; groups are {}",
+                    "no definition has the tag `{tag}`; tags are {}",
                     known.join(", ")
                 )
             });
         }
     }
-    let everything = only.is_none() && groups.is_empty();
+    let everything = only.is_none() && tags.is_empty();
     let mut chosen = Vec::new();
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
@@ -70,8 +70,9 @@ pub(super) fn choose(
                 .any(|selected| selected.function == definition.function)
         }) || definition
             .options
-            .group
-            .is_some_and(|group| groups.iter().any(|asked| asked == group));
+            .tags
+            .iter()
+            .any(|tag| tags.iter().any(|asked| asked == tag));
         if definition.kind == Kind::Completer || !(everything || asked) {
             continue;
         }
@@ -91,13 +92,13 @@ pub(super) fn choose(
     chosen
 }
 
-/// How to say that methods have no value to be called on.
+/// Returns the message about methods without a value to be called on.
 fn orphaned(owner: &str, methods: &[&Definition]) -> String {
     let mut text = match methods {
         [_] => format!("1 method of `{owner}` has"),
         several => format!("{} methods of `{owner}` have", several.len()),
     };
-    text.push_str(" no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.group(…)`:");
+    text.push_str(" no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.tags(…)`:");
     for (index, method) in methods.iter().take(LISTED).enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let _ = write!(text, "{comma} `{}` at {}", method.name, method.location);
@@ -108,10 +109,10 @@ fn orphaned(owner: &str, methods: &[&Definition]) -> String {
     text
 }
 
-/// Why nothing is served.
+/// Returns the message about a server that serves nothing.
 pub(super) fn nothing() -> String {
     "nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if \
      your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server \
-     runs, say `.only([])`"
+     runs, call `.only([])`"
         .into()
 }

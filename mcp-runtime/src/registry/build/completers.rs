@@ -9,7 +9,7 @@ use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::declared;
 
 impl Build {
-    /// The completer that an argument of `target` names.
+    /// Returns the completer that an argument of `target` names.
     pub(super) fn named(
         &mut self,
         target: &'static Definition,
@@ -20,14 +20,14 @@ impl Build {
         };
         let Some(completer) = self.completers.get(&function).copied() else {
             return Err(format!(
-                "argument `{}` is completed by `{path}`, which is no completer; annotate it with `#[completer]`",
+                "argument `{}` is completed by `{path}`, which is not a completer; annotate it with `#[completer]`",
                 argument.name
             ));
         };
         self.attach(target, completer)
     }
 
-    /// A completer for an argument of `target`.
+    /// Returns a completer for an argument of `target`.
     fn attach(
         &mut self,
         target: &'static Definition,
@@ -46,7 +46,7 @@ impl Build {
             .collect();
         if !lacking.is_empty() {
             return Err(format!(
-                "its completer `{}` at {} asks for {}, which is no argument of it",
+                "its completer `{}` at {} takes {}, but there is no such argument",
                 completer.name,
                 completer.location,
                 lacking.join(" and ")
@@ -62,14 +62,14 @@ impl Build {
         Ok(made.map_or(Completer::Nothing, Completer::Function))
     }
 
-    /// Makes a completer, once.
+    /// Builds a completer. Called once for each.
     fn complete(&mut self, completer: &'static Definition) -> Option<Arc<CompleterEntry>> {
         self.check_states(completer);
         let receiver = self.receiver(completer);
         if completer.receiver.is_some() && receiver.is_none() {
             self.problem(
                 completer,
-                "is a method, and no value to call it on was given; add `.handlers(…)`",
+                "is a method without a value to be called on; add `.handlers(…)`",
             );
             return None;
         }
@@ -82,7 +82,7 @@ impl Build {
         }
     }
 
-    /// Attaches the completers that name `target` themselves.
+    /// Attaches the completers whose own options name `target`.
     pub(super) fn reverse(&mut self, target: &'static Definition, completions: &mut Completions) {
         let all = self.completers.values().copied();
         let mut naming: Vec<_> = all
@@ -101,7 +101,7 @@ impl Build {
                 self.problem(
                     completer,
                     format_args!(
-                        "completes `{argument}` of {}, which has a completer already",
+                        "completes `{argument}` of {}, which already has a completer",
                         declared::describe(target)
                     ),
                 );
@@ -113,7 +113,7 @@ impl Build {
                         self.problem(
                             completer,
                             format_args!(
-                                "completes `{argument}`, which is no argument of {}",
+                                "completes `{argument}`, which is not an argument of {}",
                                 declared::describe(target)
                             ),
                         );
@@ -124,7 +124,7 @@ impl Build {
         }
     }
 
-    /// Says which completers complete something that is no prompt or template.
+    /// Reports completers whose target is neither a prompt nor a resource template.
     pub(super) fn check_targets(&mut self, definitions: &[&'static Definition]) {
         for completer in definitions {
             let Some(completes) = &completer.options.completes else {

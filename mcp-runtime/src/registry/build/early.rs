@@ -1,13 +1,13 @@
-//! What was changed before the start: made in order, on what the program declares.
+//! Edits made before the start, applied in order to the program's definitions.
 //!
-//! Hiding what is not there is an error here, because a misspelt name would leave open what was meant to be shut.
+//! Hiding an item that does not exist is an error here, because a misspelt name would leave the intended item visible.
 
 use super::Names;
 use crate::context::Edit;
 use crate::registry::edit::{self, Missing, Taken};
 use crate::registry::snapshot::Snapshot;
 
-/// Makes the changes, and adds to the problems those that cannot be made.
+/// Applies the edits. Those that cannot be applied are added to `problems`.
 pub(super) fn apply(
     snapshot: &mut Snapshot,
     edits: Vec<Edit>,
@@ -50,12 +50,12 @@ fn no_such(noun: &str, Missing { name, suggestion }: &Missing) -> String {
         .as_ref()
         .map(|name| format!("; did you mean `{name}`?"));
     format!(
-        "{noun} `{name}` is to be shown, hidden or removed, but is not served{}",
+        "cannot show, hide or remove {noun} `{name}`, which is not served{}",
         suggestion.unwrap_or_default()
     )
 }
 
-/// Neighbours that change the same list become one edit, because every edit copies its list.
+/// Merges adjacent edits of the same list, because every edit copies its list.
 fn merge(edits: Vec<Edit>) -> Vec<Edit> {
     let mut merged: Vec<Edit> = Vec::new();
     for edit in edits {

@@ -1,4 +1,4 @@
-//! Gathers annotated functions and dynamic definitions into the first snapshot, and reports everything that is wrong.
+//! Gathers annotated functions and dynamic definitions into the first snapshot, and reports all problems.
 
 mod choose;
 mod completers;
@@ -22,24 +22,24 @@ use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{Key, Slot, Table};
 use choose::{choose, nothing};
 
-/// What a server is made from.
+/// The sources of a server's definitions.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    /// Functions chosen one by one; `None` if nobody chose.
+    /// Functions selected individually; `None` if there is no selection.
     pub(crate) only: Option<Vec<Selected>>,
-    /// Groups chosen by name. With neither these nor `only`, everything linked in is served.
-    pub(crate) groups: Vec<String>,
-    /// Scopes that all definitions of a group need.
-    pub(crate) group_scopes: Vec<(String, Vec<String>)>,
+    /// The selected tags. With neither these nor `only`, everything linked in is served.
+    pub(crate) tags: Vec<String>,
+    /// The scopes that all definitions with a tag require.
+    pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
     /// Values whose methods are served.
     pub(crate) receivers: Vec<Receiver>,
-    /// Shared state, to be checked against what handlers ask for.
+    /// Shared state, checked against the handlers' parameters.
     pub(crate) states: Arc<States>,
-    /// What was changed before the start, in order.
+    /// Edits made before the start, in order.
     pub(crate) early: Vec<Edit>,
-    /// Lists that are offered although they may be empty at first.
+    /// Lists that are declared although they may be empty at first.
     pub(crate) offered: Vec<List>,
-    /// Most items of a list page.
+    /// Maximum number of items on a list page.
     pub(crate) page_size: usize,
 }
 
@@ -47,8 +47,8 @@ impl Default for Sources {
     fn default() -> Self {
         Self {
             only: None,
-            groups: Vec::new(),
-            group_scopes: Vec::new(),
+            tags: Vec::new(),
+            tag_scopes: Vec::new(),
             receivers: Vec::new(),
             states: Arc::default(),
             early: Vec::new(),
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Receiver {
     }
 }
 
-/// Gathers everything the program has.
+/// Gathers all definitions of the program.
 pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     let definitions = inventory::iter::<Submitted>()
         .map(|submitted| submitted.0)
@@ -90,12 +90,12 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     assemble(sources, definitions)
 }
 
-/// The order of the source: by file, then by line.
+/// Sorts definitions in the order of the source: by file, then by line.
 fn in_order(definitions: &mut [&'static Definition]) {
     definitions.sort_by_key(|definition| (definition.location, definition.name));
 }
 
-/// Makes a snapshot of what is chosen of `definitions`, which come in any order.
+/// Creates a snapshot of the selected `definitions`, which come in any order.
 fn assemble(
     sources: Sources,
     mut definitions: Vec<&'static Definition>,
@@ -109,7 +109,7 @@ fn assemble(
             .collect(),
         made: HashMap::new(),
         receivers: HashMap::new(),
-        group_scopes: sources.group_scopes,
+        tag_scopes: sources.tag_scopes,
         states: sources.states,
         problems: Vec::new(),
         taken: HashMap::new(),
@@ -121,7 +121,7 @@ fn assemble(
     build.receive(sources.receivers, &definitions);
     let chosen = choose(
         sources.only.as_deref(),
-        &sources.groups,
+        &sources.tags,
         &definitions,
         &mut build,
     );
@@ -169,24 +169,24 @@ fn assemble(
         let mut message = String::from("the server cannot start:");
         for problem in &build.problems {
             message.push_str("\n  ");
-            // One line per problem, also where a schema error brings line ends of its own.
+            // One line per problem, even if a schema error contains line ends.
             message.push_str(&problem.replace('\n', " "));
         }
         Err(Error::new(ErrorKind::Configuration, message))
     }
 }
 
-/// Who took a name first, by what it is the name of.
+/// The location of the first definition with each name, by kind and name.
 type Names = HashMap<(&'static str, &'static str), Location>;
 
-/// A registry in the making.
+/// A registry under construction.
 struct Build {
-    /// Every completer of the program.
+    /// All completers of the program.
     completers: HashMap<TypeId, &'static Definition>,
-    /// Those made so far; `None` if something is wrong with them, which has been said.
+    /// The completers created so far; `None` for those with problems, which have been reported.
     made: HashMap<TypeId, Option<Arc<CompleterEntry>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    group_scopes: Vec<(String, Vec<String>)>,
+    tag_scopes: Vec<(String, Vec<String>)>,
     states: Arc<States>,
     problems: Vec<String>,
     taken: Names,
@@ -213,7 +213,7 @@ impl Build {
                     .is_some_and(|owner| owner.id == receiver.kind)
             }) {
                 let advice = if receiver.name.starts_with("Arc<") {
-                    "a value that is shared already is for `.shared_handlers(…)`"
+                    "pass a value in an `Arc` to `.shared_handlers(…)`"
                 } else {
                     "put `#[server]` on its `impl` block"
                 };
@@ -228,14 +228,14 @@ impl Build {
                 .is_some()
             {
                 self.problems.push(format!(
-                    "`.handlers(…)` was given two values of type `{}`; methods can be called on one",
+                    "`.handlers(…)` was given two values of type `{}`; pass only one of each type",
                     receiver.name
                 ));
             }
         }
     }
 
-    /// Takes an annotated function in.
+    /// Adds an annotated function.
     fn declare(&mut self, rank: u32, definition: &'static Definition) {
         self.check_states(definition);
         self.claim(definition);
@@ -287,7 +287,7 @@ impl Build {
         }
     }
 
-    /// Reserves a name, or says who has it.
+    /// Reserves a name, or reports the definition that already has it.
     fn claim(&mut self, definition: &Definition) {
         let (noun, name) = match definition.kind {
             Kind::Tool => (ToolEntry::NOUN, definition.name),
@@ -315,15 +315,15 @@ impl Build {
             .map(Arc::clone)
     }
 
-    /// Which scopes its group needs.
+    /// Returns the scopes that the definition's tags require.
     fn scopes(&self, definition: &Definition) -> Vec<String> {
-        let group = definition.options.group;
-        let groups = self.group_scopes.iter();
-        let groups = groups.filter(|(name, _)| Some(name.as_str()) == group);
-        groups.flat_map(|(_, scopes)| scopes).cloned().collect()
+        let tags = definition.options.tags;
+        let required = self.tag_scopes.iter();
+        let required = required.filter(|(tag, _)| tags.contains(&tag.as_str()));
+        required.flat_map(|(_, scopes)| scopes).cloned().collect()
     }
 
-    /// Says which injected values will be missing.
+    /// Reports injected values that would be missing.
     fn check_states(&mut self, definition: &Definition) {
         for parameter in definition.parameters {
             if parameter.ty.injected
@@ -331,7 +331,7 @@ impl Build {
             {
                 self.problem(
                     definition,
-                    format_args!("cannot have its parameter `{}`: {missing}", parameter.name),
+                    format_args!("cannot get its parameter `{}`: {missing}", parameter.name),
                 );
             }
         }

@@ -1,4 +1,4 @@
-//! Small programs, and what becomes of them.
+//! Small programs, and the registries or start-up errors that they give.
 
 use expect_test::{Expect, expect};
 
@@ -16,7 +16,7 @@ use crate::registry::fixture::{context, early, prompt, prompts};
 use crate::registry::handler::Started;
 use crate::types::CompletionReference;
 
-/// Stands for the type of the `N`th function item.
+/// Represents the type of the `N`th function item.
 struct Function<const N: usize>;
 
 struct Notes;
@@ -53,7 +53,7 @@ fn review<const N: usize>(parameters: Vec<ParameterMeta>) -> Definition {
     }
 }
 
-/// Offers the arguments it was given.
+/// Returns its arguments as the candidate.
 fn languages<const N: usize>(mut earlier: Vec<ParameterMeta>) -> Definition {
     earlier.insert(0, ParameterMeta::of::<String, _>("", ""));
     Definition {
@@ -119,28 +119,28 @@ fn list_order_is_that_of_the_source_whatever_order_the_linker_gives() {
 
 #[test]
 fn without_a_choice_everything_is_served() {
-    let mut grouped = tool::<2>("b");
-    grouped.options = &Options {
-        group: Some("admin"),
+    let mut tagged = tool::<2>("b");
+    tagged.options = &Options {
+        tags: &["admin"],
         ..Options::NONE
     };
-    assert_eq!(tools(all(vec![tool::<1>("a"), grouped])), ["a", "b"]);
+    assert_eq!(tools(all(vec![tool::<1>("a"), tagged])), ["a", "b"]);
 }
 
 #[test]
-fn functions_and_groups_can_be_chosen_together() {
+fn functions_and_tags_can_be_chosen_together() {
     let make = || {
-        let mut grouped = tool::<2>("b");
-        grouped.options = &Options {
-            group: Some("admin"),
+        let mut tagged = tool::<2>("b");
+        tagged.options = &Options {
+            tags: &["admin"],
             ..Options::NONE
         };
-        vec![tool::<1>("a"), grouped, tool::<3>("c")]
+        vec![tool::<1>("a"), tagged, tool::<3>("c")]
     };
-    let only = |only: Option<Vec<Selected>>, groups: &[&str]| {
+    let only = |only: Option<Vec<Selected>>, tags: &[&str]| {
         let sources = Sources {
             only,
-            groups: groups.iter().map(ToString::to_string).collect(),
+            tags: tags.iter().map(ToString::to_string).collect(),
             ..Sources::default()
         };
         tools(with(sources, make()))
@@ -153,22 +153,22 @@ fn functions_and_groups_can_be_chosen_together() {
 
 #[test]
 fn choosing_what_is_not_there_is_said() {
-    let mut grouped = tool::<2>("b");
-    grouped.options = &Options {
-        group: Some("admin"),
+    let mut tagged = tool::<2>("b");
+    tagged.options = &Options {
+        tags: &["admin"],
         ..Options::NONE
     };
     let sources = Sources {
         only: Some(vec![selected::<7>()]),
-        groups: vec!["admn".into()],
+        tags: vec!["admn".into()],
         ..Sources::default()
     };
     fails(
-        with(sources, vec![grouped]),
+        with(sources, vec![tagged]),
         &expect![[r"
         the server cannot start:
           `app::chosen` is not registered: is it annotated?
-          no definition has the group `admn`; groups are `admin`"]],
+          no definition has the tag `admn`; tags are `admin`"]],
     );
 }
 
@@ -194,7 +194,7 @@ fn methods_are_served_when_there_is_a_value() {
         all(vec![tool::<1>("a"), method()]),
         &expect![[r"
         the server cannot start:
-          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.group(…)`: `delete` at src/a.rs:2:1"]],
+          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.tags(…)`: `delete` at src/a.rs:2:1"]],
     );
     let sources = Sources {
         only: Some(vec![selected::<2>()]),
@@ -204,7 +204,7 @@ fn methods_are_served_when_there_is_a_value() {
         with(sources, vec![method()]),
         &expect![[r"
         the server cannot start:
-          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.group(…)`: `delete` at src/a.rs:2:1"]],
+          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.tags(…)`: `delete` at src/a.rs:2:1"]],
     );
     let sources = Sources {
         receivers: [receivers(), receivers()].concat(),
@@ -216,7 +216,7 @@ fn methods_are_served_when_there_is_a_value() {
             the server cannot start:
               `.handlers(…)` was given a value of type `Notes`, which has no annotated methods; put `#[server]` on its `impl` block
               `.handlers(…)` was given a value of type `Notes`, which has no annotated methods; put `#[server]` on its `impl` block
-              `.handlers(…)` was given two values of type `Notes`; methods can be called on one"]],
+              `.handlers(…)` was given two values of type `Notes`; pass only one of each type"]],
     );
 }
 
@@ -281,8 +281,8 @@ fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
         ]),
         &expect![[r"
             the server cannot start:
-              src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` gives one value; write `{ids*}`
-              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which no address holds; take text, a number or a list, or several variables"]],
+              src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` has only one value; write `{ids*}`
+              src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which a URI cannot represent; take a string, a number or a list, or use several variables"]],
     );
 }
 
@@ -292,7 +292,7 @@ fn nothing_registered_says_what_to_do() {
         all(vec![]),
         &expect![[r"
         the server cannot start:
-          nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server runs, say `.only([])`"]],
+          nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server runs, call `.only([])`"]],
     );
 }
 
@@ -331,11 +331,11 @@ fn all_problems_come_together_with_their_places() {
         &expect![[r#"
             the server cannot start:
               src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
-              src/a.rs:3:1: tool `c` cannot have its parameter `db`: no state of type `Notes`; add `.state(…)` with a `Notes` to the server
+              src/a.rs:3:1: tool `c` cannot get its parameter `db`: no state of type `Notes`; add `.state(…)` with a `Notes` to the server
               src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type: invalid type: string "x", expected i64
-              src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use a prefix of your own, such as `com.example/`
+              src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use another prefix, such as `com.example/`
               src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; write one, as in `notes:///all`
-              src/a.rs:5:1: resource `no scheme`: parameter `id` would never be given: an address without variables has no arguments; use `#[resource_template]`, or take an injected value
+              src/a.rs:5:1: resource `no scheme`: parameter `id` can never have a value: a URI without variables has no arguments; use `#[resource_template]`, or take an injected value
               src/a.rs:6:1: resource template `notes:///{id`: URI template `notes:///{id` has a `{` without `}`"#]],
     );
 }
@@ -350,7 +350,7 @@ fn a_shared_value_has_a_way_of_its_own() {
         with(sources, vec![]),
         &expect![[r"
             the server cannot start:
-              `.handlers(…)` was given a value of type `Arc<Notes>`, which has no annotated methods; a value that is shared already is for `.shared_handlers(…)`"]],
+              `.handlers(…)` was given a value of type `Arc<Notes>`, which has no annotated methods; pass a value in an `Arc` to `.shared_handlers(…)`"]],
     );
 }
 
@@ -369,7 +369,7 @@ fn what_is_hidden_before_the_start_has_to_be_there() {
         with(hide("claer"), declared()),
         &expect![[r"
         the server cannot start:
-          tool `claer` is to be shown, hidden or removed, but is not served; did you mean `clear`?"]],
+          cannot show, hide or remove tool `claer`, which is not served; did you mean `clear`?"]],
     );
 }
 
@@ -501,9 +501,9 @@ fn completers_that_do_not_fit_are_said() {
         ]),
         &expect![[r"
             the server cannot start:
-              src/a.rs:1:1: prompt `review`: argument `code` is completed by `app::x`, which is no completer; annotate it with `#[completer]`
-              src/a.rs:2:1: prompt `other`: its completer `languages` at src/a.rs:3:1 asks for `language`, which is no argument of it
-              src/a.rs:4:1: completer `languages` completes `cod`, which is no argument of prompt `other`
+              src/a.rs:1:1: prompt `review`: argument `code` is completed by `app::x`, which is not a completer; annotate it with `#[completer]`
+              src/a.rs:2:1: prompt `other`: its completer `languages` at src/a.rs:3:1 takes `language`, but there is no such argument
+              src/a.rs:4:1: completer `languages` completes `cod`, which is not an argument of prompt `other`
               src/a.rs:5:1: completer `languages` completes a function that is neither a prompt nor a resource template"]],
     );
 }

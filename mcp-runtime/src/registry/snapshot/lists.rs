@@ -1,7 +1,7 @@
-//! The pages of lists, as one caller sees them.
+//! The pages of lists, as seen by one caller.
 //!
-//! A list that is the same for everybody is rendered once. Where it depends on who asks, its pages are put together for each
-//! request from definitions that are rendered once, and its cursors are good for the same caller only.
+//! A list that is the same for all callers is rendered once. If it depends on the caller, each of its pages is assembled
+//! per request from items that are rendered once, and its cursors are valid only for the same caller.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::registry::page::{Listable, Listing, Page};
 use crate::registry::table::{Part, Slot, Table};
 
 impl View<'_> {
-    /// A page of a list, from its start or from where `cursor` says.
+    /// Returns a page of a list, from its start or from `cursor`.
     ///
     /// # Errors
     ///
-    /// If `cursor` is none this list gave out, or not to this caller.
+    /// If `cursor` was not created for this list and this caller.
     pub(crate) fn page(
         &self,
         list: List,
@@ -102,7 +102,7 @@ impl View<'_> {
         };
         let mut cursor = None;
         if let Some(Place::Within(mark, inner)) = place {
-            // If the template is gone, the next one starts from its beginning.
+            // If the template is gone, the next one starts from its first page.
             let held = listers
                 .iter()
                 .position(|(_, held, _)| held.fingerprint == mark.fingerprint);
@@ -130,8 +130,8 @@ impl View<'_> {
         }))
     }
 
-    /// All resources the caller may use that have a definition, without what listing functions give: items of a list as
-    /// `version` sees them, with commas between.
+    /// Returns all resources with a definition that the caller has access to, without those from listing functions: as
+    /// items of a list in the shape of `version`, separated by commas.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
@@ -139,14 +139,14 @@ impl View<'_> {
         table.items(&table.part(0, usize::MAX, usable), version)
     }
 
-    /// One page of what the caller may use.
+    /// Returns one page of the entries that the caller has access to.
     fn part<E: Entry>(&self, table: &Table<E>, start: usize) -> Part {
         table.part(start, self.snapshot.page_size, |entry| {
             entry.access().is_open_to(self.caller)
         })
     }
 
-    /// For whom the cursors of a list are good: empty where everybody sees the same.
+    /// Returns the owner of a list's cursors: empty if all callers see the same list.
     fn owner(&self, list: List) -> &str {
         if self.snapshot.is_filtered(list) {
             self.caller.key()

@@ -1,4 +1,4 @@
-//! Everything offered at one time: definitions that do not change any more. What a request sees of them is a [`View`].
+//! All definitions at one time, which no longer change. A request sees them through a [`View`].
 
 mod lists;
 mod readable;
@@ -16,23 +16,23 @@ use crate::registry::table::Table;
 pub(crate) use readable::Readable;
 pub(crate) use view::View;
 
-/// Everything offered at one time. Tables are shared with the snapshots before and after.
+/// All definitions at one time. Tables are shared with earlier and later snapshots.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(super) tools: Arc<Table<ToolEntry>>,
     pub(super) prompts: Arc<Table<PromptEntry>>,
     pub(super) resources: Arc<Table<ResourceEntry>>,
     pub(super) templates: Arc<Table<TemplateEntry>>,
-    /// Most items of a page.
+    /// Maximum number of items on a page.
     pub(super) page_size: usize,
-    /// Which lists clients were or will be told of, by [`List`]. A list stays offered when it becomes empty.
+    /// The declared lists, by [`List`]. A list stays declared when it becomes empty.
     pub(super) offered: [bool; 4],
-    /// Clients were or will be told of completions, which stay offered like lists.
+    /// `true` if completions are declared. They stay declared, like lists.
     pub(super) completes: bool,
 }
 
 impl Snapshot {
-    /// What this caller sees of it.
+    /// Returns the view of this caller.
     pub(crate) fn seen_by<'a>(&'a self, caller: &'a Caller) -> View<'a> {
         View {
             snapshot: self,
@@ -40,7 +40,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether what is in a list depends on who asks. Resources are also those that templates list.
+    /// Returns `true` if the contents of a list depend on the caller. The list of resources includes those from templates.
     pub(crate) fn is_filtered(&self, list: List) -> bool {
         match list {
             List::Tools => self.tools.is_restricted(),
@@ -50,7 +50,7 @@ impl Snapshot {
         }
     }
 
-    /// Something that needs scopes, by its name or address, if there is anything.
+    /// Returns the name or URI of a definition that requires scopes, if there is one.
     #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> Option<&str> {
         fn first<E: Entry>(table: &Table<E>) -> Option<&str> {
@@ -64,7 +64,7 @@ impl Snapshot {
             .or_else(|| first(&self.templates))
     }
 
-    /// All scopes that anything needs which is switched on, and which not only some may know of, in order.
+    /// Returns all scopes required by definitions that are enabled and not hidden from some callers, sorted.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> BTreeSet<String> {
         fn add<E: Entry>(scopes: &mut BTreeSet<String>, table: &Table<E>) {
@@ -81,7 +81,7 @@ impl Snapshot {
         scopes
     }
 
-    /// The names of what is enabled, in order.
+    /// Returns the names of enabled definitions, in order.
     pub(crate) fn names(&self, list: List) -> Vec<String> {
         fn names<E: Entry>(table: &Table<E>) -> Vec<String> {
             table
@@ -97,17 +97,17 @@ impl Snapshot {
         }
     }
 
-    /// Whether tools are offered: there are some, enabled or not, or were, or may come.
+    /// Returns `true` if tools are declared: if there are any, enabled or not, or have been, or may be later.
     pub(crate) fn has_tools(&self) -> bool {
         self.offers(List::Tools)
     }
 
-    /// Whether prompts are offered.
+    /// Returns `true` if prompts are declared.
     pub(crate) fn has_prompts(&self) -> bool {
         self.offers(List::Prompts)
     }
 
-    /// Whether resources or templates are offered.
+    /// Returns `true` if resources or templates are declared.
     pub(crate) fn has_resources(&self) -> bool {
         self.offers(List::Resources) || self.offers(List::Templates)
     }
@@ -116,7 +116,7 @@ impl Snapshot {
         self.offered.get(list as usize).copied().unwrap_or_default()
     }
 
-    /// Offers the lists in which there is something, and completions if there are any.
+    /// Declares the lists that have items, and completions if there are any.
     pub(super) fn offer_what_is_there(&mut self) {
         let there = [
             (List::Tools, !self.tools.slots().is_empty()),
@@ -142,7 +142,7 @@ impl Snapshot {
                 .any(|slot| slot.entry.completions.any());
     }
 
-    /// Returns `true` if completions are offered: an argument of a prompt or template completes, or did.
+    /// Returns `true` if completions are declared: an argument of a prompt or template has, or has had, completions.
     pub(crate) fn has_completers(&self) -> bool {
         self.completes
     }

@@ -1,4 +1,4 @@
-//! Something at an address, whether it has the address to itself or a template matches it.
+//! The resource or resource template that a URI refers to.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::registry::guards::Guards;
 use crate::registry::handler::{Handler, Started};
 use crate::types::CacheScope;
 
-/// Something at an address, with the variables of the address if a template has it.
+/// The resource with a URI, or the template that matches it, with the variables of the URI.
 #[derive(Clone, Debug)]
 pub(crate) struct Readable {
     pub(super) source: Source,
@@ -29,12 +29,12 @@ impl Readable {
     ///
     /// # Errors
     ///
-    /// If a variable does not fit its type, or an injected value could not be had.
+    /// If a variable does not fit its type, or an injected value is not available.
     pub(crate) fn start(&self, context: &dyn Fn() -> Context) -> Result<Started, Refusal> {
         self.start_with(&self.arguments, context)
     }
 
-    /// Starts reading with other variables than those of the address.
+    /// Starts reading with other variables than those of the URI.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl Readable {
         self.handler().start(arguments, context)
     }
 
-    /// Whether it has the address to itself, or a template matches it.
+    /// Returns the kind: a resource, or a resource template.
     pub(crate) fn kind(&self) -> Kind {
         match &self.source {
             Source::Resource(_) => Kind::Resource,
@@ -55,12 +55,12 @@ impl Readable {
         }
     }
 
-    /// The arguments, as a JSON object.
+    /// Returns the arguments, as a JSON object.
     pub(crate) fn arguments(&self) -> &str {
         &self.arguments
     }
 
-    /// What reads it.
+    /// Returns the handler that reads it.
     pub(crate) fn handler(&self) -> &Handler {
         match &self.source {
             Source::Resource(entry) => &entry.handler,
@@ -68,7 +68,7 @@ impl Readable {
         }
     }
 
-    /// The name of the resource or template.
+    /// Returns the name of the resource or template.
     #[cfg(test)]
     pub(crate) fn name(&self) -> &str {
         match &self.source {
@@ -77,7 +77,7 @@ impl Readable {
         }
     }
 
-    /// The media type, as far as the definition says.
+    /// Returns the media type, if the definition specifies one.
     pub(crate) fn mime_type(&self) -> Option<&str> {
         match &self.source {
             Source::Resource(entry) => entry.resource.mime_type.as_deref(),
@@ -85,7 +85,7 @@ impl Readable {
         }
     }
 
-    /// How long and by whom it may be reused, given what the server says: only by whoever read it, if not everybody may.
+    /// Returns the cache hint: the definition's, or else the server's `default`. If access is restricted, the scope is private.
     pub(crate) fn cache(&self, default: CacheHint) -> CacheHint {
         let (options, access): (CacheOptions, _) = match &self.source {
             Source::Resource(entry) => (entry.cache, &entry.access),
@@ -98,7 +98,7 @@ impl Readable {
         hint
     }
 
-    /// What keeps it within bounds.
+    /// Returns the limits of the handler.
     pub(crate) fn guards(&self) -> &Guards {
         match &self.source {
             Source::Resource(entry) => &entry.guards,
@@ -106,7 +106,7 @@ impl Readable {
         }
     }
 
-    /// Whether its first polls are slow.
+    /// Returns the record of slow first polls of the handler.
     pub(crate) fn pace(&self) -> &Arc<Pace> {
         match &self.source {
             Source::Resource(entry) => &entry.pace,

@@ -1,4 +1,4 @@
-//! What requests see before and after changes.
+//! Snapshots as requests see them, before and after edits.
 
 use super::*;
 use crate::context::Step;
@@ -14,7 +14,7 @@ use crate::registry::page::Page;
 use crate::registry::{Registry, Sources, Started};
 use crate::types::CompletionReference;
 
-/// Walks a list to its end.
+/// Reads all pages of a list.
 fn walk(snapshot: &Snapshot, list: List) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
     let mut cursor = None;

@@ -1,7 +1,7 @@
-//! What one caller sees of a snapshot: what is hidden from them does not exist here, nor in suggestions.
+//! A snapshot as one caller sees it: items hidden from the caller do not exist here, nor in suggestions.
 //!
-//! Something visible that needs scopes the caller lacks is left out of lists, and refused with the scopes it needs when it
-//! is asked for. Its pages are in `lists`.
+//! A visible item that requires scopes the caller lacks is omitted from lists; a request for it is refused with the scopes it
+//! requires. The pages of lists are in `lists`.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::registry::entry::{Entry, PromptEntry, TemplateEntry, ToolEntry};
 use crate::registry::table::Table;
 use crate::types::CompletionReference;
 
-/// What one caller sees of a snapshot.
+/// A snapshot as one caller sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(super) snapshot: &'a Snapshot,
@@ -25,11 +25,11 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The tool of this name.
+    /// Returns the tool with this name.
     ///
     /// # Errors
     ///
-    /// If there is none for the caller, or they lack scopes.
+    /// If there is none that the caller sees, or the caller lacks scopes.
     pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<ToolEntry>, ErrorObject> {
         let tools = &self.snapshot.tools;
         self.find(tools, name)
@@ -37,7 +37,7 @@ impl<'a> View<'a> {
             .and_then(|entry| self.checked(entry))
     }
 
-    /// The prompt of this name.
+    /// Returns the prompt with this name.
     ///
     /// # Errors
     ///
@@ -49,18 +49,18 @@ impl<'a> View<'a> {
             .and_then(|entry| self.checked(entry))
     }
 
-    /// The tool of this name, if the caller may use it.
+    /// Returns the tool with this name, if the caller may use it.
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<ToolEntry>> {
         self.find(&self.snapshot.tools, name)
             .filter(|entry| entry.access.is_open_to(self.caller))
     }
 
-    /// What reads this address: the resource that has it, or else the most specific template that matches.
+    /// Returns the resource with this URI, or else the most specific template that matches.
     ///
     /// # Errors
     ///
-    /// If there is none for the caller, in the words of `version`, or they lack scopes.
+    /// If there is none that the caller sees, in the form of `version`, or the caller lacks scopes.
     pub(crate) fn read(
         &self,
         uri: &str,
@@ -95,11 +95,11 @@ impl<'a> View<'a> {
         })
     }
 
-    /// How an argument completes.
+    /// Returns the completer of an argument.
     ///
     /// # Errors
     ///
-    /// -32602 if there is no such prompt or template for the caller, or it has no such argument; or they lack scopes.
+    /// -32602 if the caller sees no such prompt or template, or it has no such argument; also if the caller lacks scopes.
     pub(crate) fn completer(
         &self,
         reference: &CompletionReference,
@@ -115,7 +115,7 @@ impl<'a> View<'a> {
             CompletionReference::Resource { uri } => {
                 let entry = self.find(&self.snapshot.templates, uri).or_else(|| {
                     let (entry, variables) = self.matching(uri)?;
-                    // The other variables of the address are as good as arguments filled in earlier.
+                    // The other variables of the URI count as arguments filled in earlier.
                     known = variables
                         .into_iter()
                         .filter(|(name, _)| *name != argument)
@@ -128,7 +128,7 @@ impl<'a> View<'a> {
                 ("resource template", uri, completions)
             }
         };
-        // A resource with an address of its own has nothing to complete.
+        // A resource without variables has nothing to complete.
         let Some(completions) = completions else {
             return Err(ErrorObject::invalid_params(format!(
                 "unknown {what} `{name}`"
@@ -140,7 +140,7 @@ impl<'a> View<'a> {
                 .map(|name| format!("`{name}`"))
                 .collect();
             ErrorObject::invalid_params(if names.is_empty() {
-                format!("{what} `{name}` has no argument `{argument}`; it has none")
+                format!("{what} `{name}` has no argument `{argument}`; it has no arguments")
             } else {
                 format!(
                     "{what} `{name}` has no argument `{argument}`; it has {}",
@@ -151,31 +151,31 @@ impl<'a> View<'a> {
         Ok(Completing { completer, known })
     }
 
-    /// The enabled entry of this name, if it is there for the caller.
+    /// Returns the enabled entry with this name, if it is visible to the caller.
     fn find<E: Entry>(&self, table: &'a Table<E>, name: &str) -> Option<&'a Arc<E>> {
         table
             .get(name)
             .filter(|entry| entry.access().is_visible_to(self.caller))
     }
 
-    /// The entry, unless the caller lacks scopes for it.
+    /// Returns the entry, unless the caller lacks scopes for it.
     fn checked<'e, E: Entry>(&self, entry: &'e Arc<E>) -> Result<&'e Arc<E>, ErrorObject> {
         entry.access().check_scopes(self.caller)?;
         Ok(entry)
     }
 
-    /// The most specific enabled template that matches and is there for the caller, and its variables.
+    /// Returns the most specific enabled template that matches and is visible to the caller, and its variables.
     fn matching(&self, uri: &str) -> Option<Matching<'a>> {
         self.snapshot
             .templates
             .visible()
             .filter_map(|slot| Some((&slot.entry, slot.entry.pattern.matches(uri)?)))
             .filter(|(entry, _)| entry.access.is_visible_to(self.caller))
-            // Of equals, the first in order.
+            // Of equally specific templates, the first in order.
             .min_by_key(|(entry, _)| Reverse(entry.pattern.specificity()))
     }
 
-    /// A name that may have been meant, among the first that the caller may use.
+    /// Returns a similar name that the caller may use, among the first entries of the table.
     fn like<E: Entry>(&self, table: &'a Table<E>, name: &str) -> Option<&'a str> {
         const MOST: usize = 1_000;
         let entries = table.visible().take(MOST).map(|slot| &slot.entry);
@@ -184,5 +184,5 @@ impl<'a> View<'a> {
     }
 }
 
-/// A template and the variables with which it gives an address.
+/// A template, and the variables with which it expands to a URI.
 type Matching<'a> = (&'a Arc<TemplateEntry>, Vec<(&'a str, String)>);

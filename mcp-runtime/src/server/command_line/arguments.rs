@@ -1,10 +1,10 @@
-//! Arguments as they are typed: `a=1 b=true`, one JSON object, or `@file`.
+//! Arguments as typed on the command line: `a=1 b=true`, one JSON object, or `@file`.
 
 use std::fs;
 
 use serde_json::{Map, Value};
 
-/// Reads the arguments of a call; the schema says which values are text and which are JSON.
+/// Parses the arguments of a call. The schema determines which values are strings and which are JSON.
 pub(super) fn arguments(words: &[String], schema: &Value) -> Result<Value, String> {
     if let [word] = words {
         if let Some(path) = word.strip_prefix('@') {
@@ -19,7 +19,7 @@ pub(super) fn arguments(words: &[String], schema: &Value) -> Result<Value, Strin
     for word in words {
         let Some((name, text)) = word.split_once('=') else {
             return Err(format!(
-                "`{word}` is no argument: write `name=value`, one JSON object, or `@file`"
+                "`{word}` is not an argument: write `name=value`, one JSON object, or `@file`"
             ));
         };
         let value = typed(&schema["properties"][name], text);
@@ -33,12 +33,12 @@ pub(super) fn arguments(words: &[String], schema: &Value) -> Result<Value, Strin
 fn object(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err("is no JSON object".to_owned()),
-        Err(error) => Err(format!("is no JSON: {error}")),
+        Ok(_) => Err("is not a JSON object".to_owned()),
+        Err(error) => Err(format!("is not valid JSON: {error}")),
     }
 }
 
-/// The value of a text. What does not fit stays text, so that the server says what is wrong with it.
+/// Parses a value by its schema. Text that does not fit stays a string, so that the server reports the mistake.
 pub(super) fn typed(schema: &Value, text: &str) -> Value {
     if takes_text(schema) {
         return Value::from(text);
@@ -55,7 +55,7 @@ pub(super) fn typed(schema: &Value, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Whether a value may be text; so may one of which nothing is known.
+/// Returns `true` if the value may be a string, or if nothing is known about it.
 fn takes_text(schema: &Value) -> bool {
     let any = |branches: &Value| {
         branches

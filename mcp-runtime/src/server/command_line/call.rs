@@ -10,19 +10,19 @@ use crate::server::command_line::{Outcome, print};
 
 pub(super) fn command() -> Command {
     asking(Command::new("call").about("Call a tool").long_about(
-        "Calls a tool and prints what it gives. Fails if the tool does.\n\nValues are read as the types the tool takes: \
-         `call add a=1 b=2`. Lists and objects are JSON. Instead of them stands one JSON object, or `@file` with one.",
+        "Calls a tool and prints its result. Fails if the tool fails.\n\nThe tool's schema determines the types of values: \
+         `call add a=1 b=2`. Write arrays and objects as JSON. All arguments can also be one JSON object, or `@file` with one.",
     ))
     .arg(Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool"))
     .arg(words())
 }
 
-/// The arguments of what is called.
+/// Defines the arguments of a tool or prompt.
 pub(super) fn words() -> Arg {
     Arg::new("arguments")
         .value_name("NAME=VALUE")
         .num_args(0..)
-        .help("Its arguments, or one JSON object, or `@file`")
+        .help("Arguments, one JSON object, or `@file`")
 }
 
 pub(super) fn given(matches: &ArgMatches) -> Vec<String> {
@@ -40,7 +40,7 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     let name = name(matches, "tool");
     let tool = match session.find(Listed::Tools, name).await {
         Err(unknown) if session.is_somebody => {
-            // What a list leaves out may need scopes, and a call is told which.
+            // A tool that is not listed may require scopes; the error of a call names them.
             session.call("tools/call", json!({"name": name})).await?;
             return Err(unknown);
         }

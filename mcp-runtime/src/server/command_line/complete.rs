@@ -25,19 +25,19 @@ pub(super) fn command() -> Command {
         Arg::new("argument")
             .value_name("ARGUMENT")
             .required(true)
-            .help("What is being typed"),
+            .help("The argument or variable to complete"),
     )
     .arg(
         Arg::new("partial")
             .value_name("TEXT")
             .default_value("")
-            .help("What is typed so far"),
+            .help("The text typed so far"),
     )
     .arg(
         Arg::new("arguments")
             .value_name("NAME=VALUE")
             .num_args(0..)
-            .help("Arguments given before"),
+            .help("Other arguments, for completers that depend on them"),
     )
 }
 
@@ -97,11 +97,11 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     Ok(true)
 }
 
-/// What to say if there is no candidate. A completer may look at other arguments.
+/// Returns the message for no candidates. A completer may depend on arguments that were not given.
 fn nothing(not_given: &[String]) -> String {
     if not_given.is_empty() {
-        return "none".to_owned();
+        return "no candidates".to_owned();
     }
     let others: Vec<_> = not_given.iter().map(|name| format!("{name}=…")).collect();
-    format!("none, perhaps for want of {}", others.join(" "))
+    format!("no candidates; the completer may need {}", others.join(" "))
 }

@@ -1,4 +1,4 @@
-//! `tools`, `prompts`, `resources`, `templates`: what the server has, at a glance.
+//! `tools`, `prompts`, `resources`, `templates`: lists the definitions of the server.
 
 use std::fmt::Write as _;
 
@@ -87,7 +87,7 @@ fn prompt_arguments(prompt: &Value) -> String {
     arguments.collect::<Vec<_>>().join(", ")
 }
 
-/// Arguments that say what they are.
+/// Returns the names and descriptions of arguments that have a description.
 fn described_arguments(list: Listed, item: &Value) -> Vec<(&str, &str)> {
     if list == Listed::Tools {
         let properties = item["inputSchema"]["properties"].as_object();

@@ -1,6 +1,6 @@
-//! The command line that [`Server::run`] offers: serving, and one command a file for trying, checking and installing it.
+//! The command line of [`Server::run`]: serving, and commands to try, check and install the server, one per file.
 //!
-//! Commands that look at the server start it in this process and speak the full protocol to it, as any client would.
+//! Commands on the server start it in this process and speak the full protocol to it, as any client would.
 
 mod arguments;
 mod call;
@@ -28,13 +28,13 @@ use crate::types::Implementation;
 pub(super) use serve::Wishes;
 use session::Session;
 
-/// What the command line asks for.
+/// The action requested on the command line.
 pub(super) enum Wish {
     Serve(Wishes),
     Command(ArgMatches),
 }
 
-/// Reads the arguments of this process. Ends it if they ask for help, or cannot be understood.
+/// Parses the arguments of this process. Exits if they request help or are invalid.
 pub(super) fn read(identity: &Implementation) -> Wish {
     if std::env::args_os().len() <= 1 {
         return Wish::Serve(Wishes::default());
@@ -42,8 +42,8 @@ pub(super) fn read(identity: &Implementation) -> Wish {
     parse(identity, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
-/// The command that the arguments of this process begin with, if they do. Ends it if they ask for help on the command, or
-/// cannot be understood.
+/// Parses the arguments of this process if they begin with a command. Exits if they request help on the command or are
+/// invalid.
 pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
     if !begins_with_command(&command(identity), &arguments) {
@@ -55,7 +55,7 @@ pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     }
 }
 
-/// Whether this is `--revision=…` or the like.
+/// Returns `true` for a common option with its value, such as `--revision=…`.
 fn is_common_with_value(word: &str) -> bool {
     let option = word
         .strip_prefix("--")
@@ -63,7 +63,7 @@ fn is_common_with_value(word: &str) -> bool {
     option.is_some_and(|(name, _)| session::COMMON.contains(&name))
 }
 
-/// Whether the first argument, but for what may stand before a command, names one.
+/// Returns `true` if the first argument, after any common options, names a command.
 fn begins_with_command(command: &Command, arguments: &[OsString]) -> bool {
     let mut arguments = arguments.iter().skip(1).map(|word| word.to_str());
     loop {
@@ -87,12 +87,12 @@ fn parse(
     match matches.subcommand() {
         Some(_) if Wishes::is_given(&matches) => refused(
             ErrorKind::ArgumentConflict,
-            "a command does not serve, so `--http` and its options do not go with it",
+            "a command does not serve, so `--http` and its options cannot be used with it",
         ),
         Some(_) => Ok(Wish::Command(matches)),
         None if matches.get_flag("json") || session::is_chosen(&matches) => refused(
             ErrorKind::MissingSubcommand,
-            "`--json`, `--revision`, `--as` and `--scope` go with a command, such as `tools`",
+            "`--json`, `--revision`, `--as` and `--scope` need a command, such as `tools`",
         ),
         None => Ok(Wish::Serve(Wishes::read(&matches))),
     }
@@ -102,9 +102,9 @@ fn command(identity: &Implementation) -> Command {
     let about = identity
         .description
         .clone()
-        .unwrap_or_else(|| "A server of the Model Context Protocol".to_owned());
+        .unwrap_or_else(|| "A Model Context Protocol server".to_owned());
     let command = serve::arguments(Command::new(identity.name.clone()));
-    // May stand before a command, too, and is explained there.
+    // Common options may precede a command too; the help of each command shows them.
     let command = session::common(command).mut_args(|argument| {
         let is_common = session::COMMON.contains(&argument.get_id().as_str());
         argument.hide(is_common)
@@ -112,14 +112,14 @@ fn command(identity: &Implementation) -> Command {
     commands(command)
         .about(about)
         .after_help(
-            "Without a command it serves standard input and output, for clients that start servers themselves.",
+            "Without a command, it serves standard input and output, for clients that start servers themselves.",
         )
         .version(identity.version.clone())
         .subcommand(shell::command())
         .subcommand(install::command())
 }
 
-/// With the commands that look at the server.
+/// Adds the commands on the server.
 fn commands(command: Command) -> Command {
     command
         .subcommand_value_name("COMMAND")
@@ -137,12 +137,12 @@ fn commands(command: Command) -> Command {
         .subcommand(check::command())
 }
 
-/// Why a command came to nothing.
+/// Failure of a command.
 #[derive(Debug)]
 enum Fault {
-    /// The server does not start.
+    /// The server could not start.
     Start(Error),
-    /// This.
+    /// The command failed with this message.
     Said(String),
 }
 
@@ -158,14 +158,14 @@ impl From<Failure> for Fault {
     }
 }
 
-/// Whether what was looked at is as it should be.
+/// Outcome of a command: `true` if it found nothing wrong.
 type Outcome = Result<bool, Fault>;
 
-/// Runs a command; says whether it went well.
+/// Runs a command. Returns `true` if it succeeded.
 ///
 /// # Errors
 ///
-/// If the server does not start.
+/// If the server cannot start.
 pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<bool, Error> {
     match perform(server, matches).await {
         Ok(good) => Ok(good),
@@ -191,7 +191,7 @@ async fn perform(server: Server, before: &ArgMatches) -> Outcome {
     perform_in(&session, name, matches).await
 }
 
-/// A command that looks at the server.
+/// Runs a command on the server.
 async fn perform_in(session: &Session, name: &str, matches: &ArgMatches) -> Outcome {
     session.begin(matches)?;
     let outcome = match look(session, name, matches).await {

@@ -1,10 +1,10 @@
-//! Results, for people to read.
+//! Prints results for people to read.
 
 use std::io::{self, Write as _};
 
 use serde_json::Value;
 
-/// Prints a line. A reader that has gone needs nothing more.
+/// Prints a line. Errors are ignored: the reader is gone then.
 pub(super) fn line(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = writeln!(stdout, "{}", text.trim_end_matches('\n'));
@@ -15,12 +15,12 @@ pub(super) fn json(value: &Value) {
     line(&format!("{value:#}"));
 }
 
-/// Says what went wrong.
+/// Prints an error to standard error.
 pub(super) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "error: {text}");
 }
 
-/// A content block, or the contents of a resource.
+/// Formats a content block, or the contents of a resource.
 pub(super) fn content(block: &Value) -> String {
     let text = |name: &str| block[name].as_str();
     let bytes = |data: &str| data.trim_end_matches('=').len().saturating_mul(3) / 4;
@@ -43,7 +43,7 @@ pub(super) fn content(block: &Value) -> String {
     }
 }
 
-/// The first line of a text.
+/// Returns the first line of the text.
 pub(super) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }

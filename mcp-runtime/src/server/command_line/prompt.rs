@@ -23,7 +23,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     let name = name(matches, "prompt");
     session.find(Listed::Prompts, name).await?;
-    // Arguments of prompts are text.
+    // Prompt arguments are strings.
     let arguments = arguments(&given(matches), &Value::Null)?;
     let params = json!({"name": name, "arguments": arguments});
     let result = session.call("prompts/get", params).await?;

@@ -13,7 +13,7 @@ pub(super) fn command() -> Command {
         Arg::new("uri")
             .value_name("URI")
             .required(true)
-            .help("Its address: one of a resource, or one that a template matches"),
+            .help("The URI of a resource, or one that matches a template"),
     )
 }
 

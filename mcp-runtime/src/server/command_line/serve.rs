@@ -1,17 +1,17 @@
-//! Serving: what `Server::run` does without a command.
+//! Serving: the action of `Server::run` without a command.
 
 #[cfg(feature = "http")]
 use clap::{Arg, ArgAction};
 use clap::{ArgMatches, Command};
 
-/// Where `--http` listens when it does not say.
+/// The default address of `--http`.
 #[cfg(feature = "http")]
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:8000";
 
-/// How to serve.
+/// Options for serving.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
-    /// The address to serve HTTP on; stdio if there is none.
+    /// The address to serve HTTP on; `None` for stdio.
     #[cfg(feature = "http")]
     pub(crate) http: Option<String>,
     #[cfg(feature = "http")]
@@ -21,9 +21,9 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// Whether anything is said about serving.
+    /// Returns `true` if an option for serving is given.
     pub(super) fn is_given(matches: &ArgMatches) -> bool {
-        // Without HTTP there are no such arguments.
+        // Without feature `http` these options do not exist.
         matches!(matches.try_contains_id("http"), Ok(true))
     }
 
@@ -60,7 +60,7 @@ pub(super) fn arguments(command: Command) -> Command {
                 .value_name("ADDRESS")
                 .num_args(0..=1)
                 .default_missing_value(DEFAULT_ADDRESS)
-                .help("Serve HTTP instead, on 127.0.0.1:8000 or this address"),
+                .help("Serve HTTP instead, on this address (default 127.0.0.1:8000)"),
         )
         .arg(
             Arg::new("allow-host")
@@ -68,7 +68,7 @@ pub(super) fn arguments(command: Command) -> Command {
                 .value_name("HOST")
                 .action(ArgAction::Append)
                 .requires("http")
-                .help("Let in requests to this host name too; `*` for every one"),
+                .help("Also accept requests to this host name; `*` accepts all"),
         )
         .arg(
             Arg::new("allow-origin")
@@ -76,7 +76,7 @@ pub(super) fn arguments(command: Command) -> Command {
                 .value_name("ORIGIN")
                 .action(ArgAction::Append)
                 .requires("http")
-                .help("Let in web pages of this origin too; `*` for every one"),
+                .help("Also accept requests from web pages of this origin; `*` accepts all"),
         )
 }
 

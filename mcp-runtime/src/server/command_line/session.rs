@@ -1,4 +1,4 @@
-//! The server in this process, and a client that talks to it for a command.
+//! The server in this process, and the client through which commands talk to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,26 +17,26 @@ use crate::server::command_line::terminal::{Answers, Terminal};
 
 pub(super) struct Session {
     pub(super) client: Client,
-    /// Output of all commands is for programs.
+    /// `true` if all commands print JSON.
     pub(super) always_json: bool,
-    /// Output of the present command is for programs.
+    /// Set while the present command prints JSON.
     json: AtomicBool,
     terminal: Arc<Terminal>,
-    /// Whether it acts as somebody, who may lack scopes.
+    /// `true` if the client acts as a principal, who may lack scopes.
     pub(super) is_somebody: bool,
 }
 
-/// The names of what every command takes that looks at the server.
+/// The names of the options that all commands on the server share.
 pub(super) const COMMON: [&str; 4] = ["json", "revision", "as", "scope"];
 
-/// Whether it is said how to connect, which holds for a whole session.
+/// Returns `true` if connection options are given, which apply to a whole session.
 pub(super) fn is_chosen(matches: &ArgMatches) -> bool {
     ["revision", "as", "scope"]
         .into_iter()
         .any(|name| matches!(matches.try_contains_id(name), Ok(true)))
 }
 
-/// What every command takes that looks at the server.
+/// Adds the options that all commands on the server share.
 pub(super) fn common(command: Command) -> Command {
     let revisions = PossibleValuesParser::new(ProtocolVersion::supported());
     command
@@ -45,7 +45,7 @@ pub(super) fn common(command: Command) -> Command {
                 .long("revision")
                 .value_name("DATE")
                 .value_parser(revisions)
-                .help("The revision of the protocol to speak; the newest, if not said"),
+                .help("The protocol version to speak (default: the newest)"),
         )
         .arg(
             Arg::new("json")
@@ -54,7 +54,7 @@ pub(super) fn common(command: Command) -> Command {
                 .help("Print JSON, for programs"),
         )
         .arg(Arg::new("as").long("as").value_name("SUBJECT").help(
-            "Act as somebody of this name, rather than somebody for whom scopes do not apply",
+            "Run as this principal instead of as a trusted caller, to whom scopes do not apply",
         ))
         .arg(
             Arg::new("scope")
@@ -62,11 +62,11 @@ pub(super) fn common(command: Command) -> Command {
                 .value_name("SCOPE")
                 .action(ArgAction::Append)
                 .requires("as")
-                .help("A scope they have"),
+                .help("A scope of the principal; may be repeated"),
         )
 }
 
-/// What every command takes whose handler may ask.
+/// Adds the options of commands whose handlers may ask questions.
 pub(super) fn asking(command: Command) -> Command {
     common(command)
         .arg(
@@ -74,33 +74,33 @@ pub(super) fn asking(command: Command) -> Command {
                 .long("answer")
                 .value_name("FIELD=VALUE")
                 .action(ArgAction::Append)
-                .help("Fill in this field of forms the server asks for, rather than asking here"),
+                .help("Fill in this field of the server's forms instead of asking at the terminal"),
         )
         .arg(
             Arg::new("agree")
                 .long("agree")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("decline")
-                .help("Agree to open addresses"),
+                .help("Agree to open URLs"),
         )
         .arg(
             Arg::new("decline")
                 .long("decline")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("answer")
-                .help("Decline forms and addresses"),
+                .help("Decline forms and URLs"),
         )
         .arg(
             Arg::new("say")
                 .long("say")
                 .value_name("TEXT")
                 .action(ArgAction::Append)
-                .help("What the model says when the server asks it; once for each question"),
+                .help("Answer the server's next sampling request with this text; may be repeated"),
         )
 }
 
 impl Session {
-    /// Starts the server and connects to it. What is said before the command holds as well as what is said after it.
+    /// Starts the server and connects to it. Options before the command count as well as options after it.
     pub(super) async fn start(
         server: Server,
         before: &ArgMatches,
@@ -135,10 +135,10 @@ impl Session {
         })
     }
 
-    /// Begins a command: what it says to questions, and how it prints.
+    /// Begins a command: sets its answers to questions and its output format.
     pub(super) fn begin(&self, matches: &ArgMatches) -> Result<(), String> {
         let texts = |name: &str| {
-            // Commands that cannot be asked have no such arguments.
+            // Commands whose handlers cannot ask lack these options.
             let values = matches.try_get_many::<String>(name).ok().flatten();
             values.into_iter().flatten().cloned()
         };
@@ -161,24 +161,24 @@ impl Session {
         Ok(())
     }
 
-    /// Whether output is for programs.
+    /// Returns `true` if the command prints JSON.
     pub(super) fn json(&self) -> bool {
         self.json.load(Ordering::Relaxed)
     }
 
-    /// Calls a method whose handler may ask and say how far it is.
+    /// Calls a method whose handler may ask questions and report progress.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
         let called = self.client.call(method, params).await;
         self.terminal.called();
         Ok(called?)
     }
 
-    /// Ends a command, whose own output and error were printed: says which answers nobody wanted.
+    /// Ends a command after its own output and error were printed: reports unused answers.
     pub(super) fn end(&self) {
         self.terminal.end();
     }
 
-    /// The item of a list that has this key.
+    /// Returns the item of a list with this key.
     pub(super) async fn find(&self, list: Listed, key: &str) -> Result<Value, Fault> {
         let items = self.client.list(list).await?;
         let keys = items.iter().filter_map(|item| item[list.key()].as_str());
@@ -195,7 +195,7 @@ impl Session {
     }
 }
 
-/// That there is no such thing, and what there is.
+/// Returns the message for an unknown name, with a suggestion or the known names.
 pub(super) fn unknown<'n>(
     what: &str,
     name: &str,
@@ -207,6 +207,6 @@ pub(super) fn unknown<'n>(
     let known: Vec<_> = known.map(|name| format!("`{name}`")).collect();
     match known.as_slice() {
         [] => format!("there is no {what} `{name}`; the server has none"),
-        known => format!("there is no {what} `{name}`; there is {}", known.join(", ")),
+        known => format!("there is no {what} `{name}`; known: {}", known.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! `shell`: one command after another, to one server that keeps its state.
+//! `shell`: runs several commands on one server that keeps its state.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -13,13 +13,13 @@ use crate::server::command_line::{Fault, Outcome, commands, perform_in, print};
 pub(super) fn command() -> Command {
     common(
         Command::new("shell")
-            .about("Try one thing after another, with one server that keeps its state")
+            .about("Run several commands on one server that keeps its state")
             .long_about(
-                "Reads commands from standard input, a line each: `call add a=1 b=2`, `tools`, `read URI`. They are those of the \
-                 command line, and all go to one server, so what one call changes the next one finds.\n\nText with spaces \
-                 stands in quotes. `help` lists the commands, `exit` or the end of the input ends it. Input that is no terminal \
-                 is a script: each line is printed before its results, except with `--json`, and the process fails if a \
-                 command does.",
+                "Reads commands from standard input, one per line: `call add a=1 b=2`, `tools`, `read URI`. They are the same as \
+                 on the command line, and all run on one server, so each call sees the changes of earlier ones.\n\nPut text \
+                 with spaces in quotes. `help` lists the commands; `exit` or the end of the input ends the shell. If the input \
+                 is not a terminal, it is a script: each line is printed before its results, except with `--json`, and the \
+                 process fails if a command fails.",
             ),
     )
 }
@@ -57,7 +57,7 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
                 print::complain(&unknown_command(session, name).await);
                 return false;
             }
-            // Help that was asked for is no error. If standard output is gone, nobody wants it.
+            // Requested help is not an error. A failure means that standard output is gone.
             let _ = error.print();
             return !error.use_stderr();
         }
@@ -66,7 +66,7 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
         return true;
     };
     if is_chosen(matches) {
-        print::complain("how to connect is said once, to `shell`: `--revision`, `--as`, `--scope`");
+        print::complain("pass `--revision`, `--as` and `--scope` to `shell` itself");
         return false;
     }
     match perform_in(session, name, matches).await {
@@ -82,7 +82,7 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
     }
 }
 
-/// That there is no such command, and what may be meant: a command, or a call of this tool.
+/// Returns the message for an unknown command, which may suggest a command or a call of the tool of that name.
 async fn unknown_command(session: &Session, name: &str) -> String {
     let tools = session.client.list(Listed::Tools).await;
     let is_tool = tools.is_ok_and(|tools| tools.iter().any(|tool| tool["name"] == name));
@@ -91,11 +91,11 @@ async fn unknown_command(session: &Session, name: &str) -> String {
     match closest(name, commands) {
         _ if is_tool => format!("there is no command `{name}`; did you mean `call {name}`?"),
         Some(meant) => format!("there is no command `{name}`; did you mean `{meant}`?"),
-        None => format!("there is no command `{name}`; `help` lists what there is"),
+        None => format!("there is no command `{name}`; `help` lists the commands"),
     }
 }
 
-/// The commands, without a program before them.
+/// Returns the commands, without the name of a program before them.
 fn grammar() -> Command {
     let exit = Command::new("exit").about("End the shell");
     commands(Command::new("shell"))
@@ -106,12 +106,12 @@ fn grammar() -> Command {
         .subcommand(exit)
 }
 
-/// The next line that was typed; nothing at the end of the input. Reading blocks a thread, and nothing else.
+/// Reads the next line; `None` at the end of the input. Runs on a blocking thread.
 async fn next_line(is_script: bool) -> Result<Option<String>, String> {
     let read = tokio::task::spawn_blocking(move || {
         if !is_script {
             let mut stderr = io::stderr().lock();
-            // Nobody is left to be told that this fails.
+            // A failure cannot be reported anywhere.
             let _ = stderr.write_all(b"> ").and_then(|()| stderr.flush());
         }
         let mut line = String::new();
@@ -122,12 +122,12 @@ async fn next_line(is_script: bool) -> Result<Option<String>, String> {
     });
     match read.await {
         Ok(Ok(line)) => Ok(line),
-        Ok(Err(error)) => Err(format!("standard input cannot be read: {error}")),
+        Ok(Err(error)) => Err(format!("cannot read standard input: {error}")),
         Err(_) => Ok(None),
     }
 }
 
-/// The words of a line: quotes keep spaces, as in other shells, and a backslash takes the next character as it is.
+/// Splits a line into words. As in other shells, quotes keep spaces, and a backslash escapes the next character.
 fn words(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -148,7 +148,7 @@ fn words(line: &str) -> Result<Vec<String>, &'static str> {
     words.extend(word);
     match quote {
         None => Ok(words),
-        Some(_) => Err("a quote is not closed"),
+        Some(_) => Err("unclosed quote"),
     }
 }
 

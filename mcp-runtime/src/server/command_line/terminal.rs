@@ -1,6 +1,6 @@
-//! The person at the terminal: is asked what the server asks, and sees what it says.
+//! The user at the terminal, who answers the server's questions and sees its log messages and progress.
 //!
-//! Everything here goes to standard error; standard output holds results.
+//! All output here goes to standard error; standard output is for results.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -17,28 +17,28 @@ use crate::server::command_line::arguments::typed;
 use crate::server::command_line::print;
 use crate::types::LoggingLevel;
 
-/// How wide a bar is, in characters.
+/// Width of a progress bar, in characters.
 const BAR: usize = 24;
 
-/// Answers given beforehand, for one command.
+/// Answers given on the command line, for one command.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// Fields of forms and their values.
+    /// Form fields and their values.
     pub(super) fields: Vec<(String, String)>,
     pub(super) agree: bool,
     pub(super) decline: bool,
-    /// What the model says to one question after another.
+    /// Answers to sampling requests, in order.
     pub(super) say: VecDeque<String>,
-    /// The fields that were asked for, and those that somebody was told of already.
+    /// Fields that were asked for, or were reported already.
     pub(super) asked: Vec<String>,
-    /// Whether something was called that might have asked.
+    /// Set once a handler that may ask was called.
     pub(super) called: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Terminal {
     answers: Mutex<Answers>,
-    /// How many characters of a bar are on the screen.
+    /// Number of characters of the bar on the screen.
     bar: Mutex<usize>,
 }
 
@@ -70,13 +70,13 @@ impl Host for Terminal {
 }
 
 impl Answers {
-    /// Fields nobody has asked for.
+    /// Returns the fields that the server has not asked for.
     fn unused(&self) -> impl Iterator<Item = &str> {
         let names = self.fields.iter().map(|(name, _)| name.as_str());
         names.filter(|name| !self.asked.iter().any(|asked| asked == name))
     }
 
-    /// Takes note of the fields of a form, and refuses an answer that is surely meant for one of them.
+    /// Records the fields of a form. Fails if an answer is evidently a misspelling of one of them.
     fn match_with(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
         self.asked.extend(fields.keys().cloned());
         let open = fields.keys().map(String::as_str);
@@ -99,23 +99,23 @@ impl Terminal {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a command, which has answers of its own.
+    /// Begins a command with its answers.
     pub(super) fn begin(&self, answers: Answers) {
         *self.answers() = answers;
     }
 
-    /// A call is over, which might have asked.
+    /// Ends a call whose handler may have asked.
     pub(super) fn called(&self) {
         self.clear_bar();
         self.answers().called = true;
     }
 
-    /// Ends a command: says which answers nobody wanted.
+    /// Ends a command: reports unused answers.
     pub(super) fn end(&self) {
         let answers = self.answers();
         for name in answers.unused().filter(|_| answers.called) {
             print::complain(&format!(
-                "nobody asked for `{name}`, which `--answer` gives"
+                "unused `--answer {name}`: the server never asked for it"
             ));
         }
     }
@@ -152,7 +152,7 @@ impl Terminal {
         }
         if !missing.is_empty() {
             return Err(format!(
-                "the server asks: {}\nThere is no terminal to ask at; give the answer with {}, or say no with --decline",
+                "the server asks: {}\nThere is no terminal to ask at; answer with {}, or decline with --decline",
                 question.message(),
                 missing.join(" ")
             ));
@@ -170,7 +170,7 @@ impl Terminal {
         }
         if !io::stdin().is_terminal() {
             return Err(format!(
-                "the server asks to open an address: {text}There is no terminal to ask at; say yes with --agree, or no with \
+                "the server asks to open a URL: {text}There is no terminal to ask at; agree with --agree, or decline with \
                  --decline"
             ));
         }
@@ -202,7 +202,7 @@ impl Terminal {
             }
             None => {
                 return Err(format!(
-                    "the server asks the model:\n{asked}There is no terminal to ask at; give the answer with --say <text>"
+                    "the server asks the model:\n{asked}There is no terminal to ask at; answer with --say <text>"
                 ));
             }
         };
@@ -248,7 +248,7 @@ fn bar(progress: &Progress) -> String {
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             clippy::cast_precision_loss,
-            reason = "a share of a few characters"
+            reason = "a fraction of a few characters"
         )]
         let filled = ((done / total).clamp(0.0, 1.0) * BAR as f64) as usize;
         let open = BAR.saturating_sub(filled);
@@ -264,11 +264,11 @@ fn bar(progress: &Progress) -> String {
     if let Some(message) = message {
         let _ = write!(text, " {message}");
     }
-    // What would wrap could not be cleared.
+    // A line that wraps could not be cleared.
     text.chars().filter(|c| !c.is_control()).take(76).collect()
 }
 
-/// Asks for one field until what is typed fits; nothing at the end of the input.
+/// Asks for one field until the input is valid; `None` at the end of the input.
 fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
     let about = field["description"].as_str().or(field["title"].as_str());
     let default = &field["default"];
@@ -278,7 +278,7 @@ fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Strin
         if !default.is_null() {
             let _ = write!(text, ", default {default}");
         } else if !required {
-            text.push_str(", may be left empty");
+            text.push_str(", optional");
         }
         say(&format!("{text}): "));
         let Some(typed_text) = line()? else {
@@ -291,11 +291,11 @@ fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Strin
         if fits(field, &value) {
             return Ok(Some(value));
         }
-        say(&format!("  that is not {}\n", kind(field)));
+        say(&format!("  invalid; expected {}\n", kind(field)));
     }
 }
 
-/// Whether a value is what a field takes, as far as that is said in a few words; the server looks at it again.
+/// Returns `true` if a value passes a few simple checks of its field. The server validates it fully.
 fn fits(field: &Value, value: &Value) -> bool {
     let is_among = |choices: &Value| {
         let mut choices = choices.as_array().into_iter().flatten();
@@ -315,25 +315,25 @@ fn fits(field: &Value, value: &Value) -> bool {
     }
 }
 
-/// One line from the terminal; nothing at its end.
+/// Reads one line from the terminal; `None` at the end of the input.
 fn line() -> Result<Option<String>, String> {
     let mut text = String::new();
     match io::stdin().lock().read_line(&mut text) {
         Ok(0) => Ok(None),
         Ok(_) => Ok(Some(text.trim().to_owned())),
-        Err(error) => Err(format!("standard input cannot be read: {error}")),
+        Err(error) => Err(format!("cannot read standard input: {error}")),
     }
 }
 
 fn say(text: &str) {
     let mut stderr = io::stderr().lock();
-    // Nobody is left to be told that this fails.
+    // A failure cannot be reported anywhere.
     let _ = stderr
         .write_all(text.as_bytes())
         .and_then(|()| stderr.flush());
 }
 
-/// The current directory, as a root.
+/// Returns the current directory as a root.
 fn here() -> Vec<Value> {
     let Ok(here) = std::env::current_dir() else {
         return Vec::new();
@@ -400,7 +400,7 @@ mod tests {
                 Some(text) => assert!(matched.unwrap_err().contains(text)),
                 None => matched.unwrap(),
             }
-            // What was told already is not told again.
+            // An answer that was reported is not reported again.
             let unused = given
                 .iter()
                 .filter(|name| **name != "really" && wrong.is_none());

@@ -1,4 +1,4 @@
-//! From a line to a decision: messages, arrays of messages, calls that have to wait, calls that are taken back.
+//! From a line to a decision: messages, batches, calls that have to wait, and cancellations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State, abort, shutting_down};
 use crate::transport::peer::{Peer, Verdict};
 
-/// When a client that was refused may try again.
+/// Delay after which a refused client may retry.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// How many arrays may be without their answer.
+/// Maximum number of batches without an answer.
 const MOST_BATCHES: usize = 64;
-/// Calls that are under way may go on while the client does not read. How many of the largest results are kept then,
-/// beyond [`Limits::outgoing`](crate::Limits::outgoing).
+/// Number of results of maximum size that are kept, in addition to [`Limits::outgoing`](crate::Limits::outgoing), for
+/// calls that finish while the client does not read.
 const UNREAD_RESULTS: usize = 4;
 
 impl<P: Peer> Channel<P> {
@@ -27,7 +27,7 @@ impl<P: Peer> Channel<P> {
         known: &mut P::Known,
         scratch: &mut Vec<u8>,
     ) {
-        // Looked at where it is: a message is large.
+        // Matched by reference: a message is large.
         match &self.peer.parse(text, known) {
             Err((id, error)) => {
                 self.origin.refused(Refused::Malformed);
@@ -52,7 +52,7 @@ impl<P: Peer> Channel<P> {
         self.lock().deliver(batch, &message);
     }
 
-    /// Handles an array: all of it is one line of answers.
+    /// Handles a batch, whose answers are sent as one line.
     fn batch(
         self: &Arc<Self>,
         me: u64,
@@ -67,13 +67,11 @@ impl<P: Peer> Channel<P> {
             .collect();
         let has_claim = |element: &Result<Incoming<'_, P::Message<'_>>, _>| matches!(element, Ok(Incoming::Message(message)) if P::has_claim(message));
         let reason = if !P::allows_batch(&self.lock().session) {
-            Some("a message must not be an array in this revision".into())
+            Some("this protocol version does not support batches".into())
         } else if elements.len() > most {
-            Some(format!("an array of more than {most} messages"))
+            Some(format!("a batch of more than {most} messages"))
         } else if parsed.iter().any(|(_, element)| has_claim(element)) {
-            Some(
-                "a message that names its own protocol version must not be part of an array".into(),
-            )
+            Some("a message that names its own protocol version must not be part of a batch".into())
         } else {
             None
         };
@@ -83,7 +81,7 @@ impl<P: Peer> Channel<P> {
         }
         if self.lock().in_flight.batches() >= MOST_BATCHES {
             self.origin.refused(Refused::TooMany);
-            let error = errors::too_many("arrays", RETRY_AFTER);
+            let error = errors::too_many("batches", RETRY_AFTER);
             return self.answer_error(None, None, &error);
         }
         let batch = self.lock().in_flight.open_batch();
@@ -93,10 +91,9 @@ impl<P: Peer> Channel<P> {
                     self.message(me, text, &message, Some(batch), scratch);
                     continue;
                 }
-                Ok(Incoming::Batch(_)) => (
-                    None,
-                    ErrorObject::invalid_request("an array within an array"),
-                ),
+                Ok(Incoming::Batch(_)) => {
+                    (None, ErrorObject::invalid_request("a batch within a batch"))
+                }
                 Err(invalid) => invalid,
             };
             self.lock().in_flight.join(batch);
@@ -126,7 +123,7 @@ impl<P: Peer> Channel<P> {
             }
             if state.in_flight.holds(id) {
                 drop(guard);
-                let error = ErrorObject::invalid_request("a request of this id is still open");
+                let error = ErrorObject::invalid_request("a request with this id is still open");
                 return self.answer_error(Some(id), batch, &error);
             }
         }
@@ -187,7 +184,7 @@ impl<P: Peer> Channel<P> {
         state.deliver(batch, &message);
     }
 
-    /// Queues the answer of a call, whose buffer may go with it. One that nobody makes room for becomes an error.
+    /// Queues the answer of a call and may take over its buffer. When too much is unread, an error replaces the answer.
     pub(super) fn deliver(
         &self,
         state: &mut State<P>,
@@ -207,7 +204,7 @@ impl<P: Peer> Channel<P> {
             };
         }
         let mut message = Vec::new();
-        let error = "the answer is lost, because too many others wait to be read";
+        let error = "the answer is lost because too many others wait to be read";
         self.peer
             .error(&mut message, Some(id), &ErrorObject::internal(error));
         state.deliver(batch, &message);

@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::lines::{Line, Lines};
 
-/// The lines of a stream that comes in these chunks; `None` for a line that was over the limit.
+/// Returns the lines of a stream that arrives in these chunks; `None` is a line over the limit.
 #[must_use]
 pub fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
     let mut lines = Lines::new(limit);

@@ -1,4 +1,4 @@
-//! The calls of one channel: which run, which wait, which belong together.
+//! The calls of one channel: running, queued, and grouped into batches.
 //!
 //! Removal from the table decides every race: a call whose entry is gone answers nothing and sends nothing.
 
@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 
-/// A call that waits for its turn, as the text it came in.
+/// A queued call, as the text that was received.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) id: RequestId,
@@ -17,7 +17,7 @@ pub(super) struct Job {
     pub(super) text: Box<[u8]>,
 }
 
-/// A call under way or waiting.
+/// A running or queued call.
 #[derive(Debug)]
 struct Entry {
     serial: u64,
@@ -26,7 +26,7 @@ struct Entry {
     task: Option<AbortHandle>,
 }
 
-/// A call inside its first poll. Nobody can take it back then, unless the lead was taken over.
+/// A call inside its first poll. It cannot be cancelled meanwhile, unless another task took over the lead.
 #[derive(Debug)]
 struct Polling {
     id: RequestId,
@@ -34,10 +34,10 @@ struct Polling {
     cancelled: bool,
 }
 
-/// The answers of an array of requests.
+/// The answers of a batch.
 #[derive(Debug)]
 struct Batch {
-    /// Requests without an answer, and one for whoever still adds some.
+    /// Number of requests without an answer, plus one while requests are still being added.
     open: usize,
     answers: Vec<u8>,
 }
@@ -51,13 +51,13 @@ pub(super) struct InFlight {
     queue: VecDeque<Job>,
     queued_bytes: usize,
     batches: FnvMap<u64, Batch>,
-    /// The bytes of all answers in `batches`.
+    /// Size of all answers in `batches`, in bytes.
     held: usize,
-    /// Tasks whose futures are not dropped yet, cancelled ones included.
+    /// Number of tasks whose futures are not dropped yet, cancelled ones included.
     pub(super) running: usize,
 }
 
-/// What became of a call that was taken out.
+/// A call that was removed from the table.
 #[derive(Debug)]
 pub(super) struct Removed {
     pub(super) task: Option<AbortHandle>,
@@ -65,12 +65,12 @@ pub(super) struct Removed {
 }
 
 impl InFlight {
-    /// Whether a request of this id has no answer yet.
+    /// Returns `true` if a request with this id has no answer yet.
     pub(super) fn holds(&self, id: &RequestId) -> bool {
         self.calls.contains_key(id) || self.polling.iter().any(|p| p.id == *id && !p.cancelled)
     }
 
-    /// Whether this very call may still send something.
+    /// Returns `true` if this very call may still send messages.
     pub(super) fn is_live(&self, id: &RequestId, serial: u64) -> bool {
         self.calls.get(id).is_some_and(|call| call.serial == serial)
             || self
@@ -79,12 +79,12 @@ impl InFlight {
                 .any(|p| p.serial == serial && !p.cancelled)
     }
 
-    /// No call is without an answer.
+    /// Returns `true` if no call is without an answer.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.polling.iter().all(|p| p.cancelled) && self.batches.is_empty()
     }
 
-    /// Notes a call that is polled in place.
+    /// Records a call that is polled in place and returns its serial number.
     pub(super) fn enter(&mut self, id: &RequestId) -> u64 {
         let serial = self.serial();
         self.polling.push(Polling {
@@ -95,7 +95,7 @@ impl InFlight {
         serial
     }
 
-    /// The poll in place is over; `false` if the call was taken back meanwhile.
+    /// Ends the poll in place; returns `false` if the call was cancelled meanwhile.
     pub(super) fn leave(&mut self, serial: u64) -> bool {
         let Some(position) = self.polling.iter().position(|p| p.serial == serial) else {
             return false;
@@ -104,7 +104,7 @@ impl InFlight {
         !polling.cancelled
     }
 
-    /// Notes a call that will have a task.
+    /// Records a call that will have a task and returns its serial number.
     pub(super) fn admit(&mut self, id: &RequestId, batch: Option<u64>) -> u64 {
         let serial = self.serial();
         self.admit_as(id, serial, batch);
@@ -120,7 +120,7 @@ impl InFlight {
         self.calls.insert(id.clone(), entry);
     }
 
-    /// Notes the task of a call; `false` if the call is over or was taken back.
+    /// Records the task of a call; returns `false` if the call is over or was cancelled.
     #[must_use]
     pub(super) fn owns(&mut self, id: &RequestId, serial: u64, task: AbortHandle) -> bool {
         match self.calls.get_mut(id) {
@@ -132,16 +132,16 @@ impl InFlight {
         }
     }
 
-    /// The batch a call belongs to.
+    /// Returns the batch that a call belongs to.
     pub(super) fn batch_of(&self, id: &RequestId) -> Option<u64> {
         self.calls.get(id)?.batch
     }
 
-    /// Takes out a call that has its answer.
+    /// Removes a call that has its answer.
     pub(super) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<Removed> {
         let (id, call) = self.calls.remove_entry(id)?;
         if call.serial != serial {
-            // A later call of the same id.
+            // A later call with the same id.
             self.calls.insert(id, call);
             return None;
         }
@@ -149,7 +149,7 @@ impl InFlight {
         Some(Removed { task, batch })
     }
 
-    /// Takes out a call that the client takes back, wherever it is.
+    /// Removes a call that the client cancels, running or queued.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Removed> {
         if let Some(Entry {
             serial,
@@ -171,7 +171,7 @@ impl InFlight {
         })
     }
 
-    /// Takes out everything.
+    /// Removes all calls.
     pub(super) fn cancel_all(&mut self) -> Vec<(RequestId, Removed)> {
         self.queue.clear();
         self.queued_bytes = 0;
@@ -220,17 +220,17 @@ impl InFlight {
         }
     }
 
-    /// How many bytes of answers wait for the rest of their array.
+    /// Returns the size of the answers that wait for the rest of their batch, in bytes.
     pub(super) fn held(&self) -> usize {
         self.held
     }
 
-    /// How many arrays are not answered yet.
+    /// Returns the number of batches without an answer.
     pub(super) fn batches(&self) -> usize {
         self.batches.len()
     }
 
-    /// Begins an array; [`close`](Self::close) it once all its requests are noted.
+    /// Opens a batch; [`close`](Self::close) it once all its requests are recorded.
     pub(super) fn open_batch(&mut self) -> u64 {
         let batch = self.serial();
         let answers = Vec::new();
@@ -238,14 +238,14 @@ impl InFlight {
         batch
     }
 
-    /// One more request of the array.
+    /// Adds a request to the batch.
     pub(super) fn join(&mut self, batch: u64) {
         if let Some(batch) = self.batches.get_mut(&batch) {
             batch.open = batch.open.saturating_add(1);
         }
     }
 
-    /// One request of the array is over, with an answer or an empty one. The last one yields the line to send, if any.
+    /// Ends one request of the batch, with its answer or an empty one. The last request yields the line to send, if any.
     pub(super) fn close(&mut self, id: u64, answer: &[u8]) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&id)?;
         if !answer.is_empty() {

@@ -1,4 +1,4 @@
-//! The leader's step: what is done next on a channel, and in which order.
+//! The leader's step: the next action on a channel, in order of priority.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,22 +14,22 @@ use crate::transport::duplex::lines::Line;
 use crate::transport::duplex::{Channel, Phase, State};
 use crate::transport::peer::Peer;
 
-/// After how many lines the leader lets others run: on a current-thread runtime a busy client would starve them.
+/// Number of lines after which the leader yields: on a current-thread runtime a busy client would starve other tasks.
 const TURN: u32 = 64;
 
-/// What the leader does next.
+/// The leader's next action.
 enum Step {
-    /// Handles the line that was taken.
+    /// Handle the line that was read.
     Line(Line),
-    /// Starts a call that waited.
+    /// Start a queued call.
     Job(Job),
-    /// Waits.
+    /// Wait for something to do.
     Wait,
-    /// Somebody else leads, or the channel is closed.
+    /// Stop: another task leads, or the channel is closed.
     Over,
 }
 
-/// Leads the channel until it is closed, or somebody else leads.
+/// Leads the channel until it is closed or another task leads.
 pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
     let mut line = Vec::new();
     let mut known = P::Known::default();
@@ -64,7 +64,7 @@ pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
     .await;
 }
 
-/// Gives a large buffer back.
+/// Frees a large buffer.
 fn shrink(buffer: &mut Vec<u8>) {
     if buffer.capacity() > 64 << 10 {
         *buffer = Vec::new();
@@ -108,7 +108,7 @@ impl<P: Peer> Channel<P> {
                 self.attention.notify_one();
                 continue;
             }
-            // Writing may have made room for what had to wait.
+            // Writing may have made room for queued work.
             if (self.may_run(state) && state.in_flight.queued() > 0)
                 || (!reads && self.may_read(state))
             {
@@ -122,7 +122,7 @@ impl<P: Peer> Channel<P> {
             }
             state.idle = true;
             self.leader.register(cx.waker());
-            // A notice that came before it could wake us.
+            // A notification may have arrived before the waker was registered.
             if self.notices.load(SeqCst) && self.may_tell(state) {
                 continue;
             }
@@ -130,7 +130,7 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// Reads once. Ready if there is something to look at.
+    /// Reads once. Ready if the input has to be looked at again.
     fn read(state: &mut State<P>, cx: &mut Context<'_>) -> Poll<()> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
@@ -151,13 +151,13 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// Whether one more call may run now.
+    /// Returns `true` if another call may run now.
     pub(super) fn may_run(&self, state: &State<P>) -> bool {
         let limits = self.peer.limits();
         state.in_flight.running < limits.running && state.out.len() < limits.outgoing / 2
     }
 
-    /// Whether one more line may be handled. Slow calls never stop reading; a client that does not read does.
+    /// Returns `true` if another line may be handled. Slow calls never stop reading; a client that does not read does.
     fn may_read(&self, state: &State<P>) -> bool {
         let limits = self.peer.limits();
         let is_slow = state.out.len() >= limits.outgoing / 2;
@@ -171,7 +171,7 @@ impl<P: Peer> Channel<P> {
         state.phase == Phase::Open && state.out.len() < self.peer.limits().outgoing / 2
     }
 
-    /// Queues notices as far as there is room.
+    /// Queues notifications as far as there is room.
     fn tell(&self, state: &mut State<P>) {
         if self.may_tell(state) && self.notices.swap(false, SeqCst) {
             let room = self.peer.limits().outgoing / 2;
@@ -182,7 +182,7 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// Whether nothing is left to be done.
+    /// Returns `true` if nothing is left to do.
     fn is_over(state: &State<P>) -> bool {
         match state.phase {
             Phase::Open => false,

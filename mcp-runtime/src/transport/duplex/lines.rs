@@ -1,6 +1,6 @@
-//! Lines out of a stream of bytes: bounded, tolerant of `\r\n` and of blank lines.
+//! Splits a stream of bytes into lines: bounded, accepting `\r\n` and blank lines.
 //!
-//! The buffer starts small, grows with the longest line, and shrinks back. What a line means is not decided here.
+//! The buffer starts small, grows with the longest line, and shrinks again. The meaning of lines is left to the caller.
 
 use std::future::Future;
 use std::io;
@@ -10,32 +10,32 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Size of the buffer of a channel at rest.
+/// Size of the buffer of an idle channel.
 const SMALL: usize = 8 << 10;
-/// A buffer above this is given back once it is empty.
+/// A buffer larger than this is freed once it is empty.
 const LARGE: usize = 64 << 10;
 
-/// What was taken out of the stream.
+/// The kind of a line taken from the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A line, without its end.
+    /// A line, without its terminator.
     Text,
-    /// A line over the limit, thrown away.
+    /// A line over the limit, discarded.
     TooLong,
 }
 
-/// Cuts a stream into lines.
+/// Splits a stream into lines.
 #[derive(Debug)]
 pub(super) struct Lines {
     buffer: Vec<u8>,
-    /// Where the next line begins.
+    /// Position of the next line in the buffer.
     start: usize,
-    /// Up to where no line end was found.
+    /// Position up to which no line end was found.
     searched: usize,
     limit: usize,
-    /// Something was read that may be a message.
+    /// `true` once something was read that may be a message.
     begun: bool,
-    /// Inside a line that is over the limit.
+    /// `true` inside a line that is over the limit.
     discarding: bool,
     ended: bool,
 }
@@ -53,7 +53,7 @@ impl Lines {
         }
     }
 
-    /// Puts the next line into `line`, if a whole one was read. At the end of input the rest counts as one.
+    /// Puts the next line into `line` if a whole one was read. At the end of input, the rest counts as a line.
     pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Option<Line> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
@@ -77,7 +77,7 @@ impl Lines {
         }
     }
 
-    /// Takes a line that lies there in the buffer, unless it is blank.
+    /// Copies a line out of the buffer, unless it is blank.
     fn take(&mut self, place: Range<usize>, line: &mut Vec<u8>) -> Option<Line> {
         let text = self.buffer.get(place).unwrap_or_default();
         let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -92,7 +92,7 @@ impl Lines {
         Some(Line::Text)
     }
 
-    /// Takes a large line with the buffer it is in, so that it is there but once; `false` if it is blank.
+    /// Takes a large line together with its buffer, so that no second copy exists; returns `false` if it is blank.
     fn take_all(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
         let after = self.buffer.split_off(end.saturating_add(1));
         *line = std::mem::replace(&mut self.buffer, after);
@@ -102,11 +102,11 @@ impl Lines {
         !line.trim_ascii().is_empty()
     }
 
-    /// No line end is left in the buffer: makes room, and at the end of input takes what there is.
+    /// Makes room when no line end is left in the buffer; at the end of input, takes the rest.
     fn rest(&mut self, line: &mut Vec<u8>) -> Option<Line> {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
-        // One more for a `\r` that belongs to the line's end.
+        // One byte more, for a `\r` that belongs to the line end.
         if self.buffer.len() > self.limit.saturating_add(1) {
             self.discarding = true;
         }
@@ -125,7 +125,7 @@ impl Lines {
         found
     }
 
-    /// Reads once. Call it when [`next`](Self::next) has nothing more.
+    /// Reads once. Call it when [`next`](Self::next) returns `None`.
     pub(super) fn poll_read<R: AsyncRead + Unpin>(
         &mut self,
         reader: &mut R,
@@ -144,7 +144,7 @@ impl Lines {
         })
     }
 
-    /// Whether what was read so far begins as a message does.
+    /// Returns `true` if the input so far begins like a message, or is empty.
     pub(super) fn may_be_messages(&mut self) -> bool {
         if !self.begun {
             let first = self.buffer.trim_ascii_start().first();
@@ -154,7 +154,7 @@ impl Lines {
         true
     }
 
-    /// No more input is wanted, nor what was read already.
+    /// Ends the input and discards what was read already.
     pub(super) fn abandon(&mut self) {
         self.buffer = Vec::new();
         self.start = 0;
@@ -163,12 +163,12 @@ impl Lines {
         self.ended = true;
     }
 
-    /// No more input will come, or be wanted.
+    /// Ends the input: no more will come, or none is wanted.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether the input is over. [`next`](Self::next) may still have lines.
+    /// Returns `true` once the input has ended. [`next`](Self::next) may still return lines.
     pub(super) fn is_ended(&self) -> bool {
         self.ended
     }
@@ -192,7 +192,7 @@ mod tests {
                         Line::TooLong => "!".into(),
                     });
                 }
-                // An empty slice reads as the end of input; only the last one is meant.
+                // An empty slice reads as the end of input; only the last one is meant so.
                 if lines.ended && !chunk.is_empty() {
                     lines.ended = false;
                     break;

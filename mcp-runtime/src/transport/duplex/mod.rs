@@ -1,9 +1,9 @@
-//! One multiplexed channel: newline-delimited messages both ways, any number of calls at once.
+//! One multiplexed channel: newline-delimited messages in both directions, any number of concurrent calls.
 //!
 //! A channel is a state machine behind one lock, which is never held while user code runs. A *leader* task steps it
-//! (`lead`): takes a line, decides, polls a call once in place, writes, reads. A call that is not done after its first
-//! poll gets a task of its own, owned by the table of calls (`in_flight`). Whoever has something to write appends it to
-//! the one queue (`outgoing`) under the lock. This file opens a channel, watches its clocks, and ends it.
+//! (`lead`): it takes a line, decides, polls a call once in place, writes and reads. A call that is not done after its
+//! first poll gets a separate task, owned by the table of calls (`in_flight`). All output is appended to a single queue
+//! (`outgoing`) under the lock. This file opens a channel, watches its deadlines, and ends it.
 
 mod calls;
 #[cfg(fuzzing)]
@@ -44,7 +44,7 @@ use in_flight::{InFlight, Removed};
 use lines::Lines;
 use outgoing::Outgoing;
 
-/// How long the last bytes may take once all work was dropped.
+/// Time to write the last bytes once all work was dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -53,30 +53,30 @@ type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 /// A channel.
 struct Channel<P: Peer> {
     peer: Arc<P>,
-    /// Lines that are not JSON do not end the channel.
+    /// `true` if lines that are not JSON do not end the channel.
     forgiving: bool,
     origin: Origin,
-    /// The span it is served in.
+    /// The span in which the channel is served.
     span: Span,
     state: Mutex<State<P>>,
     runtime: Handle,
     watchdog: Arc<Waking>,
     beat: Beat,
-    /// The session has notices.
+    /// Set when the session has notifications to send.
     notices: Arc<AtomicBool>,
     /// Wakes the leader.
     leader: Arc<Bell>,
-    /// Something changed that the clocks depend on.
+    /// Signals a change that affects the deadlines.
     attention: Notify,
 }
 
 struct State<P: Peer> {
     phase: Phase,
-    /// Which leader leads.
+    /// Number of the current leader.
     leader: u64,
     /// The tasks of all leaders that may still be inside a handler.
     leaders: Vec<AbortHandle>,
-    /// The leader waits; its waker is in `waker`.
+    /// `true` while the leader waits; its waker is in `waker`.
     idle: bool,
     waker: Waker,
     session: P::Session,
@@ -87,25 +87,26 @@ struct State<P: Peer> {
     failure: Option<io::Error>,
 }
 
-/// How far a channel is.
+/// Phase in the life of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Further requests are refused; work may go on until then, or as long as it takes.
+    /// Further requests are refused; work may continue until this time, or without a limit.
     Draining(Option<Instant>),
-    /// All work is done or dropped; bytes may leave until then.
+    /// All work is done or dropped; bytes may be written until this time.
     Flushing(Instant),
     Closed,
 }
 
-/// Serves one channel until its input ends, the client stops reading, or `shutdown`; then finishes what is under way.
-/// Until that is done, cancels and answers of the client are read and its requests refused.
+/// Serves one channel until its input ends, the client stops reading, or `shutdown` is cancelled; then finishes the work
+/// in progress. Meanwhile, the client's cancellations and responses are still read, and its requests refused.
 ///
 /// Dropping the future drops all calls of the channel.
 ///
 /// # Errors
 ///
-/// If reading or writing fails other than by the client going away, or if the client stops reading for too long.
+/// Fails if reading or writing fails for a reason other than a disconnected client, or if the client stops reading for
+/// too long.
 pub(super) async fn serve<P: Peer>(
     peer: Arc<P>,
     connection: Connection,
@@ -136,10 +137,10 @@ pub(super) async fn serve<P: Peer>(
     failure.map_or(Ok(()), Err)
 }
 
-/// What the clocks say.
+/// Result of checking the deadlines.
 enum Clocks {
     Closed,
-    /// Look again then, or when something changed.
+    /// Check again at this time, or after a change.
     Next(Option<Instant>),
 }
 
@@ -220,7 +221,7 @@ impl<P: Peer> Channel<P> {
 
     fn spawn_leader(self: &Arc<Self>, me: u64) {
         let channel = Arc::clone(self);
-        // Held until the task is noted: whoever ends the channel finds it, or comes first.
+        // Held until the task is recorded: code that ends the channel finds the task, or has run before.
         let mut state = self.lock();
         if state.phase == Phase::Closed {
             return;
@@ -242,7 +243,7 @@ impl<P: Peer> Channel<P> {
         state.leaders.push(task.abort_handle());
     }
 
-    /// Acts on what is overdue.
+    /// Checks the deadlines, and acts on those that have passed.
     fn look_at_clocks(&self) -> Clocks {
         let now = Instant::now();
         let stalled = self.peer.limits().stalled;
@@ -257,7 +258,7 @@ impl<P: Peer> Channel<P> {
                 self.leader.wake();
             }
             let blocked = state.out.blocked_since();
-            // A time without end is no deadline.
+            // An unlimited time sets no deadline.
             let blocked = blocked.and_then(|since| since.checked_add(stalled));
             if blocked.is_some_and(|deadline| deadline <= now) {
                 let text = "the client does not read what it is sent";
@@ -284,7 +285,7 @@ impl<P: Peer> Channel<P> {
         clocks
     }
 
-    /// Refuses further requests; what is under way may finish.
+    /// Refuses further requests; work in progress may finish.
     fn drain(&self) {
         let mut state = self.lock();
         if state.phase == Phase::Open {
@@ -301,7 +302,7 @@ impl<P: Peer> Channel<P> {
         self.attention.notify_one();
     }
 
-    /// Answers everything that is under way with an error.
+    /// Answers all calls under way with an error.
     fn refuse_all(&self, state: &mut State<P>) -> Vec<Removed> {
         let calls = state.in_flight.cancel_all();
         let error = shutting_down();
@@ -316,7 +317,7 @@ impl<P: Peer> Channel<P> {
 }
 
 impl<P: Peer> State<P> {
-    /// Queues an answer, on its own or as part of its batch. An empty one says that there will be none.
+    /// Queues an answer, by itself or as part of its batch. An empty one means that the call has no answer.
     fn deliver(&mut self, batch: Option<u64>, answer: &[u8]) {
         match batch {
             None if answer.is_empty() => {}
@@ -329,14 +330,14 @@ impl<P: Peer> State<P> {
         }
     }
 
-    /// Takes nothing more from a client that does not speak the protocol.
+    /// Stops reading from a client that does not speak the protocol.
     fn distrust(&mut self) {
-        let text = "the client sends what is not JSON";
+        let text = "the client sent input that is not JSON";
         self.failure = Some(io::Error::new(io::ErrorKind::InvalidData, text));
         self.lines.abandon();
     }
 
-    /// Ends the channel. A client that went away is no failure.
+    /// Ends the channel. A client that disconnects is not a failure.
     fn fail(&mut self, error: io::Error) {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero};
         let gone = [BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero];
@@ -346,7 +347,7 @@ impl<P: Peer> State<P> {
         self.phase = Phase::Closed;
     }
 
-    /// Writes at once if the leader is not about to.
+    /// Writes at once, unless the leader is about to.
     fn write_if_idle(&mut self, attention: &Notify) {
         if self.idle {
             let waker = self.waker.clone();
@@ -354,13 +355,13 @@ impl<P: Peer> State<P> {
         }
     }
 
-    /// Writes what the client takes. Whether all is written.
+    /// Writes as much as the client accepts; returns `true` if everything is written.
     fn write(&mut self, cx: &mut std::task::Context<'_>, attention: &Notify) -> bool {
         let Some((_, writer)) = &mut self.streams else {
             return false;
         };
         let was_blocked = self.out.blocked_since();
-        // What a stream of the user logs must not come back here as a message of the call that is writing.
+        // If the author's stream logs something, it must not be queued here as a message of the call that is writing.
         match current::outside(|| self.out.poll_write(writer, cx)) {
             Poll::Ready(Ok(())) => true,
             Poll::Ready(Err(error)) => {

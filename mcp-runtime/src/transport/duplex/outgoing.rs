@@ -1,4 +1,4 @@
-//! The one queue of bytes on their way to the client. Whoever holds it is the one writer.
+//! The single queue of bytes for the client. The task that holds it is the only writer.
 
 use std::io;
 use std::pin::Pin;
@@ -7,23 +7,23 @@ use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
-/// A buffer above this is given back once it is empty.
+/// A buffer larger than this is freed once it is empty.
 const LARGE: usize = 64 << 10;
 
-/// Bytes on their way out.
+/// Bytes waiting to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     bytes: Vec<u8>,
-    /// How many of `bytes` are written.
+    /// Number of `bytes` already written.
     written: usize,
-    /// Something was written and not flushed.
+    /// `true` if bytes were written and not flushed yet.
     unflushed: bool,
-    /// Since when the client takes nothing.
+    /// Start of the time in which the client accepts no bytes; `None` while it accepts them.
     blocked: Option<Instant>,
 }
 
 impl Outgoing {
-    /// How much waits.
+    /// Returns the number of bytes that wait.
     pub(super) fn len(&self) -> usize {
         self.bytes.len().saturating_sub(self.written)
     }
@@ -32,14 +32,14 @@ impl Outgoing {
         self.blocked
     }
 
-    /// A whole message, which becomes a line.
+    /// Appends a whole message as a line.
     pub(super) fn push(&mut self, message: &[u8]) {
         self.bytes.reserve(message.len().saturating_add(1));
         self.bytes.extend_from_slice(message);
         self.bytes.push(b'\n');
     }
 
-    /// The same, and takes the buffer of a large message with it if nothing else waits.
+    /// Like [`push`](Self::push), but takes over the buffer of a large message if nothing else waits.
     pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
         if self.len() > 0 || message.len() <= LARGE {
             return self.push(message);
@@ -49,16 +49,16 @@ impl Outgoing {
         self.written = 0;
     }
 
-    /// To append a message of which the length is not known; [`end_line`](Self::end_line) must follow.
+    /// Returns the queue, to append a message of unknown length; [`end_line`](Self::end_line) must follow.
     ///
-    /// Holds only what waits, so that its length is [`len`](Self::len).
+    /// The queue then holds only what waits, so that its length is [`len`](Self::len).
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         self.bytes.drain(..self.written.min(self.bytes.len()));
         self.written = 0;
         &mut self.bytes
     }
 
-    /// Where a message that is appended now begins.
+    /// Returns the position at which the next message begins.
     pub(super) fn mark(&self) -> Mark {
         Mark(self.len())
     }
@@ -70,7 +70,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes and flushes as much as the client takes. Ready when all is out.
+    /// Writes and flushes as much as the client accepts. Ready when everything is sent.
     pub(super) fn poll_write<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         writer: &mut W,
@@ -116,6 +116,6 @@ impl Outgoing {
     }
 }
 
-/// A place in the queue.
+/// A position in the queue.
 #[derive(Debug)]
 pub(super) struct Mark(usize);

@@ -1,4 +1,4 @@
-//! From a call to its answer: polling in place, tasks, what a call sends on its way.
+//! From a call to its answer: polling in place, tasks, and the messages that a call sends before its answer.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,19 +13,19 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, Phase, State};
 use crate::transport::peer::{Peer, Verdict};
 
-/// Most answers need no more room.
+/// Initial capacity for an answer; enough for most.
 const ANSWER: usize = 256;
 
-/// What the first poll of a call came to.
+/// Result of the first poll of a call.
 enum Outcome<P: Peer> {
-    /// Its answer is in the scratch buffer.
+    /// The answer is in the scratch buffer.
     Done,
     Running(P::Running),
     Panicked,
 }
 
 impl<P: Peer> Channel<P> {
-    /// Starts a call and polls it once. Most calls are done then, and never cost a task.
+    /// Starts a call and polls it once. Most calls finish then, and never need a task.
     pub(super) fn poll_in_place(
         self: &Arc<Self>,
         me: u64,
@@ -42,7 +42,7 @@ impl<P: Peer> Channel<P> {
             match self.start(call, id, serial) {
                 Started::Done(finished) => P::encode(finished, scratch),
                 Started::Running(mut running) => {
-                    // The budget of the leader's task is not the handler's: it would become pending for nothing.
+                    // Unconstrained: an exhausted budget of the leader's task would make the call pending for no reason.
                     let first_poll = poll_fn(|_| P::first_poll(&mut running));
                     let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());
@@ -78,19 +78,19 @@ impl<P: Peer> Channel<P> {
                 return self.spawn_running(running, id, serial, permit);
             }
             outcome => {
-                // A future that is not wanted is dropped without the lock: that is user code.
+                // A future that is no longer needed is dropped without the lock: dropping it runs user code.
                 drop(state);
                 drop(outcome);
                 state = self.lock();
             }
         }
-        // After a take-over the new leader may be waiting.
+        // After a takeover, the new leader may be waiting.
         if state.leader != me {
             self.after_answer(&mut state);
         }
     }
 
-    /// Writes, and lets the leader see whether that was the last answer.
+    /// Writes, and wakes the leader if this may have been the last answer or a queued call can start.
     fn after_answer(&self, state: &mut State<P>) {
         state.write_if_idle(&self.attention);
         if state.phase != Phase::Open || state.in_flight.queued() > 0 {
@@ -129,19 +129,19 @@ impl<P: Peer> Channel<P> {
         let task = self.runtime.spawn(async move {
             let answer = channel.run(&mut running).await;
             channel.finish(&name, serial, answer);
-            // The handler's future is gone before its place is free.
+            // The handler's future is dropped before its permit is returned.
             drop(running);
             drop(permit);
         });
         self.own(id, serial, &task.abort_handle());
     }
 
-    /// Starts a call that waited.
+    /// Starts a queued call.
     pub(super) fn start_job(self: &Arc<Self>, me: u64, job: Job, scratch: &mut Vec<u8>) {
         let parsed = self.peer.parse(&job.text, &mut P::Known::default());
         let mut guard = self.lock();
         let state = &mut *guard;
-        // Since it left the queue it may have been refused, or taken back.
+        // It may have been refused or cancelled since it left the queue.
         if !state.in_flight.is_live(&job.id, job.serial) {
             return;
         }
@@ -160,7 +160,7 @@ impl<P: Peer> Channel<P> {
                     return;
                 }
                 Verdict::Call(_) => {}
-                // Things changed while it waited.
+                // The session changed while the call was queued.
                 Verdict::Silent | Verdict::Answered | Verdict::Cancel(_) => {
                     state.in_flight.finish(&job.id, job.serial);
                     return;
@@ -171,7 +171,7 @@ impl<P: Peer> Channel<P> {
         self.spawn_job(job);
     }
 
-    /// Runs a call in a task from its start.
+    /// Runs a whole call in a task, including its start.
     pub(super) fn spawn_job(self: &Arc<Self>, job: Job) {
         let permit = self.permit(&mut self.lock());
         let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
@@ -193,12 +193,12 @@ impl<P: Peer> Channel<P> {
 
     fn own(&self, id: &RequestId, serial: u64, task: &tokio::task::AbortHandle) {
         if !self.lock().in_flight.owns(id, serial, task.clone()) {
-            // Finished already, or taken back before it was ours.
+            // Already finished, or cancelled before its task was recorded.
             task.abort();
         }
     }
 
-    /// Starts a call from its text. `Ok` is an answer, `None` means that there is none to be given.
+    /// Starts a call from its text. `Ok` is the answer; `None` means that the call is no longer to be answered.
     fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<Answer, P::Running>> {
         let parsed = self.peer.parse(&job.text, &mut P::Known::default());
         let Ok(Incoming::Message(message)) = parsed else {
@@ -230,7 +230,7 @@ impl<P: Peer> Channel<P> {
         Some(started.unwrap_or(Ok(Answer(None))))
     }
 
-    /// Polls a call to its end.
+    /// Polls a call until it is finished.
     async fn run(&self, running: &mut P::Running) -> Answer {
         poll_fn(|cx| {
             let polled = self.beat.run(&self.watchdog, || {
@@ -250,7 +250,7 @@ impl<P: Peer> Channel<P> {
         .await
     }
 
-    /// Queues the answer of a call, unless it was taken back.
+    /// Queues the answer of a call, unless the call was cancelled.
     fn finish(&self, id: &RequestId, serial: u64, answer: Answer) {
         let mut answer = answer.0.unwrap_or_else(|| {
             let mut message = Vec::new();
@@ -265,14 +265,14 @@ impl<P: Peer> Channel<P> {
     }
 }
 
-/// An answer, or none because the handler panicked where nothing else contained it.
+/// An answer; `None` if a panic of the handler was caught only here.
 struct Answer(Option<Vec<u8>>);
 
 fn panicked() -> ErrorObject {
     ErrorObject::internal("internal error")
 }
 
-/// A place among the running calls, given back when the call's task is gone.
+/// A permit for a running call, returned when dropped, which happens when the call's task ends.
 struct Permit<P: Peer>(Arc<Channel<P>>);
 
 impl<P: Peer> Drop for Permit<P> {
@@ -285,7 +285,7 @@ impl<P: Peer> Drop for Permit<P> {
     }
 }
 
-/// Takes what a call sends before its answer.
+/// Queues the messages that a call sends before its answer.
 struct CallSink<P: Peer> {
     channel: Weak<Channel<P>>,
     id: RequestId,

@@ -1,4 +1,4 @@
-//! Where connections come from.
+//! Listeners: sources of HTTP connections.
 
 use std::future::Future;
 use std::io;
@@ -7,33 +7,33 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Where HTTP connections come from.
+/// A source of HTTP connections.
 ///
-/// **Open**: implement it for whatever accepts streams of bytes. A TCP listener is one, and on Unix so is a local socket,
-/// for servers behind a proxy on the same machine.
+/// **Open**: implement it for anything that accepts streams of bytes. It is implemented for TCP listeners and, on Unix,
+/// for local sockets, for servers behind a proxy on the same machine.
 pub trait HttpListener: Send + 'static {
-    /// A connection.
+    /// The type of a connection.
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
 
-    /// The next connection. It should not wait for anything the client sends: that would keep out everybody else.
+    /// Accepts the next connection. Do not wait for anything the client sends: that would keep out all other clients.
     ///
-    /// May be dropped and called again at any time. An error ends the server, except those that concern one client
-    /// only: aborted or reset connections, and being out of descriptors or memory, which is tried again.
+    /// May be dropped and called again at any time. An error ends the server, except for errors that concern a single
+    /// client (aborted or reset connections) and a lack of descriptors or memory, after which accepting is retried.
     fn accept(&mut self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// Who is at the other end of a connection, for logs; `None`, the default, if that cannot be told.
+    /// Returns the address at the other end of a connection, for logs; `None`, the default, if it is unknown.
     fn peer_address(stream: &Self::Stream) -> Option<SocketAddr> {
         let _ = stream;
         None
     }
 
-    /// The network address that clients connect to; `None` if no network leads here. The server does not start at one
-    /// that other machines can reach unless a host was allowed
+    /// Returns the network address that clients connect to; `None` if no network leads here. At an address that other
+    /// machines can reach, the server starts only if a host was allowed
     /// ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)).
     ///
     /// # Errors
     ///
-    /// If it cannot be told.
+    /// Fails if the address cannot be determined.
     fn network_address(&self) -> io::Result<Option<SocketAddr>>;
 }
 
@@ -42,7 +42,7 @@ impl HttpListener for TcpListener {
 
     async fn accept(&mut self) -> io::Result<TcpStream> {
         let (stream, _) = TcpListener::accept(self).await?;
-        // Answers are written whole; waiting for more would only delay them. Not essential.
+        // Responses are written whole; waiting for more bytes would only delay them. Not essential.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
@@ -56,7 +56,7 @@ impl HttpListener for TcpListener {
     }
 }
 
-/// Who may connect is decided by the permissions of the socket's file.
+/// Access is controlled by the permissions of the socket's file.
 #[cfg(unix)]
 impl HttpListener for tokio::net::UnixListener {
     type Stream = tokio::net::UnixStream;

@@ -1,8 +1,8 @@
-//! Who sends a request, and what is answered to those who may not: challenges.
+//! Access to the server: the caller of a request, and the challenges that answer callers without access.
 //!
-//! A program the server is mounted into may have found out itself: then a `Principal` is among the extensions of the request,
-//! and that is who sends it. Otherwise, on a protected server, a token says so. A refusal says how to get a token, and
-//! nothing of what is wrong with the one that came.
+//! A program that the server is mounted into may have authenticated the request already: then a `Principal` is among
+//! the request's extensions, and is the caller. Otherwise, on a protected server, a token identifies the caller. A
+//! refusal says how to get a token, but not what is wrong with the one received.
 //!
 //! Specification: basic/authorization of every revision since 2025-03-26; RFC 6750, section 3; RFC 9728, section 5.
 
@@ -16,10 +16,10 @@ use crate::context::Principal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// Who sends a request, if that can be known.
+/// Returns the caller of a request, if known.
 #[cfg_attr(
     not(feature = "auth"),
-    expect(clippy::unused_async, reason = "whoever checks tokens has to wait")
+    expect(clippy::unused_async, reason = "checking a token has to wait")
 )]
 pub(super) async fn caller(inner: &Inner, parts: &Parts) -> Result<Option<Principal>, Refusal> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
@@ -34,8 +34,8 @@ pub(super) async fn caller(inner: &Inner, parts: &Parts) -> Result<Option<Princi
     Ok(None)
 }
 
-/// Refuses a request that needs scopes, as the error says: 403 to a caller who lacks some of them, 401 to one who has yet to
-/// say who they are.
+/// Refuses a request that needs scopes, which the error names: 403 for a caller who lacks some of them, 401 for an
+/// anonymous caller.
 pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObject) -> Refusal {
     let (status, said) = match caller {
         Some(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
@@ -50,10 +50,10 @@ pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObje
     Refusal::new(status, error).with_challenge(challenge)
 }
 
-/// Where the metadata of the server is, if it has any.
+/// Returns the URL of the server's metadata, if it has any.
 #[cfg_attr(
     not(feature = "auth"),
-    expect(unused_variables, reason = "there is none")
+    expect(unused_variables, reason = "only protected servers have metadata")
 )]
 fn metadata(inner: &Inner) -> Option<&str> {
     #[cfg(feature = "auth")]
@@ -63,24 +63,24 @@ fn metadata(inner: &Inner) -> Option<&str> {
     None
 }
 
-/// What a challenge says.
+/// The contents of a challenge.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Challenge<'c> {
     pub(super) error: Option<&'static str>,
-    /// All that would be needed.
+    /// All scopes that the request needs.
     pub(super) scopes: &'c [&'c str],
-    /// Where the metadata of the server is.
+    /// The URL of the server's metadata.
     pub(super) metadata: Option<&'c str>,
 }
 
 impl Challenge<'_> {
-    /// The value of `WWW-Authenticate`. What it is made of was checked at start-up.
+    /// Returns the value of `WWW-Authenticate`. Its parts were checked at start-up.
     fn value(&self) -> HeaderValue {
         let mut said = Vec::new();
         if let Some(error) = self.error {
             said.push(format!("error=\"{error}\""));
         }
-        // A token that never expires is nothing that one operation needs.
+        // A token that never expires is not needed for a single operation.
         let scopes = self.scopes.iter().copied();
         let scopes: Vec<&str> = scopes.filter(|scope| *scope != "offline_access").collect();
         if !scopes.is_empty() {
@@ -94,7 +94,7 @@ impl Challenge<'_> {
             .unwrap_or_else(|_| HeaderValue::from_static("Bearer"))
     }
 
-    /// Refuses a request with this challenge. The body is the same for all that have this status.
+    /// Refuses a request with this challenge. The body is the same for all responses with this status.
     #[cfg(feature = "auth")]
     pub(super) fn refuse(&self, status: StatusCode) -> Refusal {
         let message = match status {

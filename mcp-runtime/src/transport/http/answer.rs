@@ -1,4 +1,4 @@
-//! Answers that are known whole: a message, an error, or nothing but a status.
+//! Complete responses: a message, an error, or only a status.
 
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
@@ -9,12 +9,12 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode::{self, Gap};
 use crate::protocol::errors;
 
-/// A request that is refused, and how.
+/// A refused request: the status, the error and the challenge to send.
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) id: Option<RequestId>,
     pub(super) error: Box<ErrorObject>,
-    /// What `WWW-Authenticate` says.
+    /// The value of the `WWW-Authenticate` header.
     challenge: Option<HeaderValue>,
 }
 
@@ -33,7 +33,7 @@ impl Refusal {
         self
     }
 
-    /// Says how to get in.
+    /// Adds a challenge, which says how to get access.
     pub(super) fn with_challenge(mut self, challenge: HeaderValue) -> Self {
         self.challenge = Some(challenge);
         self
@@ -50,24 +50,24 @@ impl Refusal {
         )
     }
 
-    /// The time to finish is over.
+    /// 503: the time for finishing requests is over.
     pub(super) fn stopping() -> Self {
         let error = ErrorObject::internal("the server is stopping");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
-    /// There is no room for more of these now; later there may be.
+    /// 503: too many of these are in use now; a later request may succeed.
     pub(super) fn too_many(what: &str) -> Self {
         Self::unavailable(&format!("there are too many {what}"))
     }
 
-    /// No session of this id is open. Clients begin a new one.
+    /// 404: no session with this id is open. Clients start a new one.
     pub(super) fn unknown_session() -> Self {
         let error = ErrorObject::invalid_request("the session is unknown or has ended");
         Self::new(StatusCode::NOT_FOUND, error)
     }
 
-    /// It could be served later.
+    /// 503: a later request may succeed.
     pub(super) fn unavailable(message: &str) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -75,7 +75,7 @@ impl Refusal {
         )
     }
 
-    /// The method is not one of `allow`.
+    /// 405: the HTTP method is not one of `allow`.
     pub(super) fn method(allow: &'static str) -> Response<HttpBody> {
         let error = ErrorObject::invalid_request("this HTTP method is not served here");
         let mut response = Self::new(StatusCode::METHOD_NOT_ALLOWED, error).into_response();
@@ -101,7 +101,7 @@ impl Refusal {
     }
 }
 
-/// Says in the header what the error says: when to try again.
+/// Adds a `Retry-After` header with the delay that the error specifies.
 pub(super) fn with_retry_after(
     mut response: Response<HttpBody>,
     error: &ErrorObject,
@@ -115,9 +115,9 @@ pub(super) fn with_retry_after(
     response
 }
 
-/// The status of an answer in the modern era, by the code of its error.
+/// Returns the HTTP status of an answer in the modern era, by the code of its error.
 ///
-/// Errors of handlers keep 200: a client could take another status for a server that does not know the protocol.
+/// Errors of handlers keep 200: from another status, a client could conclude that the server does not support the protocol.
 pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
     match code {
         Some(ErrorObject::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
@@ -133,7 +133,7 @@ pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
     }
 }
 
-/// One message, or an array of them.
+/// Returns a JSON response: one message, or an array of messages.
 pub(super) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<HttpBody> {
     let mut response = Response::new(message.into().into_body());
     *response.status_mut() = status;
@@ -144,7 +144,7 @@ pub(super) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<Ht
     response
 }
 
-/// A message that is there, perhaps around a page of a list that all who ask for it share.
+/// A complete message, which may contain a page of a list that all callers of the list share.
 pub(super) struct Whole {
     pub(super) text: Vec<u8>,
     pub(super) page: Option<(Gap, Bytes)>,
@@ -157,7 +157,7 @@ impl From<Vec<u8>> for Whole {
 }
 
 impl Whole {
-    /// As a text of its own.
+    /// Returns the message in a buffer of its own.
     pub(super) fn into_text(self) -> Vec<u8> {
         let Self { mut text, page } = self;
         if let Some((gap, page)) = page {
@@ -166,7 +166,7 @@ impl Whole {
         text
     }
 
-    /// As the body of a response, for which no page is copied.
+    /// Returns the message as the body of a response, without copying the page.
     pub(super) fn into_body(self) -> HttpBody {
         let Self { mut text, page } = self;
         let Some((gap, page)) = page else {
@@ -177,14 +177,14 @@ impl Whole {
     }
 }
 
-/// A status and nothing else.
+/// Returns a response with a status and no body.
 pub(super) fn empty(status: StatusCode) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::empty());
     *response.status_mut() = status;
     response
 }
 
-/// A stream of events.
+/// Returns a response that streams events.
 pub(super) fn stream(body: HttpBody) -> Response<HttpBody> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -196,7 +196,7 @@ pub(super) fn stream(body: HttpBody) -> Response<HttpBody> {
         header::CACHE_CONTROL,
         HeaderValue::from_static("no-cache, no-transform"),
     );
-    // Tells nginx not to hold events back.
+    // Tells nginx not to buffer events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

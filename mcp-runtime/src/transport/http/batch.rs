@@ -1,7 +1,7 @@
-//! Arrays of messages, which only sessions of 2025-03-26 have.
+//! Batches: arrays of messages, which only sessions of 2025-03-26 support.
 //!
-//! All elements run at once. Their answers are one array, or a stream of events if something was sent before the last one.
-//! Specification: 2025-03-26, basic, "Batching".
+//! All elements run at once. Their answers form one array, or a stream of events if something is sent before the last
+//! answer. Specification: 2025-03-26, basic, "Batching".
 
 use std::sync::Arc;
 
@@ -17,10 +17,11 @@ use super::service::Inner;
 use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
 use crate::protocol::ProtocolVersion;
 
-/// Serves an array of messages, which only 2025-03-26 has.
+/// Serves a batch of messages.
 pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: &[&str]) -> Posted {
     let refuse = || {
-        let refusal = Refusal::bad_request("arrays of messages are for sessions of 2025-03-26");
+        let refusal =
+            Refusal::bad_request("only sessions of protocol version 2025-03-26 support batches");
         Posted::from(refusal)
     };
     let version = match check_version(head.headers) {
@@ -43,14 +44,14 @@ pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: 
     for element in elements {
         match jsonrpc::parse(element.as_bytes(), inner.limits()) {
             Ok(Incoming::Message(message)) if !has_claim(&message) => messages.push(message),
-            _ => return Refusal::bad_request("the array holds what is no message").into(),
+            _ => return Refusal::bad_request("the batch contains an invalid message").into(),
         }
     }
     let is_request = |message: &&Message<'_>| message.method.is_some() && message.id != Id::Absent;
     let requests = messages.iter().filter(is_request).count();
     let has_responses = messages.iter().any(|message| message.method.is_none());
     if requests > 0 && has_responses {
-        return Refusal::bad_request("an array holds requests or responses, not both").into();
+        return Refusal::bad_request("a batch must not contain both requests and responses").into();
     }
     let session = match session_of(inner, found.as_ref(), version) {
         Ok(session) => session,

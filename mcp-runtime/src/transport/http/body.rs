@@ -1,4 +1,4 @@
-//! What is sent: a message that is known whole, or events as they come.
+//! Bodies of responses: a complete message, or events as they arrive.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -16,10 +16,10 @@ use super::stopping::Stopping;
 use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
 
-/// Where the events of a response come from. Dropped when the client goes away.
+/// The source of a response's events. Dropped when the client disconnects.
 pub(super) trait Events: Send {
-    /// Appends events that are there; `false` says that there will be no more. Appends something if it is ready and
-    /// `true`. Called also when `is_stopping` begins to be true: the server was told to stop.
+    /// Appends the events that are available. `Ready(true)` means that something was appended, `Ready(false)` that
+    /// there will be no more events. Also called when `is_stopping` becomes `true`: the server was told to stop.
     fn poll_events(
         &mut self,
         cx: &mut Context<'_>,
@@ -31,31 +31,31 @@ pub(super) trait Events: Send {
 /// The body of a response.
 pub struct HttpBody {
     inner: Inner,
-    /// Says that the connection is busy as long as the body is there.
+    /// Marks the connection as busy while the body exists.
     busy: Option<Busy>,
-    /// Its place among the streams that may be open at once.
+    /// The permit for one of the streams that may be open at once.
     place: Option<Place>,
 }
 
 enum Inner {
     Whole(Option<Bytes>),
-    /// One message in parts that are not empty, the next one last.
+    /// The non-empty parts of a message, in reverse order.
     Parts(Vec<Bytes>),
     Events(Box<Stream>),
 }
 
 struct Stream {
-    /// None once it has ended.
+    /// `None` once the stream has ended.
     events: Option<Box<dyn Events>>,
     keep_alive: Duration,
-    /// Goes off when there was no event for that long.
+    /// Fires when there was no event for `keep_alive`.
     silence: Alarm,
-    /// Since when there was none.
+    /// Start of the current silence.
     since: Instant,
     stopping: Stopping,
-    /// For how long it may go on when the server was told to stop, whatever may still come.
+    /// Maximum time the stream continues once the server was told to stop, even if more events could follow.
     drain: Duration,
-    /// Goes off when that is over.
+    /// Fires when that time is over.
     end: Option<(Instant, Alarm)>,
 }
 
@@ -76,13 +76,14 @@ impl HttpBody {
         Self::new(Inner::Whole(Some(bytes.into())))
     }
 
-    /// A message that is known whole, in parts.
+    /// Creates the body of a complete message from its parts.
     pub(super) fn parts(parts: [Bytes; 3]) -> Self {
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         Self::new(Inner::Parts(parts.rev().collect()))
     }
 
-    /// Events, with a comment whenever there was none for a while, until some time after the shutdown.
+    /// Creates a body of events. A comment is sent after each keep-alive time of silence; the body ends at most the
+    /// drain time after the shutdown.
     pub(super) fn events(
         events: impl Events + 'static,
         limits: &Limits,
@@ -99,12 +100,12 @@ impl HttpBody {
         })))
     }
 
-    /// Occupies a place among the streams that may be open at once, until the body is gone.
+    /// Holds a permit for an open stream until the body is dropped.
     pub(super) fn occupy(&mut self, place: Place) {
         self.place = Some(place);
     }
 
-    /// Keeps the connection busy until the body is gone.
+    /// Keeps the connection busy until the body is dropped.
     pub(super) fn hold(&mut self, busy: Busy) {
         self.busy = Some(busy);
     }
@@ -134,7 +135,7 @@ impl Body for HttpBody {
         if is_stopping {
             let begin = || (after(Instant::now(), stream.drain), Alarm::default());
             let (due, end) = stream.end.get_or_insert_with(begin);
-            // First, because there may always be another event.
+            // Checked first, because there may always be another event.
             if end.poll(*due, cx).is_ready() {
                 stream.events = None;
                 return Poll::Ready(None);

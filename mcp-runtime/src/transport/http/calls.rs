@@ -1,4 +1,4 @@
-//! Calls of a session: each runs in place if it can, else in a task that the session owns.
+//! Calls of a session: each runs in place if it can, otherwise in a task that the session owns.
 
 use std::collections::hash_map::Entry;
 use std::future::{Future, poll_fn};
@@ -18,26 +18,26 @@ use crate::limits::Limits;
 /// A call under way.
 pub(super) struct Call {
     serial: u64,
-    /// Its task and the stream of its answer, once it has them.
+    /// Its task and the stream for its answer, once it has them.
     pub(super) task: Option<(AbortHandle, Arc<Stream>)>,
 }
 
-/// What starting a call came to.
+/// Result of starting a call.
 pub(super) enum Begun {
-    /// Its answer.
+    /// The call is finished; this is its answer.
     Done(Vec<u8>),
-    /// It goes on; the answer comes on its stream.
+    /// The call continues; its answer is sent on its stream.
     Running,
-    /// It was taken back.
+    /// The call was cancelled.
     Cancelled,
-    /// There is a call of that id already.
+    /// A call with this id is still running.
     Repeated,
-    /// There are as many calls as there may be.
+    /// The maximum number of calls is reached.
     TooMany,
 }
 
 impl HttpSession {
-    /// Runs a call: to its end if that is near, else as a task of the session.
+    /// Polls a call once; if it is not finished, continues it in a task of the session.
     pub(super) fn run(
         self: &Arc<Self>,
         prepared: Prepared<'_>,
@@ -95,19 +95,19 @@ impl HttpSession {
                 }
             }
         };
-        // The session owns the task: it is aborted when the call is taken back or the session ends.
+        // The session owns the task: it is aborted when the call is cancelled or the session ends.
         let task = tokio::spawn(task).abort_handle();
         call.task = Some((task, stream));
         Begun::Running
     }
 
-    /// Takes a call off the list; `false` if it was taken back before.
+    /// Removes a finished call; returns `false` if it was cancelled before.
     fn finish(&self, id: &RequestId, serial: u64) -> bool {
         let mut state = self.state();
         state.used = Instant::now();
         match state.calls.remove_entry(id) {
             Some((_, call)) if call.serial == serial => true,
-            // A later call of the same id.
+            // A later call with the same id.
             Some((id, call)) => {
                 state.calls.insert(id, call);
                 false
@@ -116,7 +116,7 @@ impl HttpSession {
         }
     }
 
-    /// The client takes back a request: its handler's future is dropped, and no answer comes.
+    /// Cancels a request: the future of its handler is dropped, and no answer is sent.
     pub(super) fn cancel(&self, id: &RequestId) {
         let call = self.state().calls.remove(id);
         if let Some((task, stream)) = call.and_then(|call| call.task) {

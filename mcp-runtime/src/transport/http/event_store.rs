@@ -1,4 +1,5 @@
-//! Where events of streams are kept, for clients that come back at another instance: the trait, and an implementation.
+//! Stores for events of streams, for clients that reconnect at another instance: the trait, and an implementation in
+//! memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -10,29 +11,31 @@ use tokio::time::Instant;
 use super::session_store::MaybeReady;
 use crate::limits::Limits;
 
-/// Keeps what is sent on the event streams of sessions, for clients that come back with `Last-Event-ID`.
+/// Stores the messages sent on the event streams of sessions, for clients that reconnect with `Last-Event-ID`.
 ///
-/// **Open**: implement it over a database that the instances of a server share, beside a [`SessionStore`]. A client whose
-/// connection broke then gets the rest of a stream at any of them, also while the call goes on at the one where it began.
-/// Without one, each instance keeps the events of its own streams, within the same limits.
+/// **Open**: implement it over a database that the instances of a server share, in addition to a [`SessionStore`]. A
+/// client whose connection broke then gets the rest of a stream at any instance, even while the call continues at the
+/// instance where it began. Without a shared store, each instance keeps the events of its own streams, within the same
+/// limits.
 ///
-/// A stream is a list of entries at places that follow each other without gaps: first [`StreamEntry::Opened`] at place 0,
-/// then messages, and [`StreamEntry::Ended`] at last. A client names the last place it has seen. Nothing is sent before it was
-/// appended, unless that fails: then it is tried again a few times while the client gets what there is. A stream that could
-/// not be stored to its end, because the store or the instance failed, ends elsewhere when the store forgets it.
+/// A stream is a list of entries at consecutive positions without gaps: first [`StreamEntry::Opened`] at position 0,
+/// then messages, and finally [`StreamEntry::Ended`]. A client names the last position it has seen. Nothing is sent
+/// before it was appended, unless appending fails: then it is retried a few times while the client receives what is
+/// available. A stream that could not be stored to its end, because the store or the instance failed, ends at other
+/// instances when the store drops it.
 ///
-/// As for a [`SessionStore`], [`Limits::store_time`](crate::Limits::store_time) is how long anything may take, and errors are
-/// answered 503.
+/// As with a [`SessionStore`], each operation may take [`Limits::store_time`](crate::Limits::store_time), and errors
+/// are answered with 503.
 ///
 /// [`SessionStore`]: super::SessionStore
 pub trait EventStore: Send + Sync + 'static {
-    /// Appends an entry to a stream of a session. From now on the stream is to be kept for the time `keep`, whatever was
-    /// said before: [`Limits::session_idle_streaming`](crate::Limits::session_idle_streaming) while it goes on, and
-    /// [`Limits::replay_time`](crate::Limits::replay_time) once it has ended.
+    /// Appends an entry to a stream of a session. From now on the stream is kept for the time `keep`, regardless of
+    /// earlier values: [`Limits::session_idle_streaming`](crate::Limits::session_idle_streaming) while it continues,
+    /// and [`Limits::replay_time`](crate::Limits::replay_time) once it has ended.
     ///
-    /// Entries of one stream are appended one after the other, by one instance; after an error, or when it took too long, the
-    /// same entry again. `stream` is below 2⁶³. A store may forget the oldest entries of a stream, and streams of a session,
-    /// when they are too many.
+    /// The entries of a stream are appended one after the other, by one instance; after an error or a timeout, the same
+    /// entry is appended again. `stream` is less than 2⁶³. A store may drop the oldest entries of a stream, and streams
+    /// of a session, when there are too many.
     fn append<'a>(
         &'a self,
         session: &'a str,
@@ -42,8 +45,9 @@ pub trait EventStore: Send + Sync + 'static {
         keep: Duration,
     ) -> MaybeReady<'a, ()>;
 
-    /// The entries after a place, in order; none if there are none yet. `None` if the stream is not kept for this session,
-    /// the entry at the next place is forgotten, or the place was never reached.
+    /// Returns the entries after the position `after`, in order; an empty list if there are none yet. `None` if the
+    /// stream is not kept for this session, the entry at the next position was dropped, or the position was never
+    /// reached.
     fn read<'a>(
         &'a self,
         session: &'a str,
@@ -51,29 +55,29 @@ pub trait EventStore: Send + Sync + 'static {
         after: u64,
     ) -> MaybeReady<'a, Option<Vec<StreamEntry>>>;
 
-    /// Forgets all streams of a session that has ended.
+    /// Drops all streams of a session that has ended.
     fn forget<'a>(&'a self, session: &'a str) -> MaybeReady<'a, ()>;
 }
 
-/// What an [`EventStore`] keeps.
+/// An entry in an [`EventStore`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(
     clippy::exhaustive_enums,
-    reason = "a store writes all there is; another kind would be lost"
+    reason = "a store writes every kind of entry; a new kind would be lost"
 )]
 pub enum StreamEntry {
     /// The stream begins.
     Opened,
-    /// A message was sent: JSON.
+    /// A message was sent, as JSON.
     Message(Arc<[u8]>),
-    /// There will be no more.
+    /// The stream ends: no entries follow.
     Ended,
 }
 
 /// Keeps events in the memory of this process, for servers in one process.
 ///
-/// Bounds are those of [`Limits::replay_events`] for the entries of a stream and the streams of a session, and
-/// [`Limits::replay_bytes`] for a stream and for a session. Streams that have ended are forgotten first.
+/// [`Limits::replay_events`] bounds the entries of a stream and the streams of a session; [`Limits::replay_bytes`]
+/// bounds the size of a stream and of a session. Streams that have ended are dropped first.
 pub struct MemoryEvents {
     sessions: Mutex<HashMap<Box<str>, Streams>>,
     most: usize,
@@ -84,14 +88,14 @@ type Streams = HashMap<u64, Log>;
 
 struct Log {
     entries: VecDeque<StreamEntry>,
-    /// The place of the first entry that is kept.
+    /// Position of the first entry that is kept.
     first: u64,
     bytes: usize,
     until: Instant,
 }
 
 impl MemoryEvents {
-    /// Without any event yet.
+    /// Creates an empty store.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
@@ -112,7 +116,7 @@ impl Log {
         self.entries.push_back(entry);
     }
 
-    /// Forgets the oldest entries beyond what is kept, but never the last one.
+    /// Drops the oldest entries when a limit is exceeded, but never the last entry.
     fn forget(&mut self, most: usize, most_bytes: usize) {
         while self.entries.len() > 1 && (self.entries.len() > most || self.bytes > most_bytes) {
             if let Some(entry) = self.entries.pop_front() {
@@ -151,7 +155,7 @@ impl EventStore for MemoryEvents {
         let now = Instant::now();
         let mut sessions = self.sessions();
         if !sessions.contains_key(session) {
-            // Only now and then, because a new session is rarer than an event.
+            // Only at new sessions, which are rarer than events.
             sessions.retain(|_, streams| {
                 streams.retain(|_, log| now <= log.until);
                 !streams.is_empty()
@@ -168,14 +172,14 @@ impl EventStore for MemoryEvents {
             until: now,
         });
         if log.next() == place.saturating_add(1) {
-            // Again, because it was not known that it had worked.
+            // Repeated, because the instance did not learn that the first attempt succeeded.
             return MaybeReady::ready(());
         }
         if log.next() != place {
-            return MaybeReady::Ready(Err("an entry does not follow the one before".into()));
+            return MaybeReady::Ready(Err("the entry does not follow the previous one".into()));
         }
         log.push(entry);
-        // Far enough away, if the limit is too large for a clock.
+        // A year, if the limit is too large for a clock.
         let until = now.checked_add(keep);
         log.until = until.unwrap_or_else(|| now + Duration::from_hours(24 * 365));
         log.forget(self.most, self.most_bytes);
@@ -294,7 +298,7 @@ mod tests {
         append(1, 6, StreamEntry::Ended);
         append(2, 0, StreamEntry::Opened);
         append(2, 1, message("abcdefg"));
-        // There is room for both no longer, and the one that has ended goes.
+        // There is no longer room for both streams, so the one that has ended is dropped.
         assert_eq!(known(store.read("a", 1, 5)), None);
         assert_eq!(known(store.read("a", 2, 0)).map(|all| all.len()), Some(1));
     }

@@ -2,10 +2,10 @@
 
 use std::io::Write as _;
 
-/// About how many bytes there are around the data of an event.
+/// Approximate size of an event without its data, in bytes.
 const FRAME: usize = 64;
 
-/// Appends one event. `id` is its stream and its place there, for clients that can resume.
+/// Appends one event. `id` is its stream and its position there, for clients that can resume.
 pub(super) fn write(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: &[u8]) {
     if let Some(id) = id {
         write_id(out, id);
@@ -16,7 +16,7 @@ pub(super) fn write(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data:
     out.extend_from_slice(b"\ndata: ");
     let start = out.len();
     out.extend_from_slice(data);
-    // Between the tokens of JSON a line end is as good as a space; inside of strings there is none.
+    // Between the tokens of JSON, a line end is equivalent to a space; strings contain none.
     if memchr::memchr2(b'\n', b'\r', data).is_some() {
         for byte in out.iter_mut().skip(start) {
             if matches!(byte, b'\n' | b'\r') {
@@ -27,7 +27,7 @@ pub(super) fn write(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data:
     out.extend_from_slice(b"\n\n");
 }
 
-/// The messages among these that end with a line end each.
+/// Returns the messages in these lines, each of which ends with a line end.
 pub(super) fn messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     memchr::memchr_iter(b'\n', lines).filter_map(move |end| {
@@ -37,13 +37,13 @@ pub(super) fn messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Appends an event that holds nothing but where to resume from, and how soon.
+/// Appends an event that contains only the id to resume from and the reconnection delay.
 pub(super) fn write_priming(out: &mut Vec<u8>, id: (u64, u64)) {
     write_id(out, id);
     out.extend_from_slice(b"retry: 500\ndata:\n\n");
 }
 
-/// A comment that keeps whatever lies in between from closing a silent stream.
+/// A comment that keeps intermediaries from closing a silent stream.
 pub(super) const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
 fn write_id(out: &mut Vec<u8>, (stream, place): (u64, u64)) {
@@ -51,7 +51,7 @@ fn write_id(out: &mut Vec<u8>, (stream, place): (u64, u64)) {
     let _ = writeln!(out, "id: {stream}:{place}");
 }
 
-/// Reads the id of an event.
+/// Parses the id of an event.
 pub(super) fn read_id(id: &str) -> Option<(u64, u64)> {
     let (stream, place) = id.split_once(':')?;
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

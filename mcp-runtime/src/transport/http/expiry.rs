@@ -1,8 +1,8 @@
-//! Until when a stream may go on: no longer than the credentials are valid that its caller came with.
+//! The expiry of streams: a stream ends when the credentials of its caller expire.
 //!
-//! A token is checked with the request that brings it, and the stream that answers such a request can last for days. So the
-//! stream ends when the token expires, and its client comes back with another. A session goes by the latest expiry of all
-//! tokens that its caller sent: whoever has another token by then need not come back.
+//! A token is checked with the request that carries it, but the stream that answers the request can last for days. So the
+//! stream ends when the token expires, and its client reconnects with a new one. For a session, the latest expiry of all
+//! tokens that its caller sent counts: a client that sends a new token in time need not reconnect.
 //!
 //! Source: `docs/requirements.md`, SUBS-11.
 
@@ -14,16 +14,16 @@ use tokio::time::Instant;
 use super::io::{Alarm, after};
 use crate::context::Principal;
 
-/// Until when credentials are valid.
+/// The end of the validity of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Until {
     Time(SystemTime),
-    /// Nobody said that they expire, or there are none.
+    /// No expiry is known, or there are no credentials.
     Always,
 }
 
 impl Until {
-    /// Before any credentials came.
+    /// No credentials have been sent yet.
     pub(super) const NEVER: Self = Self::Time(SystemTime::UNIX_EPOCH);
 
     pub(super) fn of(caller: Option<&Principal>) -> Self {
@@ -32,16 +32,17 @@ impl Until {
     }
 }
 
-/// Goes off when credentials expire.
+/// A timer for the expiry of credentials.
 #[derive(Default)]
 pub(super) struct Expiry {
-    /// An expiry, and when that is on the clock of the runtime, which nobody sets back.
+    /// An expiry, and the same time on the clock of the runtime, which is never set back.
     due: Option<(SystemTime, Instant)>,
     alarm: Alarm,
 }
 
 impl Expiry {
-    /// Returns `true` if the credentials have expired; if not, this task is woken when they do. Their expiry may move away.
+    /// Returns `true` if the credentials have expired; if not, wakes this task when they do. The expiry may move to a
+    /// later time.
     pub(super) fn poll(&mut self, until: Until, cx: &mut Context<'_>) -> bool {
         let Until::Time(time) = until else {
             return false;
@@ -57,7 +58,7 @@ impl Expiry {
         };
         let is_over = self.alarm.poll(due, cx).is_ready();
         if is_over {
-            tracing::debug!("a stream ends: the credentials of its caller have expired");
+            tracing::debug!("a stream ended: the credentials of its caller have expired");
         }
         is_over
     }

@@ -1,4 +1,4 @@
-//! The session that a request belongs to, and what becomes of it.
+//! The session that a request belongs to, and changes to it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) struct Found<'h> {
 }
 
 impl Found<'_> {
-    /// A change that a request asked for, or something else did.
+    /// Returns a change to save, requested by `request` or caused otherwise.
     pub(super) fn save(&self, change: Change, request: Option<RequestId>) -> Save {
         Save {
             id: self.id.into(),
@@ -23,7 +23,7 @@ impl Found<'_> {
         }
     }
 
-    /// What was changed, if anything was.
+    /// Returns the changes of the session since it was loaded, if any.
     pub(super) fn changed(
         &self,
         session: &HttpSession,
@@ -34,11 +34,11 @@ impl Found<'_> {
     }
 }
 
-/// A change that is still to be kept.
+/// A change that is still to be saved.
 pub(super) struct Save {
     pub(super) id: Box<str>,
     pub(super) record: Arc<SessionRecord>,
     pub(super) change: Change,
-    /// Who is answered if it cannot be.
+    /// The request to answer with an error if saving fails.
     pub(super) request: Option<RequestId>,
 }

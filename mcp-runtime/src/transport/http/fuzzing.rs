@@ -9,7 +9,8 @@ use super::params::check_arguments;
 use super::{events, guards};
 use crate::handler::decode::HeaderArgument;
 
-/// Whether these `Accept` fields take JSON, and whether they take events; `None` if a header cannot hold them.
+/// Reads `Accept` headers: the first value is `true` if they accept JSON, the second if they accept events. `None` if a
+/// header cannot hold them.
 #[must_use]
 pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     let mut headers = HeaderMap::new();
@@ -20,14 +21,14 @@ pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     Some((accepts.json, accepts.events))
 }
 
-/// The text of a field that may be wrapped in Base64; `None` if it is malformed.
+/// Returns the text of a header that may be wrapped in Base64; `None` if it is malformed.
 #[must_use]
 pub fn unwrapped(field: &[u8]) -> Option<String> {
     let field = HeaderValue::from_bytes(field).ok()?;
     decoded(&field).ok().map(std::borrow::Cow::into_owned)
 }
 
-/// Whether the field of the argument `a` says what it is in these arguments.
+/// Returns `true` if the header of the argument `a` has the same value as in these arguments.
 #[must_use]
 pub fn mirrors(field: Option<&[u8]>, arguments: &str) -> bool {
     let mirrored = [HeaderArgument {
@@ -44,14 +45,14 @@ pub fn mirrors(field: Option<&[u8]>, arguments: &str) -> bool {
     check_arguments(&headers, &mirrored, arguments).is_ok()
 }
 
-/// Whether a request to this host is let in.
+/// Returns `true` if a request to this host is allowed.
 #[must_use]
 pub fn is_allowed_host(options: &HttpOptions, host: &[u8]) -> bool {
     let host = HeaderValue::from_bytes(host);
     host.is_ok_and(|host| guards::check_host(options, &Uri::default(), Some(&host)).is_ok())
 }
 
-/// Whether a request of a web page of this origin is let in.
+/// Returns `true` if a request from a web page of this origin is allowed.
 #[must_use]
 pub fn is_allowed_origin(options: &HttpOptions, origin: &[u8]) -> bool {
     let origin = HeaderValue::from_bytes(origin);
@@ -63,7 +64,7 @@ pub fn write_event(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: 
     events::write(out, id, name, data);
 }
 
-/// Reads the id of an event.
+/// Parses the id of an event.
 #[must_use]
 pub fn read_event_id(id: &str) -> Option<(u64, u64)> {
     events::read_id(id)

@@ -1,8 +1,8 @@
-//! Who may reach the server from a browser: the host a request names, and the web page it comes from.
+//! Checks of browser access: the host that a request names, and the web page that it comes from.
 //!
-//! A web page can make a browser send requests to this machine, under the page's own name (DNS rebinding) or as simple
-//! requests (CSRF). Both are refused before anything of the request is used. What is refused names the setting that would
-//! allow it.
+//! A web page can make a browser send requests to this machine, under the page's own host name (DNS rebinding) or as
+//! simple requests (CSRF). Both are refused before any part of the request is used. A refusal names the setting that
+//! would allow the request.
 //!
 //! Specification: basic/transports, "Security Warning".
 
@@ -13,14 +13,14 @@ use super::answer::Refusal;
 use super::body::HttpBody;
 use super::options::HttpOptions;
 
-/// The names of this machine.
+/// The host names of this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Header fields that web pages may send.
+/// Headers that web pages may send.
 const ALLOWED: &str = "content-type, accept, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, \
                        last-event-id";
 
-/// Checks the host a request names. An absolute request target has one too, and both have to be allowed.
+/// Checks the host that a request names. An absolute request target names one too, and both must be allowed.
 pub(super) fn check_host(
     options: &HttpOptions,
     uri: &Uri,
@@ -34,14 +34,14 @@ pub(super) fn check_host(
     for host in [named, target].into_iter().flatten() {
         if !is_allowed_host(options, host) {
             return Err(Refusal::forbidden(
-                "this host is not served here; `allow_host` (`--allow-host`) would allow it",
+                "this host is not allowed; allow it with `allow_host` (`--allow-host`)",
             ));
         }
     }
     Ok(())
 }
 
-/// Checks the web page a request comes from, if it comes from one.
+/// Checks the origin of the web page that a request comes from, if any.
 pub(super) fn check_origin(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
@@ -54,7 +54,7 @@ pub(super) fn check_origin(
         return Ok(());
     }
     Err(Refusal::forbidden(
-        "web pages of this origin may not use the server; `allow_origin` (`--allow-origin`) would allow it",
+        "web pages of this origin are not allowed; allow them with `allow_origin` (`--allow-origin`)",
     ))
 }
 
@@ -87,7 +87,7 @@ fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
             .any(|allowed| allowed == "*" || *allowed == origin)
 }
 
-/// The host without its port; `None` if that is none.
+/// Returns the host without its port; `None` if it is malformed.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')?.checked_add(2)?,
@@ -107,13 +107,13 @@ fn without_port(host: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// Whether this is a name or an address at all.
+/// Returns `true` if this has the form of a host name or an address.
 fn is_name(host: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_part)
 }
 
-/// Lets the browser show the answer to the web page that asked, if its origin was listed.
+/// Lets the browser show the response to the web page that sent the request, if any origins are listed.
 pub(super) fn add_cors(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
@@ -131,7 +131,7 @@ pub(super) fn add_cors(
     );
 }
 
-/// Answers the question whether a web page may send a request, which its origin was checked for already.
+/// Answers a CORS preflight request of a web page, whose origin has been checked already.
 pub(super) fn preflight(headers: &HeaderMap, response: &mut Response<HttpBody>) {
     let mut allowed = ALLOWED.to_owned();
     let wanted = headers
@@ -139,7 +139,7 @@ pub(super) fn preflight(headers: &HeaderMap, response: &mut Response<HttpBody>) 
         .and_then(|wanted| wanted.to_str().ok())
         .unwrap_or_default();
     for name in wanted.split(',').map(str::trim) {
-        // Only names of the tools' own arguments are let in beyond the fixed ones.
+        // In addition to the fixed headers, only those that mirror arguments of tools are allowed.
         let is_param = name
             .get(..10)
             .is_some_and(|start| start.eq_ignore_ascii_case("mcp-param-"));

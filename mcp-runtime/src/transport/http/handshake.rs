@@ -1,4 +1,4 @@
-//! How sessions begin and end.
+//! The beginning and end of sessions.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ use crate::protocol::{InitializeParams, ProtocolVersion, encode, errors};
 use crate::telemetry::Timer;
 use crate::types::ClientCapabilities;
 
-/// A session that begins once it is kept.
+/// A session that begins once its record is stored.
 pub(super) struct Opening {
     id: RequestId,
     record: SessionRecord,
     response: Response<HttpBody>,
 }
 
-/// Shakes hands.
+/// Answers `initialize`.
 pub(super) fn initialize(
     inner: &Inner,
     caller: Option<&Principal>,
@@ -67,11 +67,11 @@ pub(super) fn initialize(
     }
 }
 
-/// What a handshake begins.
+/// The session that a handshake begins.
 enum Begun {
-    /// A session that has to be kept.
+    /// A session that has to be stored.
     Kept(SessionRecord),
-    /// One that the client keeps, by its id; or none.
+    /// A session that the client keeps, by its id; or none.
     Told(Option<HeaderValue>),
 }
 
@@ -87,7 +87,7 @@ fn shake_hands(
     }
     let keeping = &inner.sessions.keeping;
     let is_lasting = keeping.is_lasting();
-    // Without a session that lasts there is no stream on which a change could be told.
+    // Without a lasting session there is no stream for change notifications.
     let seen = if is_lasting {
         inner.dispatcher.version()
     } else {
@@ -98,7 +98,7 @@ fn shake_hands(
         .shake_hands(id, &message.params, is_lasting, out);
     let (mut params, lists) = shaken?;
     if !is_lasting {
-        // There is no way to ask it.
+        // The server cannot send requests to this client.
         let ClientCapabilities {
             experimental,
             extensions,
@@ -115,7 +115,10 @@ fn shake_hands(
         Keeping::Store(_) => {
             let most = inner.limits().session_client;
             if record.client_size() > most {
-                return Err(too_large(&params, &format!("most kept is {most} bytes")));
+                return Err(too_large(
+                    &params,
+                    &format!("a session keeps at most {most} bytes of client data"),
+                ));
             }
             Begun::Kept(record)
         }
@@ -124,8 +127,7 @@ fn shake_hands(
             let most = inner.limits().sealed_session;
             let token = sealed.seal(&record).filter(|token| token.len() <= most);
             let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
-            let limit =
-                format!("the id of a session, which holds them, has at most {most} characters");
+            let limit = format!("the session id, which contains it, has at most {most} characters");
             let token = token.ok_or_else(|| too_large(&params, &limit))?;
             Begun::Told(Some(token))
         }
@@ -134,7 +136,7 @@ fn shake_hands(
     Ok((params.version, begun))
 }
 
-/// Says what is too large of what a client says of itself.
+/// Names the member that makes the description of a client too large.
 fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
     let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
     let info = size(serde_json::to_vec(&params.client_info));
@@ -144,11 +146,11 @@ fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
     } else {
         ("capabilities", capabilities)
     };
-    ErrorObject::invalid_params(format!("`{name}` is too large, with {size} bytes: {limit}"))
+    ErrorObject::invalid_params(format!("`{name}` is too large ({size} bytes): {limit}"))
 }
 
 impl Opening {
-    /// Keeps the session, and answers with its id.
+    /// Stores the session, and answers with its id.
     pub(super) async fn finish(self, inner: &Inner) -> Response<HttpBody> {
         let Keeping::Store(store) = &inner.sessions.keeping else {
             return self.response;
@@ -197,7 +199,7 @@ async fn end(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refusa
         return Err(Refusal::unknown_session());
     }
     if let Some(events) = &inner.sessions.events {
-        // The session is over in any case; what is left of its events is forgotten in time.
+        // The session has ended in any case; the store drops the rest of its events in time.
         let _ = events.forget(id).within(time).await;
     }
     Ok(answer::empty(StatusCode::NO_CONTENT))

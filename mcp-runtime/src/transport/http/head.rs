@@ -1,4 +1,4 @@
-//! What is known of a request before its body is read.
+//! The parts of a request that are known before its body is read.
 
 use hyper::Uri;
 
@@ -6,12 +6,12 @@ use super::headers::Fields;
 use crate::context::Principal;
 use crate::telemetry::Origin;
 
-/// What is known of a request before its body is read.
+/// The parts of a request that are known before its body is read.
 #[derive(Clone, Copy)]
 pub(super) struct Head<'h> {
     pub(super) uri: &'h Uri,
     pub(super) headers: &'h Fields<'h>,
-    /// Who is known to send it; nobody, if there were no credentials to be checked.
+    /// The authenticated caller; `None` if there were no credentials to check.
     pub(super) caller: Option<&'h Principal>,
     pub(super) origin: &'h Origin,
 }

@@ -1,4 +1,4 @@
-//! The header fields that matter, and what they have to be before a body is read.
+//! The headers that the transport reads, and their checks before a body is read.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use crate::protocol::errors;
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The fault of a header that occurs more often than it may.
-const TWICE: &str = "is there twice";
+/// The problem with a header that occurs more often than allowed.
+const TWICE: &str = "occurs more than once";
 
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Fields that say one thing, so that two of them could be read differently by whoever stands in between.
+/// Returns `true` for headers with a single value: if one occurred twice, a proxy could read another value than the server.
 fn is_single(name: &HeaderName) -> bool {
     let single = [
         header::HOST,
@@ -30,13 +30,13 @@ fn is_single(name: &HeaderName) -> bool {
     single.contains(name) || is_ours(name) || *name == LAST_EVENT
 }
 
-/// Says whether the protocol gives the header its meaning.
+/// Returns `true` for headers that the protocol defines.
 fn is_ours(name: &HeaderName) -> bool {
     name.as_str().starts_with("mcp-")
 }
 
-/// Refuses headers that are there twice and may not be. Those of the protocol are left to code that knows the era of the
-/// message, because each has its own error for them: `Fields::check_legacy`, `check_modern`.
+/// Refuses repeated headers that may occur only once. Those of the protocol are left to code that knows the era of the
+/// message, because each era has its own error for them: `Fields::check_legacy`, `check_modern`.
 pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), Refusal> {
     match repeated(headers, |name| !is_ours(name)) {
         Some(name) => Err(repetition(name)),
@@ -44,7 +44,7 @@ pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// A header that is there twice and may not be, among these.
+/// Returns a repeated header among these that may occur only once.
 fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
         return None;
@@ -57,9 +57,9 @@ fn repetition(name: &HeaderName) -> Refusal {
     Refusal::bad_request(&format!("header `{name}` {TWICE}"))
 }
 
-/// The fields of a request, with those that matter found in one walk: to look for one costs as much as to walk past three.
+/// The headers of a request. Those that matter are found in one pass: a lookup costs as much as passing three headers.
 pub(super) struct Fields<'h> {
-    /// All of them, for those that hardly any request has.
+    /// All headers, to look up rare ones.
     pub(super) all: &'h HeaderMap,
     pub(super) host: Option<&'h HeaderValue>,
     pub(super) origin: Option<&'h HeaderValue>,
@@ -68,12 +68,12 @@ pub(super) struct Fields<'h> {
     pub(super) accepts: Accepts,
     kind: Option<&'h HeaderValue>,
     session: Option<&'h HeaderValue>,
-    /// The revision.
+    /// The protocol version.
     pub(super) version: Option<Result<&'h str, Malformed>>,
     method: Option<&'h HeaderValue>,
     is_encoded: bool,
     is_coded: bool,
-    /// A header of the protocol that is there twice.
+    /// A header of the protocol that occurs more than once.
     repeated: Option<&'h HeaderName>,
 }
 
@@ -128,34 +128,34 @@ impl<'h> Fields<'h> {
         fields
     }
 
-    /// The id of a session.
+    /// Returns the session id.
     pub(super) fn session(&self) -> Option<Result<&'h str, Malformed>> {
         self.session.map(plain)
     }
 
-    /// The method, as whoever stands in between reads it.
+    /// Returns the method, as proxies read it.
     pub(super) fn method(&self) -> Option<Result<&'h str, Malformed>> {
         self.method.map(plain)
     }
 
-    /// The id of the last event.
+    /// Returns the id of the last event.
     pub(super) fn last_event(&self) -> Option<Result<&'h str, Malformed>> {
         self.all.get(&LAST_EVENT).map(plain)
     }
 
-    /// Refuses headers of the protocol that are there twice, as a legacy client understands it.
+    /// Refuses repeated headers of the protocol, with an error for legacy clients.
     pub(super) fn check_legacy(&self) -> Result<(), Refusal> {
         self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
     }
 
-    /// The same, as a modern client understands it.
+    /// Refuses repeated headers of the protocol, with an error for modern clients.
     pub(super) fn check_modern(&self) -> Result<(), ErrorObject> {
         let error = |name: &HeaderName| errors::header_mismatch(name.as_str(), TWICE);
         self.repeated.map_or(Ok(()), |name| Err(error(name)))
     }
 
-    /// Refuses bodies that are not plain JSON: what a web page can send without asking first, and what is compressed, for
-    /// its receiver or on the way.
+    /// Refuses bodies that are not plain JSON: content types that a web page can send without a preflight request, and
+    /// bodies with a content or transfer encoding.
     pub(super) fn check_content(&self) -> Result<(), Refusal> {
         let refuse = |message: &str| {
             Err(Refusal::new(
@@ -172,19 +172,19 @@ impl<'h> Fields<'h> {
             return refuse("`Content-Type` must be `application/json`");
         }
         if self.is_encoded {
-            return refuse("`Content-Encoding` is not supported: send the body as it is");
+            return refuse("`Content-Encoding` is not supported: send the body unencoded");
         }
         if self.is_coded {
             return Err(Refusal::new(
                 StatusCode::NOT_IMPLEMENTED,
-                ErrorObject::invalid_request("`Transfer-Encoding` can only be `chunked`"),
+                ErrorObject::invalid_request("`Transfer-Encoding` must be `chunked`"),
             ));
         }
         Ok(())
     }
 }
 
-/// Which forms of answer a client takes.
+/// The content types that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepts {
     pub(super) json: bool,
@@ -192,7 +192,7 @@ pub(super) struct Accepts {
 }
 
 impl Accepts {
-    /// A client that does not say takes everything.
+    /// For clients without an `Accept` header.
     const EVERYTHING: Self = Self {
         json: true,
         events: true,
@@ -202,9 +202,9 @@ impl Accepts {
         events: false,
     };
 
-    /// Adds what an `Accept` field lists.
+    /// Adds the content types of an `Accept` header.
     fn add(&mut self, field: &HeaderValue) {
-        // What clients send need not be taken apart.
+        // A fast path for the value that clients send.
         if field.as_bytes() == b"application/json, text/event-stream" {
             *self = Self::EVERYTHING;
             return;
@@ -223,7 +223,7 @@ impl Accepts {
     }
 }
 
-/// A weight of zero says that the client does not take it.
+/// Returns `true` for a weight of zero: the client does not accept this content type.
 fn is_never(parameter: &[u8]) -> bool {
     let weight = parameter
         .strip_prefix(b"q=")
@@ -232,7 +232,7 @@ fn is_never(parameter: &[u8]) -> bool {
     weight.is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight <= 0.0))
 }
 
-/// The value holds bytes that may not be in one, or is not the Base64 it says it is.
+/// The value contains bytes that are not allowed in it, or claims to be Base64 and is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -241,7 +241,7 @@ fn plain(value: &HeaderValue) -> Result<&str, Malformed> {
     Ok(text.trim_ascii())
 }
 
-/// A field whose text may be wrapped in Base64, as text that a header cannot hold is.
+/// Decodes a header whose value may be wrapped in Base64, as strings are that a header cannot contain.
 pub(super) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, Malformed> {
     let text = plain(value)?;
     let Some(wrapped) = text
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_may_be_there_once_is_refused_twice() {
-        // Before the era is known, or when it is.
+        // The checks before the era is known, and after.
         for (name, at_first, later) in [
             ("mcp-method", true, false),
             ("mcp-param-a", true, false),

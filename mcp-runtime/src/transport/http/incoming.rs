@@ -1,4 +1,4 @@
-//! Reads a body: bounded in size, and in the time it may take.
+//! Reads request bodies, bounded in size and time.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,13 +14,13 @@ use super::headers::Fields;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
-/// For how long a slow body is not yet too slow.
+/// Time before a slow body counts as too slow.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long, and how much, is read of a body that is refused, so that its sender gets to see the answer.
+/// Maximum time and number of bytes for reading the rest of a refused body, so that its sender gets to see the response.
 const READ_AWAY_TIME: Duration = Duration::from_secs(2);
 const READ_AWAY: usize = 32 << 20;
 
-/// Reads the whole body. Most are there already, as one frame, which is used as it is.
+/// Reads the whole body. Most bodies arrive at once, as a single frame, which is used as it is.
 pub(super) async fn read<B: Body>(
     mut body: Pin<&mut B>,
     headers: &Fields<'_>,
@@ -45,10 +45,10 @@ pub(super) async fn read<B: Body>(
     Box::pin(gather(first, body, limits)).await
 }
 
-/// What a body says when it is asked for its next frame.
+/// Result of polling a body for its next frame.
 type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
-/// Waits for the frames of a body, and puts them together.
+/// Waits for the frames of a body and joins them.
 async fn gather<B: Body>(
     mut polled: Polled<B>,
     mut body: Pin<&mut B>,
@@ -72,7 +72,7 @@ async fn gather<B: Body>(
         let Ok(frame) = frame else {
             return Err(Refusal::new(
                 StatusCode::REQUEST_TIMEOUT,
-                ErrorObject::invalid_request("the body comes too slowly"),
+                ErrorObject::invalid_request("the body arrives too slowly"),
             ));
         };
         let Some(frame) = frame else { break };
@@ -114,6 +114,6 @@ async fn read_away<B: Body>(mut body: Pin<&mut B>) {
             }
         }
     };
-    // Whether it all came or not, the answer is the same.
+    // The response is the same even if the rest could not be read.
     let _ = timeout(READ_AWAY_TIME, reading).await;
 }

@@ -1,4 +1,4 @@
-//! A socket that gives up on slow clients: on heads that trickle in, and on answers that are not read.
+//! A socket that gives up on slow clients: those whose request headers trickle in, and those that do not read responses.
 
 use std::future::Future;
 use std::io;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// Whether requests of a connection are being served.
+/// Number of requests of a connection that are being served.
 #[derive(Debug, Default)]
 pub(super) struct Activity(AtomicUsize);
 
@@ -20,14 +20,14 @@ impl Activity {
         self.0.load(Ordering::Acquire) > 0
     }
 
-    /// A request is served until this is dropped.
+    /// Marks a request as being served until the result is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Busy {
         self.0.fetch_add(1, Ordering::AcqRel);
         Busy(Arc::clone(self))
     }
 }
 
-/// A request is being served.
+/// A request that is being served.
 #[derive(Debug)]
 pub(super) struct Busy(Arc<Activity>);
 
@@ -37,38 +37,38 @@ impl Drop for Busy {
     }
 }
 
-/// How long a client may take for what.
+/// Time limits for a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// Between a response and the next request.
     pub(super) idle: Duration,
-    /// From the first byte of a head, or of a connection, to the end of the head.
+    /// From the first byte of the request headers, or from the start of the connection, to the end of the headers.
     pub(super) head: Duration,
-    /// To take what it is sent.
+    /// For accepting the bytes that it is sent.
     pub(super) unread: Duration,
 }
 
-/// A socket with clocks.
+/// A socket with time limits.
 pub(super) struct Timed<S> {
     socket: S,
     activity: Arc<Activity>,
     patience: Patience,
-    /// Whether a head has begun to come.
+    /// `true` once request headers have begun to arrive.
     has_begun: bool,
-    /// Until when the rest of it must come, or the first of the next one, if that is waited for.
+    /// Deadline for the rest of the headers, or for the first byte of the next request, while that is waited for.
     due: Option<Instant>,
     reading: Alarm,
-    /// Since when nothing is taken.
+    /// Start of the time in which the client accepts no bytes; `None` while it accepts them.
     blocked: Option<Instant>,
     writing: Alarm,
 }
 
-const IDLE: &str = "the client sends no further request";
-const SLOW: &str = "the head of a request comes too slowly";
+const IDLE: &str = "the client sent no further request in time";
+const SLOW: &str = "the headers of a request arrive too slowly";
 const UNREAD: &str = "the client does not read what it is sent";
 
-/// Goes off at a time that may be moved further away at no cost: it looks again when it would have gone off before. Nor does
-/// it cost much to ask again from the same task.
+/// A timer whose deadline may be moved to a later time at no cost: it checks again when the earlier deadline is
+/// reached. Polling it again from the same task is also cheap.
 #[derive(Default)]
 pub(super) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
 
@@ -98,7 +98,7 @@ fn late<T>(what: &'static str) -> Poll<io::Result<T>> {
     Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, what)))
 }
 
-/// Later than any limit, if that is too far away for a clock.
+/// Returns the end of a time limit; a year from now, later than any limit, if it is too far away for a clock.
 pub(super) fn after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)
@@ -118,7 +118,7 @@ impl<S> Timed<S> {
         }
     }
 
-    /// Lets a write wait only so long.
+    /// Limits the time that a write may wait.
     fn written<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -149,7 +149,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         }
         if polled.is_ready() {
             if buffer.filled().len() > before && !this.has_begun {
-                // Its time begins when more has to be waited for: most heads come whole.
+                // Its time begins when more has to be waited for: most headers arrive whole.
                 (this.has_begun, this.due) = (true, None);
             }
             return polled;
@@ -195,7 +195,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Over TLS there is a last thing to say.
+        // Over TLS, a closing message is written.
         let polled = Pin::new(&mut self.socket).poll_shutdown(cx);
         self.written(cx, polled)
     }

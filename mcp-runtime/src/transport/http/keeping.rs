@@ -1,4 +1,4 @@
-//! How sessions are kept: by a store, by their clients (sealed), or not at all.
+//! Storage of sessions: in a store, with their clients (sealed), or not at all.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,7 +17,7 @@ use super::session_store::{MaybeReady, SessionStore};
 use crate::dispatch::{Dispatcher, seal};
 use crate::fnv::Fnv;
 
-/// How sessions are kept.
+/// Storage of sessions.
 pub(super) enum Keeping {
     Store(Arc<dyn SessionStore>),
     #[cfg(feature = "sealing")]
@@ -36,12 +36,12 @@ impl Keeping {
         }
     }
 
-    /// Whether anything that comes after the handshake is remembered.
+    /// Returns `true` if anything after the handshake is remembered.
     pub(super) fn is_lasting(&self) -> bool {
         matches!(self, Self::Store(_))
     }
 
-    /// The session of this id, if there is one.
+    /// Returns the session with this id, if there is one.
     pub(super) fn load<'a>(
         &'a self,
         id: &'a str,
@@ -56,12 +56,12 @@ impl Keeping {
     }
 }
 
-/// An id nobody can guess: 256 random bits.
+/// Generates an unpredictable id: 256 random bits.
 pub(super) fn random_id() -> String {
     URL_SAFE_NO_PAD.encode(seal::random::<32>())
 }
 
-/// A map by ids of ours.
+/// A map by ids that this server generated.
 pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<End>>;
 
 /// Hashes the end of an id, which is as random as the whole.
@@ -78,9 +78,9 @@ impl Hasher for End {
     }
 }
 
-/// Whether it looks like an id of ours, so that no store is asked for anything else.
+/// Returns `true` if this has the form of a generated id, so that stores are not asked for anything else.
 pub(super) fn is_id(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    // All bytes are looked at, which a processor does many at a time.
+    // All bytes are checked, without an early exit: a processor checks many at a time.
     id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))
 }

@@ -1,10 +1,10 @@
-//! Sessions of 2025: what is posted, requests that rely on a handshake first of all.
+//! Sessions of 2025: POST requests, mainly those that rely on a handshake.
 //!
-//! A call goes on when its connection breaks: its session owns it. What is sent before the answer makes the response a
-//! stream of events, which a client can come back to; so does a silence that lasts too long.
+//! A call survives a broken connection: its session owns it. If a message is sent before the answer, or nothing for too
+//! long, the response becomes an event stream, which a client can resume.
 //!
-//! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are those of `docs/requirements.md`,
-//! section 3.3.
+//! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are in `docs/requirements.md`, section
+//! 3.3.
 
 use std::cell::OnceCell;
 use std::future::poll_fn;
@@ -36,24 +36,24 @@ use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Era, Method, ProtocolVersion, encode, errors};
 use crate::telemetry::{Refused, refused};
 
-/// What a POST came to, as far as that is known without waiting.
+/// Result of a POST, as far as it is known without waiting.
 pub(super) struct Posted {
-    /// What has to be kept before it is answered.
+    /// A change of the session to save before answering.
     pub(super) save: Option<Save>,
     pub(super) answer: Answer,
 }
 
-/// How far the answer to a POST is.
+/// State of the answer to a POST.
 pub(super) enum Answer {
-    /// It is there.
+    /// Available.
     Over(Response<HttpBody>),
-    /// It is there once the session is kept.
+    /// Available once the session is stored.
     Opening(Opening),
-    /// Answers will come on a stream.
+    /// To come on a stream.
     Waiting(Exchange),
 }
 
-/// A POST whose answers will come on a stream.
+/// A POST whose answers come on a stream.
 pub(super) struct Exchange {
     pub(super) session: Arc<HttpSession>,
     pub(super) stream: Arc<Stream>,
@@ -79,14 +79,16 @@ impl From<Response<HttpBody>> for Posted {
     }
 }
 
-/// What the header says about the revision.
+/// Reads the protocol version from the header.
 pub(super) fn check_version(headers: &Fields<'_>) -> Result<Option<ProtocolVersion>, Refusal> {
     match headers.version {
         None => Ok(None),
         Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
         Some(_) => {
-            let error = ErrorObject::invalid_request("`MCP-Protocol-Version` is no revision")
-                .with_data(json!({ "supported": ProtocolVersion::supported() }));
+            let error = ErrorObject::invalid_request(
+                "`MCP-Protocol-Version` is not a supported protocol version",
+            )
+            .with_data(json!({ "supported": ProtocolVersion::supported() }));
             Err(Refusal::new(StatusCode::BAD_REQUEST, error))
         }
     }
@@ -108,10 +110,10 @@ pub(super) fn session_required() -> Refusal {
     Refusal::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
 }
 
-/// What was found of the session a request says it belongs to.
+/// Result of looking up the session that a request names.
 pub(super) type Finding<'h> = Result<Option<Found<'h>>, Refusal>;
 
-/// Serves one message without a claim.
+/// Serves one message that does not specify its own protocol version.
 pub(super) fn post(
     inner: &Inner,
     head: Head<'_>,
@@ -135,7 +137,7 @@ pub(super) fn post(
     };
     let missing_claim = || Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
     if is_modern(version) {
-        // A header alone makes no request modern, and what claims to be modern is not served as legacy.
+        // A header alone does not make a request modern, and a request that claims to be modern is not served as legacy.
         return with_id(missing_claim());
     }
     let accepts = head.headers.accepts;
@@ -151,7 +153,7 @@ pub(super) fn post(
     };
     match found {
         None if method == "initialize" => initialize(inner, head.caller, id, message, accepts),
-        // With a session, or where there are none, it is a legacy request for a method that does not exist.
+        // In a session, or on a server without sessions, it is a legacy request for an unknown method.
         None if is_of_the_modern_era(&method) && has_sessions(inner) => with_id(missing_claim()),
         Some(_) if method == "initialize" => {
             let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
@@ -172,7 +174,8 @@ pub(super) fn post(
     }
 }
 
-/// The live part of the session a request belongs to; one for this request alone if there are no sessions.
+/// Returns the live part of the session that a request belongs to; on a server without sessions, one for this request
+/// only.
 pub(super) fn session_of(
     inner: &Inner,
     found: Option<&Found<'_>>,
@@ -188,16 +191,16 @@ pub(super) fn session_of(
     }
 }
 
-/// Takes the answer to a question.
+/// Takes the client's response to a request of the server.
 fn respond(
     inner: &Inner,
     caller: Option<&Principal>,
     found: Finding<'_>,
     message: &Message<'_>,
 ) -> Result<Posted, Refusal> {
-    let required = || Refusal::bad_request("a response needs a session");
+    let required = || Refusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
-    // Whoever asked is there.
+    // The call that waits for it runs in the live part.
     if let Some(session) = inner.sessions.get(found.id) {
         session.decide(&inner.dispatcher, caller, message, &mut Vec::new());
     }
@@ -215,7 +218,7 @@ fn notify(
     match found? {
         None if matches!(inner.sessions.keeping, Keeping::None) => {}
         None => return Err(session_required()),
-        // For this alone no live part is made: each client says it once, and many then nothing for long.
+        // No live part is created for this alone: every client sends it once, and many send nothing more for a long time.
         Some(found) if message.method.as_deref() == Some("notifications/initialized") => {
             let change = Change {
                 ready: !found.record.is_ready(),
@@ -281,7 +284,7 @@ fn request(
                 answer: Answer::Over(whole(answer, accepts)),
             };
         }
-        // Taken back while it started; then its stream ends without an answer.
+        // Cancelled while it started; its stream then ends without an answer.
         None if !is_open => return nothing(accepts).into(),
         None => {}
     }
@@ -297,8 +300,8 @@ fn request(
     Answer::Waiting(exchange).into()
 }
 
-/// Serves one request, as one that has no status of its own; the answer, if it is there already. Otherwise it comes on the
-/// stream, or never.
+/// Serves one request that has no HTTP status of its own. Returns the answer if it is available already; otherwise it comes
+/// on the stream, or never.
 pub(super) fn one(
     inner: &Inner,
     session: &Arc<HttpSession>,
@@ -313,7 +316,7 @@ pub(super) fn one(
     })
 }
 
-/// The same. An error says which scopes the caller lacks.
+/// Like [`one`]; an error names the scopes that the caller lacks.
 fn try_one(
     inner: &Inner,
     session: &Arc<HttpSession>,
@@ -338,7 +341,7 @@ fn try_one(
             stream().give_up();
             return Ok(None);
         }
-        Begun::Repeated => ErrorObject::invalid_request("a request of this id is still open"),
+        Begun::Repeated => ErrorObject::invalid_request("a request with this id is still open"),
         Begun::TooMany => {
             refused(Refused::TooMany, None);
             errors::too_many("calls", Duration::from_secs(1))
@@ -348,7 +351,7 @@ fn try_one(
     Ok(Some(out.into()))
 }
 
-/// Does what has to be waited for. Dropping this leaves calls running.
+/// Does the part that has to wait. Dropping the future leaves calls running.
 pub(super) async fn finish(inner: &Inner, posted: Posted) -> Response<HttpBody> {
     if let Some(save) = posted.save
         && let Err(refusal) = inner.sessions.save(save).await
@@ -362,7 +365,7 @@ pub(super) async fn finish(inner: &Inner, posted: Posted) -> Response<HttpBody> 
     }
 }
 
-/// Waits until it is known how the response begins.
+/// Waits until it is decided whether the response is JSON or an event stream.
 async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
     let Exchange {
         session,
@@ -390,7 +393,7 @@ async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
     }
 }
 
-/// The answer of one request, which is there.
+/// Returns the response for an answer that is available.
 pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<HttpBody> {
     let answer = answer.into();
     if accepts.json {
@@ -401,7 +404,7 @@ pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<Http
     answer::stream(HttpBody::whole(out))
 }
 
-/// No answer: the request was taken back.
+/// Returns the response without an answer: the request was cancelled.
 fn nothing(accepts: Accepts) -> Response<HttpBody> {
     if accepts.events {
         answer::stream(HttpBody::empty())
@@ -410,7 +413,7 @@ fn nothing(accepts: Accepts) -> Response<HttpBody> {
     }
 }
 
-/// Answers that are all there, of one request or of an array of them.
+/// Returns the response for answers that are all available, of one request or of a batch.
 fn all(messages: &[Arc<[u8]>], is_batch: bool, accepts: Accepts) -> Response<HttpBody> {
     match messages {
         [] => nothing(accepts),

@@ -1,4 +1,4 @@
-//! Serves everybody who connects: one task per connection, a cap on them, and an orderly end.
+//! Serves all connections: one task for each, a maximum number of them, and a graceful shutdown.
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn, ready};
@@ -28,18 +28,18 @@ use crate::telemetry::{Refused, refused};
 use crate::transport::process::{Process, is_stuck};
 use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
 
-/// Where streams of 2024-11-05 are opened besides at the endpoint.
+/// Path, besides the endpoint, at which streams of 2024-11-05 are opened.
 const SSE_PATH: &str = "/sse";
 
-/// A connection under way.
+/// An open connection.
 struct Open {
     task: AbortHandle,
     since: Instant,
     activity: Arc<Activity>,
 }
 
-/// Serves everybody who connects and shakes hands, until `shutdown`; then what is under way may finish within the time for
-/// that.
+/// Serves all connections, after their handshake, until `shutdown` is cancelled; then work in progress may finish within
+/// [`Limits::drain`](crate::Limits::drain).
 ///
 /// Dropping the future drops all connections, their calls, and all sessions.
 pub(crate) async fn serve<L, S, H>(
@@ -88,23 +88,23 @@ where
     }
     drop(listener);
     let finishing = async { while tasks.join_next().await.is_some() {} };
-    // What is not finished by then is dropped with its task.
+    // Requests that are not finished by then are dropped with their tasks.
     let _ = timeout(limits.drain, finishing).await;
     drop(sessions);
     Ok(())
 }
 
-/// Like [`serve`], for a server that owns its process: a signal to stop is a shutdown, and a second one ends the process
-/// at once. So does a drain that takes too long because handlers block all workers of the runtime.
+/// Like [`serve`], for a server that owns its process: the first signal to stop starts the shutdown, and a second one ends
+/// the process at once. So does a drain that takes too long because handlers block all workers of the runtime.
 ///
-/// Says also whether handlers still block threads, which a runtime waits for when it is dropped.
+/// The second result is `true` if handlers still block threads; dropping the runtime would wait for them.
 #[cfg(feature = "cli")]
 pub(crate) async fn serve_process(
     listener: impl HttpListener,
     service: HttpService,
 ) -> (Result<(), Error>, bool) {
     let inner = &service.0;
-    // No client is the only one, so none that hangs up ends the process.
+    // There can always be further clients, so a disconnect never ends the process.
     let hung_up = Box::new(|| false);
     let _process = match Process::own(inner.limits(), &inner.shutdown, hung_up) {
         Ok(process) => process,
@@ -137,7 +137,7 @@ fn make_room(open: &mut HashMap<Id, Open>) -> bool {
     true
 }
 
-/// Serves one connection to its end, from its handshake on.
+/// Serves one connection, from its handshake to its end.
 async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     opening: impl Future<Output = io::Result<S>>,
     peer: Option<SocketAddr>,
@@ -147,7 +147,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let stream = tokio::select! {
-        // First, because a connection that is open already may carry a request.
+        // First, because a connection that is already open may carry a request.
         biased;
         opened = timeout(limits.handshake_time, opening) => match opened {
             Ok(Ok(stream)) => stream,
@@ -164,14 +164,14 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let stream = Timed::new(stream, Arc::clone(&activity), patience);
     let serve = service_fn(move |request| route(&service, peer, activity.begin(), request));
     let connection = http1::Builder::new()
-        // The stream has the clocks: hyper would make one for each request.
+        // The stream has the timers: hyper would create one for each request.
         .header_read_timeout(None)
         .max_headers(limits.headers)
         .max_buf_size(limits.head.max(8 << 10))
         .serve_connection(TokioIo::new(stream), serve);
     let mut connection = pin!(connection);
     let mut stopping = pin!(shutdown.cancelled());
-    // Asked once: from then on it wakes this task, which never changes.
+    // Polled once: from then on it wakes this task, which never changes.
     let mut is_awaited = false;
     let ended = poll_fn(|cx| {
         let served = connection.as_mut().poll(cx);
@@ -192,7 +192,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     }
 }
 
-/// Serves a request at the path of the endpoint.
+/// Serves a request if its path is served; otherwise answers 404.
 fn route(
     service: &HttpService,
     peer: Option<SocketAddr>,
@@ -202,21 +202,24 @@ fn route(
     let options = &service.0.options;
     let path = request.uri().path();
     let is_stream = options.sse_2024 && path == SSE_PATH && *request.method() == Method::GET;
-    #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "there is more"))]
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(unused_mut, reason = "more paths are added")
+    )]
     let mut is_there = is_stream || path == options.path;
     #[cfg(feature = "auth")]
     if let Some(protection) = &service.0.protection {
         is_there |= protection.publishes(path, &options.path);
     }
     if is_stream {
-        // Whatever the client says about sessions, there are none here.
+        // Session headers of the client are ignored: this transport does not use them.
         request.headers_mut().remove(&super::headers::SESSION);
         request.headers_mut().remove(&super::headers::VERSION);
     }
     if is_there {
         return service.respond(peer, Some(busy), request);
     }
-    let error = ErrorObject::invalid_request("there is nothing at this path");
+    let error = ErrorObject::invalid_request("nothing is served at this path");
     let mut response = Refusal::new(StatusCode::NOT_FOUND, error).into_response();
     response.body_mut().hold(busy);
     Box::pin(ready(Ok(response)))

@@ -12,15 +12,16 @@ use super::record::SessionRecord;
 use super::session_store::{MaybeReady, SessionStore};
 use crate::limits::Limits;
 
-/// How often sessions whose time is over are looked for, in microseconds.
+/// Interval between searches for expired sessions, in microseconds.
 const SWEEP: u64 = 5_000_000;
-/// One in so many sessions is noted as idle when all of them are looked at.
+/// Divisor: one in this many sessions is recorded as idle when all of them are examined.
 const SHARE: usize = 16;
 
-/// Keeps sessions in the memory of this process: what servers do by themselves, and servers in one process can share.
+/// Keeps sessions in the memory of this process: the default, and a store that servers in one process can share.
 ///
-/// Holds at most [`Limits::sessions`], and of each principal at most [`Limits::principal_sessions`]. Beyond, the one that was
-/// idle longest, of that principal, ends for a new one, but none of which calls run.
+/// Holds at most [`Limits::sessions`], and at most [`Limits::principal_sessions`] per principal. When exceeded, the
+/// session that was idle longest (of that principal) ends to make room. Sessions with running calls do not end this
+/// way.
 pub struct MemorySessions {
     table: Mutex<Table>,
     began: Instant,
@@ -31,14 +32,14 @@ pub struct MemorySessions {
 #[derive(Default)]
 struct Table {
     entries: ById<Box<str>, Entry>,
-    /// Those that were idle longest when all were last looked at, the longest last, with the time of their last use then.
+    /// The longest idle sessions when all were last examined, the longest idle last, each with its last use at that time.
     idle: Vec<(u64, Box<str>)>,
-    /// The sessions of each principal, perhaps with some that have ended.
+    /// The sessions of each principal, possibly including some that have ended.
     owned: HashMap<Box<str>, Vec<Box<str>>>,
     swept: u64,
 }
 
-/// Times are microseconds since the start, which take half the room of an instant.
+/// A session. Times are microseconds since the start, half the size of an instant.
 struct Entry {
     record: Arc<SessionRecord>,
     used: u64,
@@ -46,7 +47,7 @@ struct Entry {
 }
 
 impl MemorySessions {
-    /// Without any session yet.
+    /// Creates an empty store.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
@@ -57,7 +58,7 @@ impl MemorySessions {
         }
     }
 
-    /// The table, with what is in it still, and the time.
+    /// Locks the table, removes expired entries if that is due, and returns the table and the current time.
     fn table(&self) -> (MutexGuard<'_, Table>, u64) {
         let now = microseconds(self.began.elapsed());
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +84,7 @@ impl Table {
         self.entries.get_mut(id).filter(|entry| now <= entry.until)
     }
 
-    /// Ends the session that was idle longest; `false` if none is idle.
+    /// Ends the session that was idle longest; returns `false` if none is idle.
     fn make_room(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
         if self.end_idle(in_use) {
             return true;
@@ -103,7 +104,7 @@ impl Table {
         self.end_idle(in_use)
     }
 
-    /// The same, among those that were noted. Whatever was not noted, or was used since, was used later.
+    /// Does the same among the recorded sessions. Any session that was not recorded, or was used since, was used later.
     fn end_idle(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
         while let Some((used, id)) = self.idle.pop() {
             let entry = self.entries.get(&id);
@@ -114,7 +115,8 @@ impl Table {
         false
     }
 
-    /// Makes room for one more session of a principal, who may have so many; `false` if none of theirs is idle.
+    /// Makes room for one more session of a principal, who may have `most` of them; returns `false` if none of theirs
+    /// is idle.
     fn make_room_of(&mut self, owner: &str, most: usize, in_use: &dyn Fn(&str) -> bool) -> bool {
         let Some(ids) = self.owned.get_mut(owner) else {
             return true;

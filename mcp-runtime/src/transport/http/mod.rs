@@ -1,9 +1,9 @@
-//! HTTP: the modern transport, the sessions of 2025, and the event stream of 2024, on one address.
+//! HTTP: the modern transport, the sessions of 2025, and the event stream of 2024, at one endpoint.
 //!
-//! [`HttpService`] is one `tower::Service`. What comes in passes the guards, which look at the head only, then its body
-//! is read, and the body decides the era: `modern` has no state but the request's own, `legacy` has sessions. The listener
-//! that [`Server::serve_http`](crate::Server::serve_http) runs is `listener`; mounted elsewhere, its duties (timeouts for
-//! slow clients, a cap on connections) are the program's own.
+//! [`HttpService`] is one `tower::Service`. A request passes the guards, which check only its URL and headers; then its
+//! body is read, and the body decides the era: `modern` has no state but that of the request, `legacy` has sessions.
+//! `listener` is the listener that [`Server::serve_http`](crate::Server::serve_http) runs; a program that mounts the
+//! service elsewhere takes over its duties (timeouts for slow clients, a maximum number of connections).
 //!
 //! Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 

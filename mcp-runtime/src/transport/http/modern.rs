@@ -1,8 +1,8 @@
-//! Requests that carry all they need: no session, and nothing is kept once they are answered.
+//! Modern requests: they contain everything they need; there is no session, and nothing is kept once they are answered.
 //!
-//! A call is polled by whoever serves the connection. Nothing is sent before its answer or its first notification, so that
-//! the status can be right; a notification makes the answer a stream of events, and so does a silence that lasts too long. The
-//! response owns the call: a client that goes away drops it.
+//! A call is polled by the task that serves the connection. Nothing is sent before its answer or its first notification, so
+//! that the status can match the answer; a notification makes the response an event stream, and so does a silence that
+//! lasts too long. The response owns the call: a client that disconnects drops it.
 //!
 //! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
 
@@ -30,11 +30,11 @@ use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId
 use crate::protocol::{Claim, Modern, claim, errors};
 use crate::transport::peer::Wake;
 
-/// How many bytes of events are made at once.
+/// Maximum number of bytes of events to produce at once.
 const ROOM: usize = 64 << 10;
 
-/// Reads the claim, and compares it with the header: what is malformed comes first, then what disagrees, then what is not
-/// served.
+/// Reads the protocol version and capabilities that the body claims, and compares the version with the header. The errors,
+/// in order of precedence: a malformed claim, a header that does not match, a version that is not supported.
 fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m>, ErrorObject> {
     let claim = claim(params, None);
     if let Claim::Malformed(error) = claim {
@@ -54,7 +54,7 @@ fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m
         }
         Some(Ok(sent)) if claimed.is_some_and(|claimed| claimed == sent) => {}
         Some(_) => {
-            let problem = "is not the revision of the body";
+            let problem = "does not match the protocol version in the body";
             return Err(errors::header_mismatch("MCP-Protocol-Version", problem));
         }
     }
@@ -65,7 +65,7 @@ fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m
     }
 }
 
-/// A notification: there is none that means anything here, but one that is malformed is refused.
+/// Answers a notification. None has an effect here, but a malformed one is refused.
 pub(super) fn notification(headers: &Fields<'_>, params: &Params<'_>) -> Response<HttpBody> {
     let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
     match read_claim(headers, params) {
@@ -74,7 +74,7 @@ pub(super) fn notification(headers: &Fields<'_>, params: &Params<'_>) -> Respons
     }
 }
 
-/// Decides a request, and runs its call as far as it goes if it is one.
+/// Decides a request; if it is a call, starts the call and polls it once.
 pub(super) fn begin<'i>(
     inner: &'i Inner,
     head: Head<'_>,
@@ -157,7 +157,7 @@ pub(super) fn begin<'i>(
     }
 }
 
-/// Rings the bell, if somebody listens.
+/// Returns a function that rings the bell, if there is one.
 fn rings(bell: Option<&Arc<Bell>>) -> Wake {
     static NOBODY: LazyLock<Wake> = LazyLock::new(|| Arc::new(|| {}));
     match bell {
@@ -169,7 +169,7 @@ fn rings(bell: Option<&Arc<Bell>>) -> Wake {
     }
 }
 
-/// The fields that mirror arguments are compared once it is known that there is such a tool.
+/// Compares the headers that mirror arguments, if the tool exists.
 fn check_arguments(
     session: &Session,
     headers: &Fields<'_>,
@@ -192,8 +192,8 @@ fn check_arguments(
     params::check_arguments(headers.all, entry.handler.headers(), arguments)
 }
 
-/// Runs a call until it is known how the response begins. There is no queue if nothing can be sent before the answer,
-/// because the call asked for no stream when it started; and no silence is too long for a client that takes no events.
+/// Runs a call until the form of the response is decided. `queue` is `None` if the call cannot send anything before its
+/// answer, because it did not request a sink when it started; `silence` is `None` if the client does not accept events.
 async fn run(
     inner: &Inner,
     mut running: RunningCall,
@@ -227,7 +227,7 @@ async fn run(
     })
 }
 
-/// The answer of a call that is over: with what was sent before it, if there was anything.
+/// Returns the response for a finished call, including messages that were sent before its answer.
 fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
     let error = finished.encode(&mut message);
@@ -246,9 +246,9 @@ fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
     answer::stream(HttpBody::whole(out))
 }
 
-/// What a call sends before its answer.
+/// Messages that a call sends before its answer.
 struct Queue {
-    /// Whether the client takes events; if not, nothing is sent before the answer.
+    /// `true` if the client accepts events; if not, nothing is sent before the answer.
     open: bool,
     most: usize,
     state: Mutex<Queued>,
@@ -309,7 +309,7 @@ impl Sink for Queue {
     }
 }
 
-/// The events of a call: what it sends, then its answer, which may be an error: the status was sent before it was known.
+/// The events of a call: the messages it sends, then its answer, which may be an error although the status was 200.
 struct Calling {
     running: Option<RunningCall>,
     queue: Option<Arc<Queue>>,
@@ -343,8 +343,8 @@ impl Events for Calling {
     }
 }
 
-/// The events of `subscriptions/listen`: the acknowledgement, then changes; and when the server stops or the credentials of the
-/// caller expire, the answer.
+/// The events of `subscriptions/listen`: the acknowledgement, then changes, and the answer when the server stops or the
+/// credentials of the caller expire.
 struct Listening {
     session: Session,
     bell: Arc<Bell>,
@@ -368,7 +368,7 @@ impl Events for Listening {
             let acknowledgement = std::mem::take(&mut self.acknowledgement);
             events::write(out, None, "message", &acknowledgement);
         }
-        // A change wakes us only if it is the first since the last reading, so the bell comes before the reading.
+        // Register before draining: only the first change after a drain rings the bell.
         self.bell.register(cx.waker());
         let mut lines = Vec::new();
         self.session.drain(&mut lines, ROOM);

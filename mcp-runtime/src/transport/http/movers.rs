@@ -1,4 +1,4 @@
-//! Moves events to the store that instances share, and back from it for a client that comes to another instance.
+//! Copies events to the store that instances share, and back from it for a client that reconnects at another instance.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::session_store::StoreFailed;
 use super::stream::{Stream, is_standalone};
 use crate::limits::Limits;
 
-/// How often a stream that goes on at another instance is looked at, and how soon a store that failed is asked again.
+/// Interval for polling a stream that continues at another instance, and delay before a store that failed is retried.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often storing is tried.
+/// Maximum number of attempts to store an entry.
 const TRIES: u32 = 10;
 
-/// Stores what is sent on a stream, from its beginning to its end, unless somebody does already.
+/// Stores the entries of a stream, from its beginning to its end, unless another task does so already.
 pub(super) fn begin_storing(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,
@@ -57,7 +57,7 @@ impl Storing {
         }
     }
 
-    /// Stores an entry, however often that has to be tried. `false` if it cannot be.
+    /// Stores an entry, with as many attempts as allowed; returns `false` if all of them fail.
     async fn store(&self, place: u64, entry: StreamEntry) -> bool {
         let keep = match entry {
             StreamEntry::Ended => self.limits.replay_time,
@@ -71,7 +71,7 @@ impl Storing {
             if appended.within(self.limits.store_time).await.is_ok() {
                 return true;
             }
-            // Whoever reads here need not wait for it.
+            // Clients that read here need not wait for the store.
             self.stream.stored(u64::MAX);
             tokio::time::sleep(PAUSE).await;
         }
@@ -79,8 +79,8 @@ impl Storing {
     }
 }
 
-/// What came after a place of a stream that is not, or no longer, at this instance; and what is still to come. `None` if the
-/// store does not know that.
+/// Returns a stream that is not, or no longer, at this instance: the entries after a position, and those still to come.
+/// `None` if the store does not have them.
 pub(super) async fn fetch(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,
@@ -92,7 +92,7 @@ pub(super) async fn fetch(
         return Ok(None);
     };
     if is_standalone(number) {
-        // Such a stream goes on wherever its client listens.
+        // Such a stream continues wherever its client listens.
         let stream = session.standalone(limits);
         for entry in entries {
             if let StreamEntry::Message(message) = entry {
@@ -119,13 +119,13 @@ struct Fetching {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
     stream: Arc<Stream>,
-    /// The last one that is here.
+    /// Position of the last entry that was copied.
     place: u64,
     limits: Limits,
 }
 
 impl Fetching {
-    /// Whether that was the last.
+    /// Copies entries; returns `true` if the last one of the stream was among them.
     fn take(&mut self, entries: Vec<StreamEntry>) -> bool {
         for entry in entries {
             self.place = self.place.saturating_add(1);
@@ -156,9 +156,9 @@ impl Fetching {
                         return;
                     }
                 }
-                // It was forgotten: the client has to come back, and will be told.
+                // The store dropped the stream: the client has to reconnect, and then gets an error.
                 Ok(None) => return self.stream.end(),
-                // It is in the log, and may be over soon.
+                // The error has been logged, and may be temporary.
                 Err(StoreFailed) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! What the author of a server decides about HTTP.
+//! Settings of a server's HTTP endpoint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use super::session_store::SessionStore;
 #[cfg(feature = "auth")]
 use crate::auth::Protected;
 
-/// How a server is reached over HTTP: where, by which names, from which web pages.
+/// Settings of the HTTP endpoint: its path, the host names and web pages that have access, sessions and authentication.
 ///
-/// The defaults let programs and web pages of this machine in, and nobody else: requests have to name a loopback host, and
-/// a web page has to come from one.
+/// By default, only programs and web pages on this machine have access: requests must name a loopback host, and web
+/// pages must come from one.
 #[derive(Clone)]
 #[must_use]
 pub struct HttpOptions {
@@ -25,17 +25,17 @@ pub struct HttpOptions {
     pub(super) protected: Option<Protected>,
 }
 
-/// How there are legacy sessions. Requests of 2026-07-28 have none in any case.
+/// Storage of legacy sessions. Requests of protocol version 2026-07-28 never have a session.
 ///
-/// | | any instance serves | survives a restart | questions, log level, subscriptions, streams of a GET, DELETE |
+/// | | any instance serves | survives a restart | elicitation, sampling, roots, log level, subscriptions, GET streams, DELETE |
 /// |---|---|---|---|
 /// | [`Memory`](Self::Memory) | no | no | yes |
-/// | [`Store`](Self::Store) | yes, with a store they share | yes, with a store that does | yes |
-/// | [`Sealed`](Self::Sealed) | yes, with [`state_keys`](crate::Server::state_keys) they share | yes, with the same keys | no |
+/// | [`Store`](Self::Store) | yes, with a shared store | yes, with a persistent store | yes |
+/// | [`Sealed`](Self::Sealed) | yes, with shared [`state_keys`](crate::Server::state_keys) | yes, with the same keys | no |
 /// | [`None`](Self::None) | yes | yes | no |
 ///
-/// Clients of 2024-11-05 that keep a stream open ([`HttpOptions::sse_2024`]) have a session for as long as that connection,
-/// whatever is chosen here.
+/// Clients of protocol version 2024-11-05 that keep a stream open ([`HttpOptions::sse_2024`]) have a session for as
+/// long as that connection, regardless of this setting.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum HttpSessions {
@@ -44,24 +44,24 @@ pub enum HttpSessions {
     Memory,
     /// Kept by a store.
     Store(Arc<dyn SessionStore>),
-    /// Kept by nobody: the id of a session is what was agreed on in its handshake, sealed, so that whoever has the key can
-    /// go on.
+    /// Stored nowhere: the id of a session is the sealed result of its handshake, so that any instance with the key can
+    /// serve it.
     ///
-    /// Nothing can be remembered later, so what needs that is neither offered nor served: log messages and their level,
-    /// subscriptions, notices of changed lists, streams of a GET (405), DELETE (405), streams that can be resumed. The client
-    /// counts as one that cannot be asked. Progress goes on the stream of its call. `notifications/cancelled` works at the
-    /// instance where the call runs.
+    /// Nothing can be remembered after the handshake, so features that need it are neither offered nor served: log
+    /// messages and their level, subscriptions, notifications of changed lists, GET streams (405), DELETE (405),
+    /// resumable streams. The server cannot send the client elicitation, sampling or roots requests. Progress is sent
+    /// on the stream of its call. `notifications/cancelled` works at the instance where the call runs.
     ///
-    /// Lasts for [`Limits::sealed_session_time`](crate::Limits::sealed_session_time). An id is at most
-    /// [`Limits::sealed_session`](crate::Limits::sealed_session) characters; a client that says more of itself than fits is
-    /// answered -32602.
+    /// A session lasts for [`Limits::sealed_session_time`](crate::Limits::sealed_session_time). An id has at most
+    /// [`Limits::sealed_session`](crate::Limits::sealed_session) characters; a client whose handshake does not fit gets
+    /// the error -32602.
     #[cfg(feature = "sealing")]
     Sealed,
-    /// There are none: a handshake is answered, and forgotten. The header `MCP-Protocol-Version` says which revision a
-    /// request is of; without it, 2025-03-26.
+    /// No sessions: a handshake is answered and forgotten. The header `MCP-Protocol-Version` specifies the protocol
+    /// version of a request; the default is 2025-03-26.
     ///
-    /// Nothing is known of the client, and what [`Sealed`](Self::Sealed) cannot do, this cannot either. Nor can calls be
-    /// cancelled.
+    /// Nothing is known about the client, and all limitations of [`Sealed`](Self::Sealed) apply. In addition, calls
+    /// cannot be cancelled.
     None,
 }
 
@@ -93,12 +93,12 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// The defaults.
+    /// Creates the default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether somebody thought of requests from other machines: of the hosts they name, or of who sends them.
+    /// Returns `true` if access from other machines is configured: hosts that requests may name, or authentication.
     pub(crate) fn is_for_others(&self) -> bool {
         #[cfg(feature = "auth")]
         if self.protected.is_some() {
@@ -107,7 +107,7 @@ impl HttpOptions {
         !self.hosts.is_empty()
     }
 
-    /// What is wrong with it, in a sentence each.
+    /// Returns the faults of these settings, one sentence each.
     #[cfg(feature = "auth")]
     pub(crate) fn faults(&self) -> Vec<String> {
         self.protected
@@ -115,17 +115,17 @@ impl HttpOptions {
             .map_or_else(Vec::new, Protected::faults)
     }
 
-    /// The path of the endpoint.
+    /// Returns the path of the endpoint.
     #[cfg(feature = "cli")]
     pub(crate) fn path_text(&self) -> &str {
         &self.path
     }
 
-    /// The path of the endpoint, as clients see it. Default `/mcp`.
+    /// Sets the path of the endpoint, as clients see it. Default `/mcp`.
     ///
-    /// A service that is mounted into another program answers at every path it is given; then this is where clients of
-    /// revision 2024-11-05 are told to send their messages. Where axum nests it (feature `axum`), they are told the path that
-    /// they came to.
+    /// A service that is mounted into another program answers at every path it is given; clients of protocol version
+    /// 2024-11-05 are then told to send their messages to this path. If axum nests the service (feature `axum`), they
+    /// are told the path that they requested.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         if !self.path.starts_with('/') {
@@ -134,59 +134,60 @@ impl HttpOptions {
         self
     }
 
-    /// Lets in requests to this host, besides those to loopback names: `mcp.example.com`, with any port, or
-    /// `mcp.example.com:8443` with that one. May be repeated.
+    /// Allows requests to this host, in addition to loopback names: `mcp.example.com`, with any port, or
+    /// `mcp.example.com:8443`, with that port. May be repeated.
     ///
-    /// `*` lets in requests to every host. Only behind something that checks the name: otherwise a web page can reach the
-    /// server by giving its own name the server's address.
+    /// `*` allows requests to every host. Use it only behind something that checks the host name: otherwise a web page
+    /// can reach the server by resolving its own name to the server's address.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into().to_ascii_lowercase());
         self
     }
 
-    /// Lets in requests from web pages of this origin, besides those of loopback names, and lets the browser read the
-    /// answers (CORS): `https://app.example.com`. May be repeated. `*` lets in every web page.
+    /// Allows requests from web pages of this origin, in addition to those of loopback names, and lets the browser read
+    /// the responses (CORS): `https://app.example.com`. May be repeated. `*` allows every web page.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         let origin = origin.into().to_ascii_lowercase();
         self.origins.push(origin.trim_end_matches('/').to_owned());
         self
     }
 
-    /// Whether clients of revision 2024-11-05 are served, by a stream of events that a GET without a session opens.
-    /// Default `false`.
+    /// Serves clients of protocol version 2024-11-05 if `true`, with a stream of events that a GET without a session
+    /// opens. Default `false`.
     ///
-    /// The stream is at the path of the endpoint, and, with [`Server::serve_http`](crate::Server::serve_http), at `/sse`.
+    /// The stream is at the path of the endpoint and, with [`Server::serve_http`](crate::Server::serve_http), also at
+    /// `/sse`.
     pub fn sse_2024(mut self, served: bool) -> Self {
         self.sse_2024 = served;
         self
     }
 
-    /// How there are legacy sessions. Default [`HttpSessions::Memory`].
+    /// Sets the storage of legacy sessions. Default [`HttpSessions::Memory`].
     pub fn sessions(mut self, sessions: HttpSessions) -> Self {
         self.sessions = sessions;
         self
     }
 
-    /// Where events of streams are kept, so that clients can come back for the rest of a stream at any instance. Default:
-    /// each instance keeps its own, in memory.
+    /// Sets the store for events of streams, so that clients can resume a stream at any instance. Default: each
+    /// instance keeps its own events, in memory.
     ///
-    /// Of use with [`HttpSessions::Store`] only.
+    /// Useful only with [`HttpSessions::Store`].
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);
         self
     }
 
-    /// Lets in only requests with an access token. Default: everybody whom hosts and origins let in.
+    /// Requires an access token for every request. Default: all requests from allowed hosts and origins are accepted.
     ///
-    /// A server that is mounted into a program with authentication of its own needs none of this: a request that has a
-    /// [`Principal`](crate::Principal) among its extensions is sent by that one, here as there.
+    /// A server that is mounted into a program with its own authentication does not need this: the caller of a request
+    /// is the [`Principal`](crate::Principal) among its extensions, if there is one.
     #[cfg(feature = "auth")]
     pub fn authenticate(mut self, protected: Protected) -> Self {
         self.protected = Some(protected);
         self
     }
 
-    /// Whether sessions are sealed.
+    /// Returns `true` if sessions are sealed.
     #[cfg(feature = "sealing")]
     pub(crate) fn seals_sessions(&self) -> bool {
         matches!(self.sessions, HttpSessions::Sealed)

@@ -1,7 +1,6 @@
-//! Whether header fields say the same as the body: method, name, and the arguments of a tool that headers mirror.
+//! Comparison of headers with the body: method, name, and the tool arguments that headers mirror.
 //!
-//! Whoever stands between client and server routes and filters by the fields. A request whose body says something else is
-//! refused, always.
+//! Proxies between client and server route and filter by these headers. A request whose body differs is always refused.
 //!
 //! Specification: 2026-07-28, basic/transports, "Standard Request Headers".
 
@@ -12,7 +11,7 @@ use crate::handler::decode::{HeaderArgument, member};
 use crate::jsonrpc::{Decimal, ErrorObject, Member, Params, unquote};
 use crate::protocol::errors::header_mismatch;
 
-/// Compares `Mcp-Method` and `Mcp-Name`.
+/// Compares `Mcp-Method` and `Mcp-Name` with the body.
 pub(super) fn check_names(
     headers: &Fields<'_>,
     method: &str,
@@ -24,7 +23,7 @@ pub(super) fn check_names(
         Some(_) => {
             return Err(header_mismatch(
                 "Mcp-Method",
-                "is not the method of the body",
+                "does not match the method in the body",
             ));
         }
     }
@@ -35,18 +34,21 @@ pub(super) fn check_names(
     };
     let body = params.string(source).ok().flatten();
     match (headers.name, body) {
-        // What the body lacks is reported as that.
+        // A member missing in the body is reported later, as such.
         (None, None) => Ok(()),
         (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),
         (Some(sent), body) => match decoded(sent) {
             Ok(sent) if body.is_some_and(|body| body == sent) => Ok(()),
-            Ok(_) => Err(header_mismatch("Mcp-Name", "is not the name in the body")),
+            Ok(_) => Err(header_mismatch(
+                "Mcp-Name",
+                "does not match the name in the body",
+            )),
             Err(_) => Err(header_mismatch("Mcp-Name", "is not valid")),
         },
     }
 }
 
-/// Compares the `Mcp-Param-*` fields of a tool with its arguments.
+/// Compares the `Mcp-Param-*` headers of a tool with its arguments.
 pub(super) fn check_arguments(
     headers: &HeaderMap,
     mirrored: &[HeaderArgument],
@@ -57,7 +59,7 @@ pub(super) fn check_arguments(
     }
     for HeaderArgument { path, header } in mirrored {
         let name = format!("Mcp-Param-{header}");
-        // What is forgiven on the way to a value is not forgiven where a header mirrors it, so that this is what is decoded.
+        // Arguments mirrored by a header are decoded without leniency on the path to them, so this is the decoded value.
         let value = path
             .iter()
             .try_fold(arguments, |value, step| member(value, step))
@@ -68,12 +70,17 @@ pub(super) fn check_arguments(
             (Some(_), None) => {
                 return Err(header_mismatch(
                     &name,
-                    "mirrors an argument that is not there",
+                    "mirrors an argument that is missing in the body",
                 ));
             }
             (Some(sent), Some(value)) => match decoded(sent) {
                 Ok(sent) if is_same(&sent, value) => {}
-                Ok(_) => return Err(header_mismatch(&name, "is not the argument in the body")),
+                Ok(_) => {
+                    return Err(header_mismatch(
+                        &name,
+                        "does not match the argument in the body",
+                    ));
+                }
                 Err(_) => return Err(header_mismatch(&name, "is not valid")),
             },
         }
@@ -81,7 +88,8 @@ pub(super) fn check_arguments(
     Ok(())
 }
 
-/// Whether a field says what an argument, as JSON, says. Numbers are compared as such, digit by digit: `42` is `42.0`.
+/// Returns `true` if a header has the value of an argument, given as JSON. Numbers are compared by value, digit by digit:
+/// `42` equals `42.0`.
 fn is_same(sent: &str, value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'"') => unquote(value).is_ok_and(|text| text == sent),

@@ -1,4 +1,4 @@
-//! Places for event streams that wait for what may happen: so many in all, and so many for each caller that is known.
+//! Permits for event streams that wait for events: a maximum for all callers, and one for each known caller.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,21 +13,21 @@ use crate::limits::Limits;
 use crate::protocol::errors;
 use crate::telemetry::{Refused, refused};
 
-/// When a caller may try again who has all places they may have.
+/// Delay after which a caller with the maximum number of streams may retry.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// Places for event streams.
+/// Permits for event streams.
 pub(super) struct Places {
     all: Arc<Semaphore>,
-    /// How many each caller has, by the key of its principal.
+    /// Number of permits of each caller, by the key of its principal.
     taken: Mutex<HashMap<Box<str>, usize>>,
     most_each: usize,
 }
 
-/// A place, given back when dropped.
+/// A permit, returned when dropped.
 pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
-    /// Whose it is, if that is known.
+    /// The pool and the key of the caller, if the caller is known.
     owned: Option<(Arc<Places>, Box<str>)>,
 }
 
@@ -44,7 +44,7 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a stream of this caller, if there is one.
+    /// Takes a permit for a stream of this caller, if one is available.
     pub(super) fn take(self: &Arc<Self>, caller: Option<&Principal>) -> Result<Place, Refusal> {
         let permit = Arc::clone(&self.all).try_acquire_owned();
         let mut place = Place {
@@ -57,7 +57,7 @@ impl Places {
             if *count >= self.most_each {
                 drop(taken);
                 refused(Refused::TooMany, None);
-                let error = errors::too_many("event streams of yours", RETRY);
+                let error = errors::too_many("event streams for this caller", RETRY);
                 return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, error));
             }
             *count = count.saturating_add(1);

@@ -1,6 +1,6 @@
-//! A protected server: which requests get in, and where clients learn how to.
+//! A protected server: authentication of requests, and the metadata that tells clients how to authenticate.
 //!
-//! Specification: basic/authorization of every revision since 2025-03-26; RFC 6750, sections 2.1 and 3; RFC 9728.
+//! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750, sections 2.1 and 3; RFC 9728.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,26 +18,26 @@ use crate::auth::{Authenticator, Credentials, Protected, Refused, Refusing, Url}
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 
-/// The document about this server.
+/// Name of the metadata document of this server.
 const METADATA: &str = "oauth-protected-resource";
-/// The document about its authorization server, which clients of 2025-03-26 look for here.
+/// Path at which clients of 2025-03-26 look for the metadata of the authorization server.
 const ORIGIN_METADATA: &str = "/.well-known/oauth-authorization-server";
 
-/// How a server is protected, checked and put together once.
+/// The protection of a server, checked and assembled once.
 pub(super) struct Protection {
     authenticator: Arc<dyn Authenticator>,
     resource: Url,
     required: Vec<String>,
     supported: Option<Vec<String>>,
-    /// The issuers of its authorization servers. Without any there is no metadata.
+    /// The issuers of its authorization servers. Without any, there is no metadata.
     servers: Vec<String>,
-    /// Where the metadata is, for clients.
+    /// URL of the metadata.
     metadata: Option<String>,
     origin_metadata: Option<HeaderValue>,
 }
 
 impl Protection {
-    /// None if the settings were not checked for faults.
+    /// Returns `None` if the settings are invalid; they are checked at start-up.
     pub(super) fn new(protected: &Protected) -> Option<Self> {
         let resource = Url::parse(&protected.resource).ok()?;
         let servers: Vec<String> = protected.issuers().into_iter().map(Into::into).collect();
@@ -54,17 +54,17 @@ impl Protection {
         })
     }
 
-    /// The host that clients know the server by.
+    /// Returns the host by which clients know the server.
     pub(super) fn host(&self) -> &str {
         self.resource.authority()
     }
 
-    /// Where the metadata is, if there is any.
+    /// Returns the URL of the metadata, if there is any.
     pub(super) fn metadata(&self) -> Option<&str> {
         self.metadata.as_deref()
     }
 
-    /// Refuses a request, with a challenge for these scopes.
+    /// Refuses a request with a challenge for these scopes.
     fn refuse(
         &self,
         status: StatusCode,
@@ -80,7 +80,7 @@ impl Protection {
         challenge.refuse(status)
     }
 
-    /// Finds out who sends a request; or answers those who may not.
+    /// Authenticates the caller of a request, or refuses the request.
     pub(super) async fn admit(
         &self,
         head: &Parts,
@@ -105,11 +105,11 @@ impl Protection {
         let authenticating = self.authenticator.authenticate(&credentials);
         let found = tokio::time::timeout(limits.authentication_time, authenticating).await;
         let Ok(found) = found else {
-            tracing::warn!("it took too long to find out who sends a request");
+            tracing::warn!("authentication took too long");
             return Err(Refusal::unavailable("authentication is unavailable"));
         };
         let refused = match found {
-            Ok(principal) if has_expired(&principal) => Refused::invalid("it has expired"),
+            Ok(principal) if has_expired(&principal) => Refused::invalid("the token has expired"),
             Ok(principal) => {
                 let caller = dispatcher.admit(principal.clone().into());
                 return if self.required.iter().all(|scope| caller.has_scope(scope)) {
@@ -130,7 +130,7 @@ impl Protection {
         }
     }
 
-    /// Where documents for clients without a token are.
+    /// Returns the paths of the documents for clients without a token.
     #[cfg(feature = "axum")]
     pub(super) fn paths(&self, endpoint: &str) -> Vec<String> {
         let root = format!("/.well-known/{METADATA}");
@@ -146,7 +146,7 @@ impl Protection {
         paths
     }
 
-    /// Whether there is a document for clients without a token at this path, `endpoint` being that of the server.
+    /// Returns `true` if this is the path of a document for clients without a token; `endpoint` is the path of the server.
     pub(super) fn publishes(&self, path: &str, endpoint: &str) -> bool {
         let about = path
             .strip_prefix("/.well-known/")
@@ -161,7 +161,7 @@ impl Protection {
             || path == ORIGIN_METADATA && self.origin_metadata.is_some()
     }
 
-    /// Answers a request for a document that anybody may read.
+    /// Answers a request for a public document.
     pub(super) fn publish(
         &self,
         method: &Method,
@@ -191,7 +191,7 @@ impl Protection {
         answer::json(StatusCode::OK, metadata.to_string().into_bytes())
     }
 
-    /// The scopes that clients are told of.
+    /// Returns the scopes to publish.
     fn scopes(&self, dispatcher: &Dispatcher) -> BTreeSet<String> {
         let mut scopes = match &self.supported {
             Some(scopes) => scopes.iter().cloned().collect(),
@@ -205,24 +205,24 @@ impl Protection {
     }
 }
 
-/// Returns `true` if an authenticator lets in a caller whose credentials, as it says itself, have expired.
+/// Returns `true` if the credentials that an authenticator accepted have expired according to the expiry it reports.
 fn has_expired(principal: &Principal) -> bool {
     let expiry = principal.expires_at();
     expiry.is_some_and(|expiry| expiry <= SystemTime::now())
 }
 
-/// Whether there is a token in the query, where proxies and browsers write it down. It is not looked at.
+/// Returns `true` if the query contains a token, which proxies and browsers would record. The token is not used.
 fn has_token(uri: &Uri) -> bool {
     let names = uri.query().unwrap_or_default().split('&');
     let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
     names.any(|name| name.eq_ignore_ascii_case("access_token"))
 }
 
-/// A field `Authorization` that is none.
+/// The `Authorization` header is malformed.
 #[derive(Debug, PartialEq, Eq)]
 struct Malformed;
 
-/// The token of a request; none if it came without, or with credentials of another kind.
+/// Returns the bearer token of a request; `None` if it has no credentials, or those of another scheme.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Malformed> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);

@@ -1,7 +1,6 @@
-//! Handlers that block their thread, and what is done so that they hold up nobody else.
+//! Handlers that block their thread, and the watchdog that keeps them from blocking other work.
 //!
-//! A thread that is inside a handler may be the one that was to look for what sockets have to say. The watchdog sees to it
-//! that another one does.
+//! A thread inside a handler may be the one that should poll the sockets. The watchdog then makes another thread do so.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +8,7 @@ use tokio::runtime::Handle;
 
 use crate::transport::watchdog::{Beat, Watchdog, Watched};
 
-/// Says when handlers run, to a watchdog that is started with the first of them.
+/// Reports running handlers to a watchdog, which is started with the first of them.
 #[derive(Default)]
 pub(super) struct Pulse {
     beat: Arc<Beats>,
@@ -25,18 +24,18 @@ impl Watched for Beats {
     }
 
     fn take_over(self: Arc<Self>, _seen: u64) {
-        // Nobody leads here: every connection has a task of its own.
+        // There is no leader to take over from: every connection has a task of its own.
     }
 }
 
 impl Pulse {
-    /// Whether a handler is running right now.
+    /// Returns `true` if a handler is running right now.
     #[cfg(feature = "cli")]
     pub(super) fn is_inside(&self) -> bool {
         self.beat.0.is_inside()
     }
 
-    /// Runs what may be user code.
+    /// Runs code that may be user code.
     pub(super) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {
             let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;
@@ -46,7 +45,7 @@ impl Pulse {
         });
         match watchdog {
             Some(watchdog) => self.beat.0.run(watchdog.waking(), run),
-            // Without a thread for it, all is as well as the runtime makes it.
+            // Without a watchdog thread, other work depends on the runtime alone.
             None => run(),
         }
     }

@@ -1,4 +1,4 @@
-//! Streams of sessions, as connections read them: the one a GET opens, and those that a client comes back to.
+//! Connections that read streams of sessions: the stream that a GET opens, and those that a client resumes.
 //!
 //! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
 
@@ -18,7 +18,7 @@ use super::stream::{Reader, is_standalone};
 use super::{events, movers};
 use crate::jsonrpc::ErrorObject;
 
-/// Opens the stream of a session that no request opened, or goes on with one that broke.
+/// Opens the standalone stream of a session, or resumes a stream whose connection broke.
 pub(super) async fn get(inner: &Inner, head: Head<'_>) -> Response<HttpBody> {
     let opened = open(inner, head).await;
     opened.unwrap_or_else(Refusal::into_response)
@@ -51,7 +51,7 @@ async fn open(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refus
     Ok(following(inner, session, reader.ok_or_else(gone)?))
 }
 
-/// A reader of what came on a stream after an event: kept here, or stored by the instance where it came.
+/// Returns a reader of the events of a stream after this one, kept here or stored by the instance where they occurred.
 async fn resume(
     inner: &Inner,
     session: &HttpSession,
@@ -78,7 +78,7 @@ async fn resume(
     }))
 }
 
-/// A response that follows a stream.
+/// Returns a response that sends the events of a stream.
 pub(super) fn following(
     inner: &Inner,
     session: Arc<HttpSession>,
@@ -96,7 +96,7 @@ pub(super) fn following(
     })
 }
 
-/// A connection that follows a stream of a session.
+/// A connection that reads a stream of a session.
 struct Following {
     session: Arc<HttpSession>,
     reader: Reader,
@@ -110,14 +110,14 @@ impl Events for Following {
         out: &mut Vec<u8>,
         is_stopping: bool,
     ) -> Poll<bool> {
-        // A stream that awaits an answer goes on until it came, or the time to finish is over.
+        // A stream that awaits an answer continues until the answer is sent, or the time to finish is over.
         let is_standalone = is_standalone(self.reader.stream.number);
         if is_standalone && self.expiry.poll(self.session.until(), cx) {
-            // Its client finds the rest when it comes back.
+            // Its client gets the rest when it reconnects.
             return Poll::Ready(false);
         }
         if is_standalone && self.reader.is_current() {
-            // A change rings only if it is the first since the last reading, so the bell comes before the reading.
+            // Register before draining: only the first change after a drain rings the bell.
             self.session.bell.register(cx.waker());
             self.session.pump(&self.reader.stream);
         }

@@ -1,4 +1,4 @@
-//! What a session is as data.
+//! The data of a session, as it is stored.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,10 @@ use crate::protocol::encode::Filter;
 use crate::protocol::{InitializeParams, ProtocolVersion};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// What a legacy session is: the revision agreed on, what the client said of itself, its log level and subscriptions, and whose it is.
+/// The data of a legacy session: the protocol version, the client's description of itself, its log level and subscriptions,
+/// and the owner.
 ///
-/// Wire: none; this is for a [`SessionStore`](super::SessionStore). As JSON it is an object of a few hundred bytes.
+/// Wire: none; this is for a [`SessionStore`](super::SessionStore). As JSON, it is an object of a few hundred bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
     changes: u32,
@@ -20,12 +21,12 @@ pub struct SessionRecord {
     version: ProtocolVersion,
     level: LoggingLevel,
     ready: bool,
-    /// Whether it hears of changes of the lists of tools, prompts and resources.
+    /// `true` for the lists whose changes it is notified of: tools, prompts, resources.
     lists: [bool; 3],
-    /// The changes of lists before the session began.
+    /// The changes of lists that the client has seen: those before the session began.
     #[serde(default, skip_serializing_if = "Version::is_unknown")]
     seen: Version,
-    /// The JSON of [`Client`], which is smaller than what it is read into.
+    /// The JSON of [`Client`], which takes less memory than the parsed form.
     client: Box<str>,
     uris: Box<[Box<str>]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,20 +41,21 @@ struct Client<'c> {
 }
 
 impl SessionRecord {
-    /// How often it was written: one for a new session, and one more with each change.
+    /// Returns the number of times the record was written: one for a new session, and one more for each change.
     #[must_use]
     pub const fn changes(&self) -> u32 {
         self.changes
     }
 
-    /// Whose it is: the [`key`](crate::Principal::key) of the principal that began it, if there was one. Requests of others
-    /// are answered as if there were no such session.
+    /// Returns the owner: the [`key`](crate::Principal::key) of the principal that began the session, if there was one.
+    /// Requests of other callers are answered as if there were no such session.
     #[must_use]
     pub fn owner(&self) -> Option<&str> {
         self.owner.as_deref()
     }
 
-    /// A session that just began, of this caller; which lists it hears of, and after which changes.
+    /// Creates the record of a new session of this caller; `lists` are those whose changes it is notified of, and `seen`
+    /// are their changes so far.
     pub(super) fn new(
         params: &InitializeParams,
         (lists, seen): (&Filter, Version),
@@ -67,7 +69,7 @@ impl SessionRecord {
         record
     }
 
-    /// A client of which nothing is known but the revision it speaks.
+    /// Creates the record of a client of which only the protocol version is known.
     pub(super) fn unknown(version: ProtocolVersion) -> Self {
         Self {
             changes: 1,
@@ -82,22 +84,22 @@ impl SessionRecord {
         }
     }
 
-    /// Whether it belongs to whoever sends a request.
+    /// Returns `true` if the session belongs to this caller.
     pub(super) fn is_of(&self, caller: Option<&Principal>) -> bool {
         self.owner() == caller.map(Principal::key)
     }
 
-    /// The revision that was agreed on.
+    /// Returns the protocol version that was negotiated.
     pub(super) const fn version(&self) -> ProtocolVersion {
         self.version
     }
 
-    /// Whether the client said that it is ready.
+    /// Returns `true` if the client has sent `notifications/initialized`.
     pub(super) const fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// How many bytes are kept of what the client said of itself.
+    /// Returns the size of the client's description of itself, in bytes.
     pub(super) fn client_size(&self) -> usize {
         self.client.len()
     }
@@ -131,7 +133,7 @@ impl SessionRecord {
         }
     }
 
-    /// What becomes of it by a change; at most so many resources are followed.
+    /// Returns the record after a change, with at most `most` resources subscribed to.
     pub(super) fn changed(&self, change: &Change, most: usize) -> Self {
         let mut uris = self.uris.to_vec();
         uris.retain(|uri| !change.unfollowed.contains(uri));
@@ -157,11 +159,11 @@ fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> 
         capabilities: Cow::Borrowed(capabilities),
         info: info.map(Cow::Borrowed),
     };
-    // What was read from JSON can be written as such.
+    // Values that were read from JSON can be written as JSON.
     serde_json::to_string(&client).unwrap_or_default().into()
 }
 
-/// What a message changes of a session.
+/// The changes that a message makes to a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) level: Option<LoggingLevel>,
@@ -171,7 +173,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// What there is now and was not before.
+    /// Returns the difference between a record and the present state.
     pub(super) fn between(before: &SessionRecord, now: Memory) -> Self {
         let unfollowed = before.uris.iter().filter(|uri| !now.uris.contains(uri));
         Self {
@@ -191,11 +193,14 @@ impl Change {
     }
 }
 
-/// A revision as its date.
+/// Serializes a protocol version as its date.
 mod date {
     use super::{Cow, Deserialize, Deserializer, ProtocolVersion, Serializer};
 
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
     pub(super) fn serialize<S: Serializer>(
         version: &ProtocolVersion,
         serializer: S,
@@ -208,7 +213,7 @@ mod date {
     ) -> Result<ProtocolVersion, D::Error> {
         let date = Cow::<'de, str>::deserialize(deserializer)?;
         ProtocolVersion::from_wire(&date)
-            .ok_or_else(|| serde::de::Error::custom("a revision this server does not know"))
+            .ok_or_else(|| serde::de::Error::custom("unknown protocol version"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sessions that their clients keep: the id is what was agreed on in the handshake, sealed, with the time it expires.
+//! Sessions that their clients keep: the id is the sealed result of the handshake, with its expiry time.
 //!
 //! Sealed with the keys of `requestState`, and bound to the name of the server.
 
@@ -9,7 +9,7 @@ use crate::dispatch::seal::{self, Binding};
 
 use super::record::SessionRecord;
 
-/// Seals and opens sessions.
+/// Seals and opens the ids of sessions.
 pub(super) struct SealedSessions {
     dispatcher: Arc<Dispatcher>,
     binding: [u8; 32],
@@ -20,7 +20,7 @@ impl SealedSessions {
         let binding = Binding {
             server: &dispatcher.identity().implementation().name,
             principal: "",
-            // No call is of this method, so no state of a call is a session.
+            // No call uses this method, so the state of a call is never a session.
             method: "initialize",
             name: "",
             arguments: "",
@@ -31,7 +31,7 @@ impl SealedSessions {
         }
     }
 
-    /// The id of a session.
+    /// Returns the id of a session.
     pub(super) fn seal(&self, record: &SessionRecord) -> Option<String> {
         let plain = serde_json::to_vec(record).ok()?;
         let time = self.dispatcher.limits().sealed_session_time;
@@ -41,13 +41,14 @@ impl SealedSessions {
             .seal_until(&self.binding, &plain, expiry)
     }
 
-    /// The session of this id. None if it was not sealed by this server, or has expired.
+    /// Returns the session with this id; `None` if the id was not sealed by this server, or has expired.
     pub(super) fn open(&self, id: &str) -> Option<SessionRecord> {
         if id.len() > self.dispatcher.limits().sealed_session {
             return None;
         }
         let opened = self.dispatcher.seal().open(&self.binding, id, seal::now());
-        let plain = opened.inspect_err(|refused| tracing::debug!(?refused, "no sealed session"));
+        let plain =
+            opened.inspect_err(|refused| tracing::debug!(?refused, "refused a sealed session"));
         serde_json::from_slice(&plain.ok()?).ok()
     }
 }

@@ -1,7 +1,7 @@
 //! The service: guards, then the body, then the era.
 //!
-//! What is checked first needs no body: host, origin, method, fields. Then the body is read, within its limits, and decides
-//! the era; the header alone never does. Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
+//! The first checks need no body: host, origin, method, headers. Then the body is read, within its limits, and decides the
+//! era; the header alone never does. Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -37,23 +37,22 @@ use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
 use crate::telemetry::{Origin, Refused};
 
-/// A server as a `tower` service, to be mounted into a program that serves HTTP already.
+/// A server as a `tower` service, to mount in a program that already serves HTTP.
 ///
-/// It answers at whatever path it is given; the `axum::Router` made of it with feature `axum`, at that of its
-/// [`HttpOptions`]. Made by [`Server::into_http_service`](crate::Server::into_http_service). What
-/// is then the program's own duty: limits on connections and on how slowly a head may come, TLS,
-/// compression switched off for event streams.
+/// Created by [`Server::into_http_service`](crate::Server::into_http_service). It answers at every path; the `axum::Router`
+/// made from it with feature `axum` answers at the path of its [`HttpOptions`]. The program is then responsible for a limit
+/// on connections, a timeout for request headers, TLS, and disabling compression of event streams.
 #[derive(Clone)]
 pub struct HttpService(pub(super) Arc<Inner>);
 
-/// What all requests share.
+/// State shared by all requests.
 pub(super) struct Inner {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
     pub(super) sessions: Arc<Sessions>,
     pub(super) shutdown: CancellationToken,
     pub(super) pulse: Arc<Pulse>,
-    /// Places for the streams of events that wait for what may happen.
+    /// Permits for event streams that wait for events.
     pub(super) streams: Arc<Places>,
     #[cfg(feature = "auth")]
     pub(super) protection: Option<Protection>,
@@ -64,12 +63,12 @@ impl Inner {
         self.dispatcher.limits()
     }
 
-    /// A response of events as they come.
+    /// Returns a response that sends events as they occur.
     pub(super) fn stream(&self, events: impl Events + 'static) -> Response<HttpBody> {
         answer::stream(HttpBody::events(events, self.limits(), &self.shutdown))
     }
 
-    /// Completes when the server was told to stop, and the time to finish is over.
+    /// Completes when the server was told to stop and the time to finish is over.
     async fn overdue(&self) {
         self.shutdown.cancelled().await;
         tokio::time::sleep(self.limits().drain).await;
@@ -104,7 +103,7 @@ impl HttpService {
         }))
     }
 
-    /// Something that nobody could use if nobody establishes who calls.
+    /// Returns an item that no caller could use because HTTP requests are not authenticated.
     pub(crate) fn closed_to_strangers(&self) -> Option<String> {
         #[cfg(feature = "auth")]
         if self.0.protection.is_some() {
@@ -140,10 +139,10 @@ where
     }
 }
 
-/// Who sent a request, as far as whoever serves it says.
+/// Returns the address of the client, if the program that serves the request provides it.
 #[cfg_attr(
     not(all(feature = "axum", feature = "telemetry")),
-    expect(unused_variables, reason = "axum has a word for it")
+    expect(unused_variables, reason = "only axum provides the address")
 )]
 fn peer(extensions: &Extensions) -> Option<SocketAddr> {
     #[cfg(all(feature = "axum", feature = "telemetry"))]
@@ -152,12 +151,12 @@ fn peer(extensions: &Extensions) -> Option<SocketAddr> {
     None
 }
 
-/// A response on its way.
+/// A future response.
 pub(super) type Responding =
     Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
 impl HttpService {
-    /// Responds to a request of this peer, whose connection is busy until the response is written.
+    /// Responds to a request of this peer; `busy` marks the connection as busy until the response is written.
     pub(super) fn respond<B>(
         &self,
         peer: Option<SocketAddr>,
@@ -187,7 +186,7 @@ impl HttpService {
                 response
             };
             if response.status() == StatusCode::REQUEST_TIMEOUT {
-                // The rest of the body would be taken for the next request.
+                // The rest of the body would be read as the next request.
                 let close = header::HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
@@ -199,8 +198,8 @@ impl HttpService {
     }
 }
 
-/// Waits for a response, until the server was told to stop and the time to finish is over. Most are there at once, and
-/// need no clock.
+/// Waits for a response until the server was told to stop and the time to finish is over. Most responses are available at
+/// once and need no timer.
 async fn within_time(
     inner: &Inner,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
@@ -217,7 +216,7 @@ async fn within_time(
     .await
 }
 
-/// What is checked before anything of the request is used.
+/// Checks a request before anything of it is used.
 fn guard(inner: &Inner, uri: &Uri, headers: &Fields<'_>) -> Result<(), (Refused, Refusal)> {
     let as_kind = |kind| move |refusal| (kind, refusal);
     guards::check_host(&inner.options, uri, headers.host).map_err(as_kind(Refused::Host))?;
@@ -225,7 +224,7 @@ fn guard(inner: &Inner, uri: &Uri, headers: &Fields<'_>) -> Result<(), (Refused,
     check_repeated(headers.all).map_err(as_kind(Refused::Malformed))
 }
 
-/// Serves a request. What hardly any request needs is in a box, because all of them would have to move it about.
+/// Serves a request. Futures that few requests need are boxed, so that the others need not move them.
 async fn serve<B: Body>(
     inner: &Arc<Inner>,
     origin: &Origin,
@@ -292,7 +291,7 @@ async fn get(inner: &Arc<Inner>, head: Head<'_>, parts: &Parts) -> Response<Http
     response
 }
 
-/// The path a request is for, also where routers are nested.
+/// Returns the full path of a request, also in nested routers.
 #[cfg(feature = "auth")]
 fn asked_path(parts: &Parts) -> &str {
     #[cfg(feature = "axum")]
@@ -302,10 +301,10 @@ fn asked_path(parts: &Parts) -> &str {
     parts.uri.path()
 }
 
-/// The path of the endpoint, as the client sees it.
+/// Returns the path of the endpoint, as the client sees it.
 #[cfg_attr(
     not(feature = "axum"),
-    expect(unused_variables, reason = "a router knows more")
+    expect(unused_variables, reason = "only a router knows the path")
 )]
 fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
     #[cfg(feature = "axum")]
@@ -321,7 +320,7 @@ async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpB
         Err(refusal) => return refusal.into_response(),
     };
     let found = inner.sessions.find(head).await;
-    // What is borrowed from the body is gone before anything is awaited.
+    // Nothing borrowed from the body is held across an await.
     let begun = head.origin.cover(|| begin(inner, head, found, &body));
     drop(body);
     match begun {
@@ -330,11 +329,11 @@ async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpB
     }
 }
 
-/// What came of a request as far as nothing had to be waited for.
+/// Result of a request, as far as nothing has to be waited for.
 pub(super) enum Begun<'i> {
-    /// It is answered.
+    /// The response.
     Over(Response<HttpBody>),
-    /// What is still to be done.
+    /// The rest of the work, which yields the response.
     Waiting(Pin<Box<dyn Future<Output = Response<HttpBody>> + Send + 'i>>),
 }
 
@@ -343,7 +342,7 @@ impl<'i> Begun<'i> {
         Self::Waiting(Box::pin(rest))
     }
 
-    /// Keeps what has to be kept of a legacy request, before it is answered.
+    /// Saves changes of the session before a legacy request is answered, if there are any.
     fn legacy(inner: &'i Inner, posted: Posted) -> Self {
         match posted {
             Posted {
@@ -361,7 +360,7 @@ impl From<Refusal> for Begun<'_> {
     }
 }
 
-/// Decides by the body which era a message belongs to.
+/// Determines the era of a message from the body, and serves the message.
 fn begin<'i>(inner: &'i Inner, head: Head<'_>, found: Finding<'_>, body: &[u8]) -> Begun<'i> {
     if inner.options.sse_2024
         && let Some(connection) = sse_2024::connection(head.uri)

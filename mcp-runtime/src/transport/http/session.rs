@@ -1,7 +1,8 @@
-//! The live part of a legacy session over HTTP: its calls under way, its streams, what is asked and not yet answered.
+//! The live part of a legacy session over HTTP: its running calls, its streams, and requests to the client without a
+//! response.
 //!
-//! It is made when it is needed and dropped when nothing is in it. It is data: its calls run in tasks that it owns, so that
-//! a connection that breaks ends none of them; ending the session ends them all.
+//! It is created when needed and dropped when empty. It has no task itself: its calls run in tasks that it owns, so that a
+//! broken connection ends none of them; ending the session ends them all.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,7 @@ use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 
-/// Most bytes of change notifications that are taken at once.
+/// Maximum number of bytes of change notifications to take at once.
 const ROOM: usize = 64 << 10;
 
 /// The live part of a legacy session over HTTP.
@@ -32,22 +33,22 @@ pub(super) struct HttpSession {
     kind: Kind,
     /// The key of the principal it belongs to, if it belongs to one.
     pub(super) owner: Option<Box<str>>,
-    /// Rung when the session has change notices.
+    /// Rung when the session has change notifications.
     pub(super) bell: Arc<Bell>,
     state: Mutex<State>,
 }
 
-/// What a session is bound to.
+/// The kind of a session: the thing that it lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A record, kept in a store.
     Kept {
-        /// Whether the events of its streams are stored for other instances.
+        /// `true` if the events of its streams are stored for other instances.
         stores_events: bool,
     },
-    /// Nothing: what is remembered of it travels with its client, or is not remembered.
+    /// Nothing: its state is kept by its client, or not at all.
     Alone,
-    /// A connection, on which all messages go over one stream, as in 2024-11-05.
+    /// A connection on which all messages are sent over one stream, as in 2024-11-05.
     Connection,
 }
 
@@ -56,24 +57,25 @@ pub(super) struct State {
     pub(super) calls: FnvMap<RequestId, Call>,
     pub(super) next_call: u64,
     streams: FnvMap<u64, Arc<Stream>>,
-    /// The number of the stream that no request opened.
+    /// Number of the standalone stream, which no request opened.
     standalone: u64,
     next_stream: u64,
-    /// How many connections read its streams.
+    /// Number of connections that read its streams.
     readers: usize,
-    /// Move events to and from a store.
+    /// Tasks that copy events to and from a store.
     movers: Vec<AbortHandle>,
     pub(super) used: Instant,
-    /// Until when the credentials are valid that its client came with; of several, the latest.
+    /// The latest expiry of the credentials that its client has sent.
     until: Until,
-    /// When its record was last looked at, and the change of it that is known here.
+    /// Time at which its record was last read.
     renewed: Instant,
+    /// Count of changes of the record that are known here.
     known: u32,
     is_closed: bool,
 }
 
 impl HttpSession {
-    /// The live part of a session that is kept, or that is alone.
+    /// Creates the live part of a session with a record, or of one that is [`Alone`](Kind::Alone).
     pub(super) fn resume(
         id: Arc<str>,
         kind: Kind,
@@ -90,7 +92,7 @@ impl HttpSession {
         )
     }
 
-    /// A connection of 2024-11-05, on which nothing was said.
+    /// Creates the session of a new connection of 2024-11-05.
     pub(super) fn connection(
         id: Arc<str>,
         caller: Option<&Principal>,
@@ -104,7 +106,7 @@ impl HttpSession {
         connection
     }
 
-    /// Counts as the same caller as everybody else without a session.
+    /// Lets the session share its limits with all other callers without a session.
     pub(super) fn of_nobody(self) -> Self {
         self.state().session.channel = Channel::SHARED;
         self
@@ -122,7 +124,7 @@ impl HttpSession {
             let bell = Arc::clone(&bell);
             Arc::new(move || bell.wake())
         };
-        // Streams of a session have other numbers at each instance, and each time it is taken up again.
+        // The streams of a session have different numbers at each instance, and whenever its live part is created again.
         let numbers = u64::from_ne_bytes(crate::dispatch::seal::random());
         let standalone = (numbers >> 2) & !1;
         let now = Instant::now();
@@ -172,38 +174,38 @@ impl HttpSession {
         dispatcher.decide(message, &mut state.session, out)
     }
 
-    /// Its client is there, as this caller.
+    /// Records that the client is present, as this caller.
     pub(super) fn attend(&self, caller: Option<&Principal>) {
         self.state().attend(caller);
     }
 
-    /// Until when its client may read its stream.
+    /// Returns the time until which the client may read its stream.
     pub(super) fn until(&self) -> Until {
         self.state().until
     }
 
-    /// Whether arrays of messages are welcome.
+    /// Returns `true` if batches are allowed.
     pub(super) fn allows_batch(&self) -> bool {
         self.state().session.allows_batch()
     }
 
-    /// What is remembered now and was not in its record.
+    /// Returns the changes since the record was read, if any.
     pub(super) fn change_since(&self, record: &SessionRecord) -> Option<Change> {
         let memory = self.state().session.memory()?;
         Some(Change::between(record, memory)).filter(|change| !change.is_nothing())
     }
 
-    /// Its client is still there.
+    /// Records that the client is still present.
     pub(super) fn touch(&self) {
         self.state().used = Instant::now();
     }
 
-    /// Its record was looked at: takes over what was changed elsewhere.
+    /// Records that the record was read, and applies changes made elsewhere.
     pub(super) fn know(&self, record: &SessionRecord) {
         self.state().know(record, Instant::now());
     }
 
-    /// Its client is there, with a request for which its record was looked at.
+    /// Records that the client is present and that the record was read for its request.
     pub(super) fn meet(&self, record: &SessionRecord) {
         let mut state = self.state();
         let now = Instant::now();
@@ -211,17 +213,17 @@ impl HttpSession {
         state.know(record, now);
     }
 
-    /// What is remembered here may differ from its record.
+    /// Records that the state here may differ from the record.
     pub(super) fn doubt(&self) {
         self.state().known = 0;
     }
 
-    /// Whether calls run.
+    /// Returns `true` if calls are running.
     pub(super) fn is_busy(&self) -> bool {
         !self.state().calls.is_empty()
     }
 
-    /// Whether nothing is in it, and it was not used for the time `linger`.
+    /// Returns `true` if it is empty and was not used for the time `linger`.
     pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
         let mut state = self.state();
         state.sweep(limits);
@@ -234,7 +236,7 @@ impl HttpSession {
             && state.used.elapsed() > linger
     }
 
-    /// Whether its record was not looked at for the time `after`; then for how long it is to be kept from now on.
+    /// Returns the time for which the record is to be kept from now on, if it was not read for the time `after`.
     pub(super) fn is_due(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
         let is_due = matches!(self.kind, Kind::Kept { .. }) && state.renewed.elapsed() >= after;
@@ -250,7 +252,7 @@ impl HttpSession {
         })
     }
 
-    /// Whether its connection was silent for too long.
+    /// Returns `true` if its connection was silent for too long.
     pub(super) fn is_expired(&self, limits: &Limits) -> bool {
         let state = self.state();
         self.kind == Kind::Connection
@@ -258,13 +260,13 @@ impl HttpSession {
             && state.used.elapsed() > limits.session_idle_streaming
     }
 
-    /// What its streams are like, if their client takes events.
+    /// Returns the properties of a new stream.
     fn manner(&self, state: &State, takes_events: bool) -> Manner {
         let (is_kept, stored) = match self.kind {
             Kind::Kept { stores_events } => (true, stores_events),
             Kind::Alone | Kind::Connection => (false, false),
         };
-        // Clients before 2025-11-25 do not expect streams to begin with an event that says where to resume.
+        // Clients before 2025-11-25 do not expect a stream to begin with an event that only has an id to resume from.
         let version = state.session.version();
         let primes = version.is_some_and(|version| version >= ProtocolVersion::V2025_11_25);
         Manner {
@@ -278,18 +280,18 @@ impl HttpSession {
         }
     }
 
-    /// Opens a stream on which `awaited` answers will come.
+    /// Opens a stream for `awaited` answers.
     pub(super) fn open_stream(&self, events: bool, awaited: usize, limits: &Limits) -> Arc<Stream> {
         let mut state = self.state();
         state.sweep(limits);
         let number = state.next_stream;
-        // Odd ones are those of requests.
+        // Streams of requests have odd numbers.
         state.next_stream = number.saturating_add(2);
         let stream = Stream::new(number, self.manner(&state, events), awaited, limits);
         state.add(stream)
     }
 
-    /// The stream that no request opened, made when first asked for.
+    /// Returns the standalone stream, creating it if there is none.
     pub(super) fn standalone(&self, limits: &Limits) -> Arc<Stream> {
         let mut state = self.state();
         let number = state.standalone;
@@ -300,7 +302,7 @@ impl HttpSession {
         state.add(stream)
     }
 
-    /// A copy of a stream of another instance, in the place of a copy that may be there.
+    /// Creates a copy of a stream of another instance, and ends an earlier copy.
     pub(super) fn copy_stream(&self, number: u64, after: u64, limits: &Limits) -> Arc<Stream> {
         let mut state = self.state();
         let before = state.streams.remove(&number);
@@ -310,7 +312,7 @@ impl HttpSession {
         state.add(Stream::copy(number, after, limits))
     }
 
-    /// Owns a task that moves events to or from a store.
+    /// Spawns a task that copies events to or from a store; the session owns it.
     pub(super) fn own(&self, moving: impl Future<Output = ()> + Send + 'static) {
         let mut state = self.state();
         state.movers.retain(|mover| !mover.is_finished());
@@ -319,20 +321,20 @@ impl HttpSession {
         }
     }
 
-    /// The stream of this number, if it is still kept.
+    /// Returns the stream with this number, if it is still kept.
     pub(super) fn stream(&self, number: u64, limits: &Limits) -> Option<Arc<Stream>> {
         let mut state = self.state();
         state.sweep(limits);
         state.streams.get(&number).cloned()
     }
 
-    /// Nobody can come back to this stream.
+    /// Removes a stream that no client will resume.
     pub(super) fn forget(&self, number: u64) {
         self.state().streams.remove(&number);
     }
 
-    /// Moves change notifications to the stream that no request opened, as many as it has room for. The others stay where they
-    /// are, and are one with those that come later and say the same.
+    /// Moves change notifications to the standalone stream, as many as it has room for. The others stay pending, and are
+    /// merged with later ones about the same change.
     pub(super) fn pump(&self, standalone: &Stream) {
         let mut lines = Vec::new();
         let room = standalone.room().min(ROOM);
@@ -342,25 +344,25 @@ impl HttpSession {
         }
     }
 
-    /// A connection reads one of its streams.
+    /// Records that a connection reads one of its streams.
     pub(super) fn reader_came(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_add(1);
     }
 
-    /// A connection reads one of its streams no longer.
+    /// Records that a connection no longer reads one of its streams.
     pub(super) fn reader_left(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_sub(1);
         state.used = Instant::now();
     }
 
-    /// Ends the session: its calls are dropped, its streams end.
+    /// Ends the session: drops its calls and ends its streams.
     pub(super) fn close(&self) {
         let (calls, streams, movers) = {
             let mut state = self.state();
             state.is_closed = true;
-            // Whatever the session keeps open ends; there is nobody to tell.
+            // Ends everything that the session keeps open; no client is left to notify.
             state.session.end(&mut Vec::new());
             (
                 std::mem::take(&mut state.calls),
@@ -390,7 +392,7 @@ impl Drop for HttpSession {
 impl State {
     fn attend(&mut self, caller: Option<&Principal>) {
         self.until = self.until.max(Until::of(caller));
-        // Two requests under way at the same time may come with credentials for different scopes.
+        // Concurrent requests may carry credentials with different scopes.
         self.session.set_caller(caller.cloned());
     }
 
@@ -412,7 +414,7 @@ impl State {
         stream
     }
 
-    /// Forgets streams that are over and will hardly be resumed any more.
+    /// Drops streams that have ended, unless they are within the limits for streams that clients may resume.
     fn sweep(&mut self, limits: &Limits) {
         self.movers.retain(|mover| !mover.is_finished());
         let now = Instant::now();

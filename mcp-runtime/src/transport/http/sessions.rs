@@ -1,4 +1,4 @@
-//! All sessions of a server: where they are kept, and their live parts at this instance.
+//! All sessions of a server: their storage, and their live parts at this instance.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,15 +21,15 @@ use crate::dispatch::Dispatcher;
 use crate::limits::Limits;
 use crate::protocol::{Era, ProtocolVersion};
 
-/// How often live parts are looked at.
+/// Interval between checks of live parts.
 const TEND: Duration = Duration::from_secs(5);
-/// How often records are looked at while something is under way here.
+/// Interval between checks of records while work is in progress here.
 const RENEW: Duration = Duration::from_secs(15);
-/// For how long a live part stays that nothing is in. Longer than it takes a budget of the session to fill up again.
+/// Time that an unused live part is kept. Longer than a token bucket of the session takes to fill up again.
 const LINGER: Duration = Duration::from_secs(5);
-/// How many records are looked at together.
+/// Number of records that are checked concurrently.
 const TOGETHER: usize = 16;
-/// How often a change is tried again because of others.
+/// Maximum number of attempts to save a change, if others change the session too.
 const TRIES: usize = 8;
 
 /// All sessions of a server.
@@ -43,13 +43,13 @@ pub(super) struct Sessions {
 #[derive(Default)]
 struct Live {
     sessions: ById<Arc<str>, Arc<HttpSession>>,
-    /// Looks after them as long as there are any.
+    /// The task that maintains the live parts, while there are any.
     tending: Option<JoinHandle<()>>,
 }
 
 impl From<StoreFailed> for Refusal {
     fn from(_: StoreFailed) -> Self {
-        Self::unavailable("sessions cannot be looked up just now")
+        Self::unavailable("the session store is unavailable")
     }
 }
 
@@ -71,9 +71,10 @@ impl Sessions {
         self.dispatcher.limits()
     }
 
-    /// The session that a request says it belongs to, whose client is there again. None if it says none, or is modern.
+    /// Loads the session that a request belongs to, and extends its life. Returns `None` if the request names no
+    /// session, or is modern.
     ///
-    /// That of somebody else is unknown, as one that never was.
+    /// A session of another caller is treated as unknown.
     pub(super) async fn find<'h>(&self, head: Head<'h>) -> Result<Option<Found<'h>>, Refusal> {
         let headers = head.headers;
         let version = headers.version.and_then(Result::ok);
@@ -98,7 +99,7 @@ impl Sessions {
         Ok(Some(Found { id, record }))
     }
 
-    /// Keeps a new session; `false` if there are too many.
+    /// Stores a new session; returns `false` if there are too many.
     pub(super) async fn insert(
         &self,
         store: &dyn SessionStore,
@@ -116,7 +117,7 @@ impl Sessions {
         inserted.within(limits.store_time).await
     }
 
-    /// The live part of a session, made if there is none.
+    /// Returns the live part of a session, creating it if there is none.
     pub(super) fn resume(self: &Arc<Self>, found: &Found<'_>) -> Result<Arc<HttpSession>, Refusal> {
         let mut live = self.live();
         if let Some(session) = live.sessions.get(found.id) {
@@ -129,14 +130,14 @@ impl Sessions {
         Ok(session)
     }
 
-    /// A session for one request, of a client of whom nothing is known but a revision.
+    /// Creates a session for one request of a client of which only the protocol version is known.
     pub(super) fn anonymous(&self, version: ProtocolVersion) -> Result<Arc<HttpSession>, Refusal> {
         self.make_room(&mut self.live())?;
         let session = self.make(random_id().into(), &SessionRecord::unknown(version));
         Ok(Arc::new(session.of_nobody()))
     }
 
-    /// Holds a session whose call goes on, so that it does if its connection breaks.
+    /// Keeps a session whose call continues, so that the call survives a broken connection.
     pub(super) fn hold(self: &Arc<Self>, session: &Arc<HttpSession>) {
         self.add(&mut self.live(), session);
     }
@@ -152,7 +153,7 @@ impl Sessions {
         HttpSession::resume(id, kind, record, &self.dispatcher)
     }
 
-    /// A new connection of 2024-11-05; none if there are too many.
+    /// Opens a connection of 2024-11-05; fails if there are too many.
     pub(super) fn connect(
         self: &Arc<Self>,
         caller: Option<&Principal>,
@@ -165,7 +166,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The connection of 2024-11-05 of this id, if it is one of this caller.
+    /// Returns the connection of 2024-11-05 with this id, if it belongs to this caller.
     pub(super) fn connection(
         &self,
         id: &str,
@@ -180,7 +181,7 @@ impl Sessions {
         Some(Arc::clone(session))
     }
 
-    /// The live part of this id, if there is one.
+    /// Returns the live part with this id, if there is one.
     pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
         self.live().sessions.get(id).cloned()
     }
@@ -189,7 +190,7 @@ impl Sessions {
         let limits = self.limits();
         let mut most = limits.sessions.max(1);
         if self.keeping.is_lasting() {
-            // A store counts sessions; those that have ended may be here for a while still, until that is noticed.
+            // A store counts sessions; those that have ended may still be here until that is noticed.
             most = most.saturating_mul(2);
         }
         if live.sessions.len() >= most {
@@ -212,7 +213,7 @@ impl Sessions {
         }
     }
 
-    /// Keeps a change, also if others change the session at the same time.
+    /// Saves a change, even if others change the session at the same time.
     pub(super) async fn save(&self, save: Save) -> Result<(), Refusal> {
         let Keeping::Store(store) = &self.keeping else {
             return Ok(());
@@ -240,7 +241,7 @@ impl Sessions {
         Err(refusal.with_id(save.request))
     }
 
-    /// What the record became; none if there is no such session any more.
+    /// Saves a change and returns the new record; `None` if the session no longer exists.
     async fn save_in(
         &self,
         store: &dyn SessionStore,
@@ -260,7 +261,7 @@ impl Sessions {
                 None => return Ok(None),
             }
         }
-        tracing::warn!("a session was changed too often at the same time to be changed once more");
+        tracing::warn!("could not save a change of a session: too many concurrent changes");
         Err(StoreFailed)
     }
 
@@ -268,7 +269,7 @@ impl Sessions {
     pub(super) fn end(&self, id: &str) {
         let removed = {
             let mut live = self.live();
-            // The id of a connection is none of a session, whoever says so.
+            // The id of a connection is never the id of a session, whatever a request says.
             let is_session = |session: &Arc<HttpSession>| !session.is_connection();
             let is_there = live.sessions.get(id).is_some_and(is_session);
             is_there.then(|| live.sessions.remove(id)).flatten()
@@ -278,7 +279,7 @@ impl Sessions {
         }
     }
 
-    /// A connection of 2024-11-05 is over.
+    /// Ends a connection of 2024-11-05.
     pub(super) fn disconnect(&self, session: &HttpSession) {
         self.live().sessions.remove(&session.id);
         session.close();
@@ -292,7 +293,7 @@ impl Sessions {
         }
     }
 
-    /// Drops live parts that nothing is in, and ends those whose session has ended. `false` if there are no more.
+    /// Drops unused live parts, and ends those whose session has ended. Returns `false` if none are left.
     async fn tend(&self) -> bool {
         let limits = self.limits();
         let mut ended = Vec::new();
@@ -309,7 +310,7 @@ impl Sessions {
                 due.extend(keep.map(|keep| (Arc::clone(session), keep)));
                 true
             });
-            // What many had needed few may not need.
+            // Gives back memory that only many sessions needed.
             let most = live.sessions.len().saturating_mul(2);
             live.sessions.shrink_to(most);
             let is_over = live.sessions.is_empty();
@@ -332,7 +333,7 @@ impl Sessions {
                 match loaded.await {
                     Ok(Some(record)) => session.know(&record),
                     Ok(None) => self.end(&session.id),
-                    // It is in the log; what is under way goes on, and the rest is looked at the next time.
+                    // The error has been logged; work in progress continues, and the rest is checked next time.
                     Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
                 }
             };
@@ -350,7 +351,7 @@ impl Drop for Sessions {
     }
 }
 
-/// Looks after live parts until there are none.
+/// Maintains live parts until there are none.
 async fn tend(sessions: Weak<Sessions>) {
     loop {
         let pause = match sessions.upgrade() {

@@ -1,8 +1,8 @@
-//! The time a call may be silent before its response begins.
+//! The time that a call may be silent before its response begins.
 //!
-//! Proxies and clients take a response of which nothing comes for dead, and give it up. So after some seconds it begins as a
-//! stream of events, on which comments are sent until the answer is there. Once the server was told to stop, it does not: a
-//! call that is not answered in time has a status for that.
+//! Proxies and clients give up on a response that does not begin. So after some seconds it begins as an event stream, on
+//! which comments are sent until the answer is available. It does not once the server was told to stop: a call that is not
+//! answered in time then gets a status that says so.
 
 use std::task::Context;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::io::{Alarm, after};
 use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
 
-/// The silence of one call, from when it is first asked about.
+/// The silence of one call, measured from the first poll.
 pub(super) struct Silence {
     limit: Duration,
     shutdown: CancellationToken,
@@ -31,7 +31,7 @@ impl Silence {
         }
     }
 
-    /// Says whether it lasted too long; if not, this task is woken when it has.
+    /// Returns `true` if the silence has lasted too long; if not, wakes this task when it has.
     pub(super) fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
         let begin = || after(Instant::now(), self.limit);
         let due = *self.due.get_or_insert_with(begin);

@@ -1,7 +1,7 @@
-//! The transport of 2024: one stream of events for everything the server says, and a POST for each message of the client.
+//! The transport of 2024: one event stream for everything the server sends, and a POST for each message of the client.
 //!
-//! The stream is the session: it ends with it, and nothing can be resumed. Both end when the credentials of the client expire,
-//! unless a message came with later ones.
+//! The session lives as long as the stream, and nothing can be resumed. Both end when the credentials of the client expire,
+//! unless a message has brought later ones.
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
@@ -24,10 +24,10 @@ use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::{Refused, refused};
 
-/// What the query of a message's address begins with; the id of the connection follows.
+/// Query parameter, in the URL for messages, that contains the id of the connection.
 const CONNECTION: &str = "connection=";
 
-/// Opens a stream. Its first event says that messages go to `path`.
+/// Opens a stream. Its first event tells the client to send messages to `path`.
 pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<HttpBody> {
     if !head.headers.accepts.events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
@@ -52,13 +52,13 @@ pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<H
     inner.stream(connection)
 }
 
-/// The connection a message is for, by its address.
+/// Returns the id of the connection that a message is for, from its URL.
 pub(super) fn connection(uri: &Uri) -> Option<&str> {
     let mut pairs = uri.query()?.split('&');
     pairs.find_map(|pair| pair.strip_prefix(CONNECTION))
 }
 
-/// Takes a message; what it comes to is said on the stream.
+/// Handles a message; its answer is sent on the stream.
 pub(super) fn post(
     inner: &Inner,
     caller: Option<&Principal>,
@@ -70,7 +70,7 @@ pub(super) fn post(
     };
     let stream = session.standalone(inner.limits());
     if stream.is_full() {
-        let error = ErrorObject::invalid_request("the stream is not read");
+        let error = ErrorObject::invalid_request("the client does not read the stream");
         refused(Refused::TooMany, None);
         return Refusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
@@ -82,7 +82,9 @@ pub(super) fn post(
                 match jsonrpc::parse(element.as_bytes(), inner.limits()) {
                     Ok(Incoming::Message(message)) => take(&message),
                     Ok(Incoming::Batch(_)) | Err(_) => {
-                        let error = ErrorObject::invalid_request("an element is no message");
+                        let error = ErrorObject::invalid_request(
+                            "an element of the batch is not a message",
+                        );
                         let mut out = Vec::new();
                         encode::error(&mut out, None, &error);
                         stream.answer(&out);
@@ -91,8 +93,10 @@ pub(super) fn post(
             }
         }
         Ok(Incoming::Batch(_)) => {
-            return Refusal::bad_request("arrays of messages are for sessions of 2025-03-26")
-                .into_response();
+            return Refusal::bad_request(
+                "only sessions of protocol version 2025-03-26 support batches",
+            )
+            .into_response();
         }
         Err((id, error)) => {
             return Refusal::new(StatusCode::BAD_REQUEST, error)
@@ -115,7 +119,7 @@ fn take(
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
-        // The modern era has no binding to this transport.
+        // Modern protocol versions do not support this transport.
         let legacy: Vec<_> = ProtocolVersion::supported()
             .into_iter()
             .filter(|date| *date != ProtocolVersion::LATEST.as_str())
@@ -134,7 +138,7 @@ fn take(
 
 /// The connection that carries the stream.
 struct Connection {
-    /// What is said first.
+    /// URL for messages, sent as the first event.
     endpoint: Option<String>,
     inner: Arc<Inner>,
     session: Arc<HttpSession>,
@@ -158,7 +162,7 @@ impl Events for Connection {
             self.session.pump(&self.reader.stream);
         }
         let polled = self.reader.poll(cx, out);
-        // Calls under way are still answered: with the stream they would end.
+        // Calls under way are still answered: they would end with the stream.
         let is_idle = polled.is_pending() && !self.session.is_busy();
         if is_idle && (is_stopping || has_expired) {
             return Poll::Ready(false);

@@ -1,15 +1,15 @@
-//! Whether the server was told to stop, for those who look again and again.
+//! The request to stop the server, for code that polls it repeatedly.
 
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
 use crate::cancellation::CancellationToken;
 
-/// Whether the server was told to stop.
+/// Polls for the request to stop the server.
 pub(super) struct Stopping {
     shutdown: CancellationToken,
     told: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Who is woken then.
+    /// The waker of the task that was registered last.
     waker: Option<Waker>,
 }
 
@@ -24,7 +24,8 @@ impl Stopping {
         }
     }
 
-    /// Whether it was; if not, this task is woken when it is. It costs little to ask again from the same task.
+    /// Returns `true` once the server was told to stop; until then, registers the task to be woken. Polling again from
+    /// the same task is cheap.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         if self.shutdown.is_cancelled() {
             return true;

@@ -1,8 +1,8 @@
-//! One stream of a session: what was sent on it, what is still to be sent, and who reads it.
+//! One stream of a session: events that were sent, events to be sent, and the reader.
 //!
-//! A stream outlives the connection that carries it. What has not been read is kept until somebody reads it; what has been
-//! read is kept for a while, for a client that lost its connection and comes back. Both are bounded. The newest reader
-//! wins: an older one ends. Events that are stored for other instances are read after that.
+//! A stream outlives the connection that carries it. Unread events are kept until they are read; events that were read are
+//! kept for a while, for a client that lost its connection and reconnects. Both are bounded. The newest reader wins: an
+//! older one ends. Events that are stored for other instances can be read only once they are stored.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 
@@ -17,42 +17,43 @@ use super::events;
 use crate::dispatch::Sink;
 use crate::limits::Limits;
 
-/// Whether a stream of this number was opened by no request. It awaits no answer, and ends with its session.
+/// Returns `true` if the stream with this number is standalone: no request opened it, it awaits no answer, and it ends with
+/// its session.
 pub(super) const fn is_standalone(number: u64) -> bool {
     number.is_multiple_of(2)
 }
 
-/// How many bytes of events are made at once.
+/// Maximum number of bytes of events to produce at once.
 const ROOM: usize = 64 << 10;
 
 /// One stream of a session.
 pub(super) struct Stream {
     pub(super) number: u64,
-    /// Whether its call runs at another instance.
+    /// `true` if its call runs at another instance.
     pub(super) is_copy: bool,
     manner: Manner,
     bounds: Bounds,
     log: Mutex<Log>,
 }
 
-/// What a stream is for.
+/// The properties of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
-    /// Whether its client takes events; if not, only answers are kept.
+    /// `true` if its client accepts events; if not, only answers are kept.
     pub(super) takes_events: bool,
     pub(super) resuming: Resuming,
-    /// Whether its events are stored for other instances.
+    /// `true` if its events are stored for other instances.
     pub(super) stored: bool,
 }
 
-/// Whether a client can come back to a stream.
+/// Support for resuming a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Resuming {
-    /// It cannot.
+    /// A client cannot resume it.
     Never,
-    /// By the ids of events.
+    /// A client can resume it after an event, by its id.
     ById,
-    /// And it is told so by an event of its own (2025-11-25 and later).
+    /// In addition, the stream begins with an event that only has an id (2025-11-25 and later).
     Primed,
 }
 
@@ -65,41 +66,42 @@ struct Bounds {
 
 struct Log {
     events: VecDeque<Arc<[u8]>>,
-    /// The place of the first event that is kept, and of the next one to come. Place 0 is the priming event's.
+    /// Position of the first event that is kept, and of the next event. Position 0 is that of the priming event.
     first: u64,
     next: u64,
-    /// The place up to which events may be read, because they were stored; the last possible one if none are.
+    /// Position up to which events may be read because they are stored; the maximum if events are not stored at all.
     stored: u64,
-    /// The place up to which events were read.
+    /// Position up to which events were read.
     read: u64,
     kept_bytes: usize,
     unread_bytes: usize,
-    /// Answers that are still to come. A stream without a request never has none.
+    /// Number of answers still to come. Never zero for a standalone stream, until it ends.
     awaited: usize,
-    /// Something besides answers was sent.
+    /// Set once a message other than an answer was sent.
     has_notices: bool,
-    /// Where the connection is to be closed.
+    /// Position at which the connection is to be closed.
     close_at: Option<u64>,
-    /// When the last answer came.
+    /// Time of the last answer.
     finished: Option<Instant>,
-    /// Which reader may read.
+    /// Number of the current reader.
     reader: u64,
     waker: Option<Waker>,
-    /// Whether somebody stores what comes, and whom to wake for it.
+    /// Set once a task stores the events.
     is_storing: bool,
+    /// Waker of that task.
     storer: Option<Waker>,
 }
 
-/// How the response to a request begins.
+/// The form of the response to a request.
 pub(super) enum Opening {
-    /// With events.
+    /// An event stream.
     Events,
-    /// With all answers, and nothing else was said. None if the request was taken back.
+    /// All answers, without other messages. Empty if the request was cancelled.
     Answers(Vec<Arc<[u8]>>),
 }
 
 impl Stream {
-    /// A stream on which `awaited` answers will come.
+    /// Creates a stream for `awaited` answers.
     pub(super) fn new(number: u64, manner: Manner, awaited: usize, limits: &Limits) -> Self {
         let bounds = Bounds {
             outgoing: limits.outgoing,
@@ -132,7 +134,7 @@ impl Stream {
         }
     }
 
-    /// What is left, after a place, of a stream whose call runs at another instance.
+    /// Creates a copy of a stream whose call runs at another instance, for the events after a position.
     pub(super) fn copy(number: u64, after: u64, limits: &Limits) -> Self {
         let manner = Manner {
             takes_events: true,
@@ -152,7 +154,7 @@ impl Stream {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues an answer. It is always taken: it was asked for, and its size is bounded.
+    /// Queues an answer. It is always accepted: it was requested, and its size is bounded.
     pub(super) fn answer(&self, message: &[u8]) {
         let mut log = self.log();
         log.push(message.into(), true, self.bounds);
@@ -161,31 +163,31 @@ impl Stream {
         }
     }
 
-    /// Queues what was sent at another instance, or what there was [room](Self::room) for.
+    /// Queues a message that was sent at another instance, or for which there is [room](Self::room).
     pub(super) fn push(&self, message: Arc<[u8]>) {
         self.log().push(message, false, self.bounds);
     }
 
-    /// One answer will not come.
+    /// Records that one answer will not come.
     pub(super) fn give_up(&self) {
         if !is_standalone(self.number) {
             self.log().settle();
         }
     }
 
-    /// No more answers will come.
+    /// Ends the stream: no more answers will come.
     pub(super) fn end(&self) {
         let mut log = self.log();
         log.awaited = 0;
         log.finish();
     }
 
-    /// Whether more is waiting to be read than should be.
+    /// Returns `true` if the maximum number of bytes waits to be read.
     pub(super) fn is_full(&self) -> bool {
         self.log().room(self.bounds) == 0
     }
 
-    /// The bytes that may still be added to those that wait to be read; zero once it has ended.
+    /// Returns the number of bytes that may be added to those that wait to be read; zero once the stream has ended.
     pub(super) fn room(&self) -> usize {
         let log = self.log();
         match log.awaited {
@@ -194,29 +196,30 @@ impl Stream {
         }
     }
 
-    /// The bytes that wait to be read.
+    /// Returns the number of bytes that wait to be read.
     #[cfg(test)]
     pub(super) fn unread(&self) -> usize {
         self.log().unread_bytes
     }
 
-    /// When the last answer came, and how many bytes are kept for clients that come back.
+    /// Returns the time of the last answer, and the number of bytes kept for clients that reconnect; `None` if answers are
+    /// still to come.
     pub(super) fn finished(&self) -> Option<(Instant, usize)> {
         let log = self.log();
         log.finished.map(|at| (at, log.kept_bytes))
     }
 
-    /// Whether its client can come back to it.
+    /// Returns `true` if its client can resume it.
     pub(super) fn is_resumable(&self) -> bool {
         self.manner.resuming > Resuming::Never
     }
 
-    /// Whether entries are to be stored, and nobody does so yet. Whoever asks does from now on.
+    /// Returns `true` if entries are to be stored and no task does so yet. The caller must do so from now on.
     pub(super) fn begin_storing(&self) -> bool {
         self.manner.stored && !std::mem::replace(&mut self.log().is_storing, true)
     }
 
-    /// Waits for the entry at a place. None if it is forgotten already.
+    /// Waits for the entry at a position. `None` if it was dropped already.
     pub(super) fn poll_entry(&self, place: u64, cx: &mut Context<'_>) -> Poll<Option<StreamEntry>> {
         let mut log = self.log();
         if place == 0 {
@@ -233,7 +236,7 @@ impl Stream {
         Poll::Pending
     }
 
-    /// What comes before this place is stored, or need not be waited for.
+    /// Records that the entries before this position are stored, or need not be waited for.
     pub(super) fn stored(&self, place: u64) {
         let mut log = self.log();
         log.stored = log.stored.max(place);
@@ -241,7 +244,7 @@ impl Stream {
         log.wake_reader();
     }
 
-    /// Waits until it is known how the response begins.
+    /// Waits until the form of the response is decided.
     pub(super) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<Opening> {
         let mut log = self.log();
         if log.has_notices || (log.close_at.is_some() && log.awaited > 0) {
@@ -254,7 +257,8 @@ impl Stream {
         Poll::Pending
     }
 
-    /// A reader from `place` on. None if what comes next there is no longer kept, or never was.
+    /// Returns a reader of the events from `place` on. `None` if the event at `place` is no longer kept, or `place` was never
+    /// reached.
     pub(super) fn reader(self: &Arc<Self>, place: u64, primes: bool) -> Option<Reader> {
         let mut log = self.log();
         if place < log.first || place > log.next {
@@ -275,7 +279,7 @@ impl Stream {
         })
     }
 
-    /// The place of the first event that nobody has read.
+    /// Returns the position of the first unread event.
     pub(super) fn unread_place(&self) -> u64 {
         let log = self.log();
         log.read.max(log.first)
@@ -322,13 +326,13 @@ impl Log {
         }
     }
 
-    /// The event at a place, if it is there.
+    /// Returns the event at a position, if it is kept.
     fn event(&self, place: u64) -> Option<&Arc<[u8]>> {
         let index = usize::try_from(place.checked_sub(self.first)?).ok()?;
         self.events.get(index)
     }
 
-    /// Forgets the oldest events that were read and stored, beyond what is kept for clients that come back.
+    /// Drops the oldest events that were read and stored, when the limits for clients that reconnect are exceeded.
     fn forget(&mut self, bounds: Bounds) {
         while self.first < self.read.min(self.stored)
             && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)
@@ -361,7 +365,7 @@ impl Sink for Stream {
     }
 }
 
-/// Who reads a stream.
+/// A reader of a stream.
 pub(super) struct Reader {
     pub(super) stream: Arc<Stream>,
     me: u64,
@@ -370,12 +374,12 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Whether no newer reader came.
+    /// Returns `true` if there is no newer reader.
     pub(super) fn is_current(&self) -> bool {
         self.stream.log().reader == self.me
     }
 
-    /// Appends what there is; `false` says that the connection is over.
+    /// Appends the available events; `false` means that the connection ends.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
         let stream = &self.stream;
         let mut log = stream.log();
@@ -389,7 +393,7 @@ impl Reader {
         let end = log.close_at.unwrap_or(log.next).min(log.next);
         while self.place < end.min(log.stored) && out.len() < ROOM {
             let Some(event) = log.event(self.place) else {
-                // Forgotten, which happens to nothing that was not read.
+                // Dropped, which never happens to unread events.
                 return Poll::Ready(false);
             };
             let id = stream.is_resumable().then_some((stream.number, self.place));

@@ -1,8 +1,8 @@
 //! Standard input and output: one client, which started the process.
 //!
-//! The two streams are taken away from everybody else in the process: a stray `println!` goes to standard error, and a
-//! child process sees neither. How bytes are moved depends on what the streams are (`unix`, `threads`).
-//! Specification: basic/transports, "stdio".
+//! Both streams are taken away from the rest of the process: a stray `println!` goes to standard error, and a child
+//! process sees neither. The way bytes are moved depends on the kind of stream (`unix`, `threads`). Specification:
+//! basic/transports, "stdio".
 
 mod threads;
 #[cfg(unix)]
@@ -16,11 +16,10 @@ use crate::transport::{Connection, Transport};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Standard input and output of the process, as a transport of one client.
+/// Standard input and output of the process, as a transport for one client.
 ///
-/// The server ends when its input does. Standard error stays as it is and is free for logs; a client need not read it,
-/// so a handler that writes a lot there may come to wait. On Windows nothing is redirected: do not print to standard
-/// output there.
+/// The server ends when its input ends. Standard error is unchanged and free for logs; a client need not read it, so a
+/// handler that writes a lot there may block. On Windows nothing is redirected: do not print to standard output there.
 pub struct Stdio(Option<Streams>);
 
 #[cfg(unix)]
@@ -29,13 +28,13 @@ type Streams = (std::fs::File, std::fs::File);
 type Streams = ();
 
 impl Stdio {
-    /// Takes both streams. From here on, standard input is empty and standard output is standard error.
+    /// Takes both streams. From then on, standard input is empty and standard output is redirected to standard error.
     ///
     /// Call it before anything is printed.
     ///
     /// # Errors
     ///
-    /// If they were taken before, or one of them is closed.
+    /// Fails if the streams were taken before, or one of them is closed.
     pub fn open() -> io::Result<Self> {
         #[cfg(unix)]
         let take = unix::take;
@@ -49,13 +48,13 @@ impl Stdio {
         take: impl FnOnce() -> io::Result<Streams>,
     ) -> io::Result<Self> {
         if taken.swap(true, Ordering::SeqCst) {
-            let text = "standard input and output are taken already";
+            let text = "standard input and output are already in use by a server";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
         match take() {
             Ok(streams) => Ok(Self(Some(streams))),
             Err(error) => {
-                // Nobody has them: the next one to try is told what is wrong, too.
+                // The streams were not taken, so that the next attempt reports this error, too.
                 taken.store(false, Ordering::SeqCst);
                 Err(error)
             }
@@ -64,7 +63,7 @@ impl Stdio {
 }
 
 impl Stdio {
-    /// Tells whether the client has closed standard input, without reading from it.
+    /// Returns a function that returns `true` if the client has closed standard input, without reading from it.
     pub(crate) fn hung_up(&self) -> Box<dyn Fn() -> bool + Send + Sync> {
         #[cfg(unix)]
         if let Some(input) = self

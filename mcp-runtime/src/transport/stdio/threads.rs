@@ -1,7 +1,7 @@
-//! Streams that can only block, moved by a thread for each direction.
+//! Streams that support only blocking calls, moved by a thread for each direction.
 //!
-//! A thread that waits for input cannot be called back: it ends with its stream, or with the process. What the threads
-//! and their users share is bounded: four chunks of input, and [`ROOM`] bytes of output.
+//! A thread that waits for input cannot be interrupted: it ends with its stream, or with the process. The data that the
+//! threads share with their users is bounded: four chunks of input, and [`ROOM`] bytes of output.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -13,11 +13,11 @@ use std::thread;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 
-/// How much is read at once.
+/// Maximum size of a chunk, in bytes.
 const CHUNK: usize = 64 << 10;
-/// How many chunks wait to be looked at.
+/// Maximum number of chunks that wait to be read.
 const CHUNKS: usize = 4;
-/// How much waits to be written.
+/// Maximum number of bytes that wait to be written.
 const ROOM: usize = 256 << 10;
 
 /// Reads in a thread.
@@ -25,7 +25,7 @@ const ROOM: usize = 256 << 10;
 pub(super) struct Reader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
-    /// How much of `chunk` is taken.
+    /// Number of bytes of `chunk` that are consumed.
     taken: usize,
 }
 
@@ -65,7 +65,7 @@ impl AsyncRead for Reader {
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.taken >= self.chunk.len() {
-            // The thread is gone: that is the end of input, too.
+            // If the thread is gone, that is the end of input, too.
             self.chunk = ready!(self.chunks.poll_recv(cx)).unwrap_or_else(|| Ok(Vec::new()))?;
             self.taken = 0;
         }
@@ -90,7 +90,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<u8>,
-    /// The thread is writing some.
+    /// `true` while the thread is writing.
     writing: bool,
     error: Option<io::Error>,
     closed: bool,
@@ -183,7 +183,7 @@ impl AsyncWrite for Writer {
     }
 }
 
-/// Both directions.
+/// Creates a connection from both streams.
 #[cfg(not(unix))]
 pub(super) fn connection(
     input: impl Read + Send + 'static,

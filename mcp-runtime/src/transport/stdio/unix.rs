@@ -1,9 +1,9 @@
-//! Standard input and output as descriptors of our own, by what they are.
+//! Standard input and output as descriptors of this transport, treated by their kind.
 //!
-//! | kind | how |
+//! | kind | treatment |
 //! |---|---|
-//! | pipe, on Linux | reopened without blocking: the flag belongs to an open file description, which standard error may share |
-//! | socket | used as it is, unless standard error is the same one; some hosts give their children sockets |
+//! | pipe, on Linux | reopened in non-blocking mode: the flag belongs to an open file description, which standard error may share |
+//! | socket | used as it is, unless standard error is the same socket; some hosts give their children sockets |
 //! | file, terminal, anything else | a thread for each direction |
 
 use std::fs::File;
@@ -25,9 +25,9 @@ use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
 
-/// Takes both streams away: standard input becomes empty, standard output becomes standard error.
+/// Takes both streams: standard input becomes empty, standard output becomes standard error.
 pub(super) fn take() -> io::Result<(File, File)> {
-    // Above the three standard ones, and closed in children.
+    // Numbered above the three standard descriptors, and closed in children.
     let input = fcntl_dupfd_cloexec(stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(stdout(), 3)?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -37,7 +37,7 @@ pub(super) fn take() -> io::Result<(File, File)> {
     Ok((input.into(), output.into()))
 }
 
-/// Whether the other side of a pipe or socket is closed. Files and terminals have none.
+/// Returns `true` if the other side of a pipe or socket is closed. Files and terminals have no other side.
 pub(super) fn hung_up(input: &File) -> bool {
     let mut streams = [PollFd::new(input, PollFlags::empty())];
     let at_once = Timespec::default();
@@ -47,7 +47,7 @@ pub(super) fn hung_up(input: &File) -> bool {
             .any(|stream| stream.revents().contains(PollFlags::HUP))
 }
 
-/// Both streams, without blocking. Call it in a runtime.
+/// Opens a connection over both streams, without blocking. Call it in a runtime.
 pub(super) fn connection((input, output): (File, File)) -> io::Result<Connection> {
     Ok(Connection {
         reader: reader(input, stderr())?,
@@ -84,7 +84,7 @@ fn writer(output: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncWrite 
     Ok(Box::new(threads::Writer::start(output)?))
 }
 
-/// Whether it is a socket that standard error does not share, so that its flags are ours.
+/// Returns `true` if this is a socket that standard error does not share, so that its flags may be changed.
 fn is_own_socket(stream: &File, error: BorrowedFd<'_>) -> io::Result<bool> {
     let stream = stream.metadata()?;
     let error = error.try_clone_to_owned();
@@ -100,8 +100,8 @@ fn socket(stream: File) -> io::Result<UnixStream> {
     UnixStream::from_std(stream)
 }
 
-/// Where a pipe can be opened again, for a description of our own. None for one with a name, whose end of input could not
-/// be waited for then, and none without `/proc`.
+/// Returns the path at which a pipe can be reopened, to get a separate open file description. `None` for a named pipe,
+/// whose end of input could then not be waited for, and without `/proc`.
 #[cfg(target_os = "linux")]
 fn pipe(stream: &File) -> Option<String> {
     use std::os::fd::AsRawFd;
@@ -131,7 +131,7 @@ mod tests {
         !fcntl_getfl(stream).unwrap().contains(OFlags::NONBLOCK)
     }
 
-    /// More than a pipe holds.
+    /// Returns more text than a pipe holds.
     fn long() -> String {
         "0123456789abcdef".repeat(20_000)
     }

@@ -71,7 +71,7 @@ async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
                 let (area, members) = lacking.as_object().unwrap().iter().next().unwrap();
                 let member = members.as_object().unwrap().keys().next();
                 let name = member.map_or(area.clone(), |member| format!("{area}.{member}"));
-                let text = format!("the client does not declare what this takes: {name}");
+                let text = format!("the client does not declare required capabilities: {name}");
                 match result {
                     Ok(result) => {
                         assert!(!revision.is_modern() && method == "tools/call", "{what}");

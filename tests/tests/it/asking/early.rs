@@ -56,7 +56,7 @@ async fn it_waits_no_longer_than_a_question_may() {
         let mut client = shaking(&mut served, revision).await;
         let id = call(&mut client, "no_person").await;
         let result = client.response(&id).await.unwrap();
-        assert_eq!(text(&result), "nobody answered within 100ms");
+        assert_eq!(text(&result), "no answer within 100ms");
         // What was not asked is not taken back.
         client.notify("notifications/initialized", json!({})).await;
         assert_eq!(client.drain().await, [] as [Value; 0]);

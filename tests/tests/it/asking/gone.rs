@@ -29,7 +29,7 @@ async fn a_question_nobody_answers_is_given_up_and_the_client_told() {
         let mut served = Served::start(link, &setup).await;
         let mut client = silent(&mut served, revision).await;
         let result = client.ok("tools/call", params("no_person")).await;
-        assert_eq!(result["content"][0]["text"], "nobody answered within 100ms");
+        assert_eq!(result["content"][0]["text"], "no answer within 100ms");
         let told = client.notification("notifications/cancelled").await;
         assert_eq!(told["requestId"].to_string(), client.asked[0].key);
         // An answer that comes too late is ignored.

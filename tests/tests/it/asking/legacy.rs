@@ -15,9 +15,9 @@ async fn a_client_that_answers_nonsense_or_an_error_is_reported() {
     for (answer, expected) in [
         (
             Answer::Result(json!({"action": 5})),
-            "the answer does not fit",
+            "the answer is invalid",
         ),
-        (Answer::Result(json!([])), "the answer does not fit"),
+        (Answer::Result(json!([])), "the answer is invalid"),
         (
             Answer::Error(-32601, "what?".into()),
             "the client could not answer: what? (-32601)",
@@ -95,7 +95,7 @@ async fn a_client_that_never_answers_is_given_up_and_told() {
     // Longer than the tool may take: the client's time is not the tool's.
     assert_eq!(
         refusal(&mut client, "in_a_hurry").await,
-        "nobody answered within 10s"
+        "no answer within 10s"
     );
     assert_eq!(started.elapsed().as_secs(), 10);
     let told = client.notification("notifications/cancelled").await;

@@ -245,7 +245,7 @@ async fn play_all(revisions: &[Revision], hostile: bool) {
             let (outcomes, ledger) = play(&flow, link, revision, hostile).await;
             if revision < first {
                 // Said plainly, before anything is asked.
-                let expected = "the client does not declare what this takes: elicitation";
+                let expected = "the client does not declare required capabilities: elicitation";
                 outcomes.refuses(expected).asked(0);
                 assert_eq!((ledger.count("before"), ledger.count("after")), (1, 0));
             } else {

@@ -47,7 +47,7 @@ async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() 
             let result = client.ok("tools/call", round).await;
             let text = result["content"][0]["text"].as_str().unwrap();
             if store {
-                assert!(text.contains("it is not done again"), "{text}");
+                assert!(text.contains("it is not run again"), "{text}");
             } else {
                 assert_eq!(text, "Ada");
             }
@@ -101,7 +101,7 @@ async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
             let text = result["content"][0]["text"].as_str().unwrap();
             // Whoever comes while it is being done is told that it is not known what it came to.
             assert!(
-                text == "Hello, Ada!" || text.contains("was begun before"),
+                text == "Hello, Ada!" || text.contains("was started before"),
                 "{text}"
             );
             greeted += usize::from(text == "Hello, Ada!");

@@ -1,11 +1,11 @@
-//! Answers that cannot be used: a person may correct a form, but nobody corrects what a program sends.
+//! Unusable answers: a user may correct a form, but a malformed answer of a program is final.
 
 use serde_json::{Value, json};
 use tests::{Answer, Client, Revision};
 
 use super::{client, refusal, text, usual};
 
-/// What no question is answered with.
+/// Returns values that answer no question.
 fn nonsense() -> [Value; 5] {
     [
         json!([]),
@@ -16,7 +16,7 @@ fn nonsense() -> [Value; 5] {
     ]
 }
 
-/// Answers one kind of question with this.
+/// Answers one kind of question with this value, and others as usual.
 fn answer(client: &mut Client, method: &'static str, with: &Value) {
     let with = with.clone();
     client.answer(move |question| {

@@ -1,4 +1,4 @@
-//! Streams end when the tokens expire that they were opened with.
+//! Streams end when the tokens with which they were opened expire.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -21,7 +21,7 @@ use crate::http_support::{Served, call, text};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Lets time pass for everybody in this process, and waits for nothing.
+/// Lets time pass in the whole process without waiting.
 async fn pass(time: Duration) {
     time::pause();
     let mut left = time;
@@ -33,7 +33,7 @@ async fn pass(time: Duration) {
     time::resume();
 }
 
-/// A server that is told by their text for how many seconds tokens are valid.
+/// Starts a server whose tokens state the number of seconds for which they are valid.
 async fn serve_known() -> Served {
     let check = async |token: String| {
         let alice = Principal::new("alice").client_id("app");
@@ -67,14 +67,14 @@ fn ping(session: &str, revision: Revision) -> Request {
     Request::legacy(session, &ping, revision)
 }
 
-/// The stream is open: a change is told on it.
+/// Checks that the stream is open: it reports a change.
 async fn hears(server: &Served, stream: &mut Response) {
     server.handle.notify().tools_changed();
     let told = stream.next().await.expect("it is open");
     assert_eq!(told["method"], "notifications/tools/list_changed");
 }
 
-/// A listen request ends as it does when the server stops: with its result.
+/// Checks that a listen request ends as it does when the server stops: with its result.
 async fn completed(stream: &mut Response) {
     let rest = time::timeout(PATIENCE, stream.all()).await;
     let rest = rest.expect("it ends");
@@ -85,7 +85,7 @@ async fn completed(stream: &mut Response) {
     );
 }
 
-/// A stream ends without a word.
+/// Checks that a stream ends without a further message.
 async fn ended(stream: &mut Response) {
     let next = time::timeout(PATIENCE, stream.next()).await;
     assert_eq!(next.expect("it ends"), None);
@@ -109,13 +109,13 @@ async fn a_listener_ends_with_its_token() {
     let mut stream = listening(&server, "300").await;
     pass(290 * SECOND).await;
     hears(&server, &mut stream).await;
-    // A change before the end is still told.
+    // A change before the end is still reported.
     server.handle.notify().tools_changed();
     assert!(stream.next().await.unwrap()["method"].is_string());
     pass(20 * SECOND).await;
     completed(&mut stream).await;
     hears(&server, &mut always).await;
-    // With another token it comes back.
+    // With a new token, the client can open a stream again.
     let mut again = listening(&server, "300").await;
     hears(&server, &mut again).await;
 }
@@ -127,17 +127,17 @@ async fn the_stream_of_a_session_ends_with_the_last_token_of_its_client() {
     for revision in [Revision::B, Revision::C, Revision::D] {
         let id = session(&server, "300", revision).await;
         let mut stream = server.send(&with(get(&id, revision), "300")).await;
-        // A token that expires sooner takes nothing away.
+        // A token that expires sooner does not shorten the time.
         server.send(&with(ping(&id, revision), "10")).await;
         pass(200 * SECOND).await;
         hears(&server, &mut stream).await;
-        // The client has got another, and need not open its stream again for that.
+        // The client has a new token, and need not open its stream again for that.
         server.send(&with(ping(&id, revision), "300")).await;
         pass(290 * SECOND).await;
         hears(&server, &mut stream).await;
         pass(20 * SECOND).await;
         ended(&mut stream).await;
-        // Meanwhile nothing is lost.
+        // Nothing is lost in between.
         server.handle.notify().prompts_changed();
         let mut again = server.send(&with(get(&id, revision), "300")).await;
         let told = again.next().await.unwrap();
@@ -200,7 +200,7 @@ async fn a_connection_of_2024_ends_with_the_last_token_of_its_client() {
     assert!(stream.event().await.is_some());
     pass(290 * SECOND).await;
     hears(&server, &mut stream).await;
-    // A call that runs is still answered, but of changes nothing is told.
+    // A running call is still answered, but changes are no longer reported.
     let wait =
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait"}});
     assert_eq!(send(&wait, "10").await, 202);
@@ -235,7 +235,7 @@ async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
     let by_issuer = serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, asking))).await;
 
     for (server, token) in [(&by_itself, &*token), (&by_issuer, "opaque")] {
-        // Also where the answer about a token was kept.
+        // The second stream relies on the cached answer about the token.
         assert_eq!(status(server, token).await, 200);
         let mut stream = listening(server, token).await;
         pass(320 * SECOND).await;
@@ -243,7 +243,7 @@ async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
         pass(15 * SECOND).await;
         completed(&mut stream).await;
     }
-    // A token of which nobody says when it expires is asked about again now and then.
+    // A token without a known expiry is validated again at intervals, for which its client has to reconnect.
     let unsaid = json!({"active": true, "aud": RESOURCE, "sub": "alice"});
     *answer.lock().unwrap() = unsaid.to_string();
     let mut stream = listening(&by_issuer, "other").await;

@@ -170,14 +170,14 @@ async fn what_cannot_protect_a_server_is_an_error_at_its_start() {
             Protected::new("https://mcp.example.com/mcp#x", tokens()),
             "fragment",
         ),
-        (Protected::new("/mcp", tokens()), "no absolute address"),
+        (Protected::new("/mcp", tokens()), "not an absolute URL"),
         (
             protected().authorization_server("http://login.example.com"),
             "neither `https`",
         ),
         (
             protected().origin_metadata("login.example.com"),
-            "no absolute address",
+            "not an absolute URL",
         ),
         (protected().require(["a b"]), "a b"),
         (protected().scopes_supported(["\""]), "scope"),
@@ -191,11 +191,11 @@ async fn what_cannot_protect_a_server_is_an_error_at_its_start() {
         ),
         (
             Protected::new(RESOURCE, Jwt::issuer(ISSUER).key_set(&json!({}))),
-            "no key of use",
+            "no usable key",
         ),
         (
             Protected::new(RESOURCE, StaticTokens::new()),
-            "nobody would be let in",
+            "every request would be refused",
         ),
         (
             Protected::new(

@@ -27,7 +27,7 @@ const RESOURCE: &str = "https://mcp.example.com/mcp";
 const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
 /// Says who calls, and what they may do.
-#[tool(group = "auth")]
+#[tool(tags("auth"))]
 fn whoami(ctx: &Context) -> String {
     match ctx.principal() {
         None => "nobody".into(),
@@ -40,7 +40,7 @@ fn whoami(ctx: &Context) -> String {
 }
 
 /// Needs a scope.
-#[tool(group = "auth-scopes", scopes("notes:read", "notes:write"))]
+#[tool(tags("auth-scopes"), scopes("notes:read", "notes:write"))]
 fn write_note() -> &'static str {
     "written"
 }
@@ -55,7 +55,7 @@ fn options(issuer: &Issuer) -> HttpOptions {
 }
 
 async fn serve(options: HttpOptions) -> Served {
-    serve_server(fixture::server().group("auth").http(options)).await
+    serve_server(fixture::server().tags(["auth"]).http(options)).await
 }
 
 /// The request with a token.

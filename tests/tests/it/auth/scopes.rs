@@ -15,7 +15,7 @@ use crate::http_support::{Served, call, serve_server, text};
 const NEEDED: &str = r#"scope="notes:read notes:write""#;
 
 async fn serve(options: HttpOptions) -> Served {
-    let server = fixture::server().group("auth").group("auth-scopes");
+    let server = fixture::server().tags(["auth"]).tags(["auth-scopes"]);
     serve_server(server.http(options)).await
 }
 
@@ -141,9 +141,9 @@ async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
 #[tokio::test]
 async fn a_caller_of_whom_nothing_is_known_is_asked_who_they_are() {
     let server = fixture::server()
-        .group("auth")
-        .group("auth-scopes")
-        .group("http");
+        .tags(["auth"])
+        .tags(["auth-scopes"])
+        .tags(["http"]);
     let service = server.state(Shared::default()).into_http_service().unwrap();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -233,7 +233,7 @@ async fn a_principal_has_so_many_sessions_and_streams() {
         ..Limits::default()
     };
     let server = fixture::server()
-        .group("auth")
+        .tags(["auth"])
         .limits(limits)
         .http(options(&issuer));
     let server = serve_server(server).await;

@@ -200,7 +200,7 @@ async fn scopes_that_every_request_needs_are_asked_for_at_once() {
     let protected = mcp_runtime::auth::Protected::new(super::RESOURCE, super::jwt(&issuer));
     let protected = protected.require(["mcp", "a"]);
     let server = fixture::server()
-        .group("auth")
+        .tags(["auth"])
         .scope_implies("all", ["mcp", "a"])
         .http(HttpOptions::new().authenticate(protected));
     let server = serve_server(server).await;

@@ -24,7 +24,7 @@ async fn tools_come_and_go_with_the_file() {
             fs::rename(directory.join("new"), &file).unwrap();
         };
         let greet = json!({
-            "name": "greet", "description": "Greets somebody",
+            "name": "greet", "description": "Greets a user",
             "arguments": {"name": "Who"}, "answer": "Hello, {name}!",
         });
         let bye = json!({"name": "bye", "description": "Takes leave", "answer": "Bye."});

@@ -1,4 +1,4 @@
-//! The axum program, when it is asked to stop.
+//! Shutdown of the axum program.
 
 use serde_json::json;
 use tests::http::{Request, send};
@@ -30,7 +30,7 @@ async fn a_signal_to_stop_lets_calls_of_an_axum_program_finish() {
             call(session, 1, "watch_visits", json!({"seconds": 1}), revision)
         };
         let mut response = send(address, &signed(request)).await;
-        // It runs.
+        // The call is running.
         let report = response.next().await.unwrap();
         assert_eq!(report["method"], "notifications/progress");
         let id = process.child.id().unwrap().to_string();

@@ -187,7 +187,7 @@ async fn suggestions_name_only_what_the_caller_may_use() {
 #[tokio::test]
 async fn what_nobody_can_decide_is_there_for_nobody() {
     for revision in Revision::ERAS {
-        let hub = Hub::serve(server().group("riddle"));
+        let hub = Hub::serve(server().tags(["riddle"]));
         for who in [Who::Nobody, Who::Owner, ADMIN] {
             let mut client = who.connect(&hub, revision).await;
             client.fails("tools/call", call("riddle"), -32602).await;

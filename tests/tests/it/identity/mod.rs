@@ -14,13 +14,13 @@ use tests::link::Hub;
 use tests::{Client, Revision};
 
 /// Everybody may.
-#[tool(group = "identity")]
+#[tool(tags("identity"))]
 fn look(who: Option<Principal>) -> String {
     who.map_or_else(|| "nobody".to_owned(), |who| who.subject().to_owned())
 }
 
 /// Only somebody may.
-#[tool(group = "identity")]
+#[tool(tags("identity"))]
 fn sign(who: &Principal, caller: &Caller) -> String {
     let scopes: Vec<_> = who.granted().collect();
     assert!(!caller.is_trusted());
@@ -28,13 +28,13 @@ fn sign(who: &Principal, caller: &Caller) -> String {
 }
 
 /// Needs two scopes.
-#[tool(group = "identity", scopes("notes:read", "notes:write"))]
+#[tool(tags("identity"), scopes("notes:read", "notes:write"))]
 fn write_note() -> &'static str {
     "written"
 }
 
 /// Needs a scope, and asks before it goes on.
-#[tool(group = "identity", scopes("notes:write"))]
+#[tool(tags("identity"), scopes("notes:write"))]
 async fn erase(ctx: Context) -> Result<String> {
     let Sure { sure } = ctx.elicit("Sure?").await?;
     Ok(format!("erased: {sure}"))
@@ -46,13 +46,13 @@ struct Sure {
 }
 
 /// Is there for the staff.
-#[tool(group = "identity", visible_if = is_staff)]
+#[tool(tags("identity"), visible_if = is_staff)]
 fn staff_room() -> &'static str {
     "coffee"
 }
 
 /// Nobody can say for whom it is there.
-#[tool(group = "riddle", visible_if = undecided)]
+#[tool(tags("riddle"), visible_if = undecided)]
 fn riddle() -> &'static str {
     "solved"
 }
@@ -66,25 +66,25 @@ fn undecided(_: &Caller) -> bool {
 }
 
 /// Needs a scope.
-#[prompt(group = "identity", scopes("notes:read"))]
+#[prompt(tags("identity"), scopes("notes:read"))]
 fn summary(#[complete(["all", "new"])] which: String) -> String {
     which
 }
 
 /// Is there for the staff.
-#[prompt(group = "identity", visible_if = is_staff)]
+#[prompt(tags("identity"), visible_if = is_staff)]
 fn rota(#[complete(["today", "tomorrow"])] day: String) -> String {
     day
 }
 
-#[resource("identity:open", group = "identity", cache = "public")]
+#[resource("identity:open", tags("identity"), cache = "public")]
 fn open() -> &'static str {
     "open"
 }
 
 #[resource(
     "identity:notes",
-    group = "identity",
+    tags("identity"),
     scopes("notes:read"),
     cache = "public"
 )]
@@ -92,12 +92,12 @@ fn notes() -> &'static str {
     "notes"
 }
 
-#[resource("identity:staff", group = "identity", visible_if = is_staff)]
+#[resource("identity:staff", tags("identity"), visible_if = is_staff)]
 fn staff() -> &'static str {
     "staff"
 }
 
-#[resource_template("note:///{id}", group = "identity", scopes("notes:read"), list = all_notes)]
+#[resource_template("note:///{id}", tags("identity"), scopes("notes:read"), list = all_notes)]
 fn note(#[complete(["1", "2"])] id: u32) -> String {
     format!("note {id}")
 }
@@ -106,7 +106,7 @@ async fn all_notes() -> Vec<Resource> {
     vec![Resource::new("note:///1", "first")]
 }
 
-#[resource_template("rota:///{day}", group = "identity", visible_if = is_staff, list = all_rotas)]
+#[resource_template("rota:///{day}", tags("identity"), visible_if = is_staff, list = all_rotas)]
 fn rota_of(#[complete(["today"])] day: String) -> String {
     day
 }
@@ -116,14 +116,14 @@ async fn all_rotas() -> Vec<Resource> {
 }
 
 /// Changes a resource, for those who follow it.
-#[tool(group = "identity")]
+#[tool(tags("identity"))]
 fn touch(ctx: Context, uri: &str) {
     ctx.server().notify().resource_updated(uri);
 }
 
 pub(crate) fn server() -> Server {
     Server::new("identity", "1")
-        .group("identity")
+        .tags(["identity"])
         .scope_implies("admin", ["staff", "notes:write"])
         .scope_implies("notes:write", ["notes:read"])
 }

@@ -1,4 +1,4 @@
-//! A list that changed is told to those who see another list.
+//! A changed list is reported to the callers for whom it changed.
 
 use mcp_runtime::{Arguments, Context, DynamicTool};
 use serde_json::json;
@@ -14,7 +14,7 @@ fn tool() -> DynamicTool {
     DynamicTool::new("dynamic", json!({"type": "object"}), run)
 }
 
-/// A client that hears of tools.
+/// Connects a client that is notified of changes to the list of tools.
 async fn listening(who: Who, hub: &Hub, revision: Revision) -> Client {
     let mut client = who.connect(hub, revision).await;
     if revision.is_modern() {
@@ -27,7 +27,7 @@ async fn listening(who: Who, hub: &Hub, revision: Revision) -> Client {
     client
 }
 
-/// Makes a change, and says who is told.
+/// Makes a change; returns which clients are notified.
 async fn told<const N: usize>(clients: &mut [Client; N], change: impl FnOnce()) -> [bool; N] {
     change();
     let mut told = [false; N];
@@ -60,7 +60,7 @@ async fn callers_who_cannot_see_what_changed_are_not_told() {
         let all = [true; 5];
         let insert = || tools.insert(tool().scopes(["notes:read"])).unwrap();
         assert_eq!(told(&mut clients, insert).await, readers);
-        // Some saw it before, others see it after.
+        // Some callers saw it before, others see it now.
         let replace = || {
             let hidden = tool().visible_if(|caller| caller.has_scope("staff"));
             tools.replace(hidden).unwrap();
@@ -71,7 +71,7 @@ async fn callers_who_cannot_see_what_changed_are_not_told() {
         assert_eq!(told(&mut clients, disable).await, staff);
         let remove = || assert!(tools.remove("dynamic"));
         assert_eq!(told(&mut clients, remove).await, [false; 5]);
-        // Several changes are one notification, to whoever sees one of them.
+        // Several changes are one notification, to each caller who sees at least one of them.
         let batch = || {
             let edit = tools.edit(|batch| {
                 let hidden = tool().visible_if(|caller| caller.has_scope("staff"));
@@ -82,7 +82,7 @@ async fn callers_who_cannot_see_what_changed_are_not_told() {
         assert_eq!(told(&mut clients, batch).await, staff);
         let open = || tools.replace(tool()).unwrap();
         assert_eq!(told(&mut clients, open).await, all);
-        // If the program says so itself, everybody is told.
+        // If the program announces a change itself, all clients are notified.
         let said = || handle.notify().tools_changed();
         assert_eq!(told(&mut clients, said).await, all);
     }

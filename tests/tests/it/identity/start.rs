@@ -13,7 +13,7 @@ async fn scopes_that_nobody_could_have_over_http_are_an_error_at_the_start() {
     assert_eq!(error.kind(), ErrorKind::Configuration);
     let message = error.to_string();
     assert!(
-        message.starts_with("`write_note` needs scopes"),
+        message.starts_with("`write_note` requires scopes"),
         "{message}"
     );
     assert!(message.contains("trust_anonymous"), "{message}");

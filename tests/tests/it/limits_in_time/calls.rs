@@ -1,4 +1,4 @@
-//! Calls that are silent for long: their response begins as a stream, where the client takes one.
+//! Calls that are silent for long: their response begins as an event stream, if the client accepts one.
 
 use std::time::Duration;
 
@@ -15,22 +15,22 @@ use super::{Served, about, just_below, serve_with};
 use crate::fixture::{Shared, wait};
 use crate::http_support::{self, call, initialize, text};
 
-/// Fails after a while, as a message that was no request.
-#[tool(group = "http")]
+/// Fails after a while, with the code of an invalid request.
+#[tool(tags("http"))]
 async fn fail_after(seconds: u64) -> Result<()> {
     sleep(Duration::from_secs(seconds)).await;
     Err(ToolError::protocol(ErrorObject::new(-32600, "too late")))
 }
 
-/// Logs after a while, then waits until it is told to go on, or cancelled.
-#[tool(group = "http")]
+/// Logs after a while, then waits until it is released or cancelled.
+#[tool(tags("http"))]
 async fn log_after(ctx: &Context, shared: State<Shared>, seconds: u64) -> &'static str {
     sleep(Duration::from_secs(seconds)).await;
     ctx.info("at work");
     wait(shared).await
 }
 
-/// How a call gets to the server.
+/// A way to call the server.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Modern,
@@ -59,7 +59,7 @@ impl Way {
         serve_with(limits, options, Duration::ZERO)
     }
 
-    /// A call of a tool, by a client that shook hands if it has to.
+    /// Returns a tool call, after a handshake if one is necessary.
     async fn call(self, server: &Served, name: &str, arguments: Value) -> Request {
         let revision = match self {
             Self::Modern => return Request::tool(name, arguments),
@@ -76,7 +76,7 @@ impl Way {
     }
 }
 
-/// The next line of a body that is neither empty nor about chunks.
+/// Returns the next line of a body that is neither empty nor the size of a chunk.
 async fn line(body: &mut BufReader<impl AsyncRead + Unpin>) -> String {
     loop {
         let mut line = String::new();
@@ -87,7 +87,7 @@ async fn line(body: &mut BufReader<impl AsyncRead + Unpin>) -> String {
     }
 }
 
-/// Lets a call that waits go on.
+/// Releases the calls that wait.
 fn go_on(server: &Served) {
     server.shared.0.go_on.notify_waiters();
 }
@@ -101,7 +101,7 @@ async fn a_silent_call_becomes_a_stream_of_comments_that_ends_with_its_answer() 
         let (stream_after, keep_alive) = (limits.stream_after, limits.keep_alive);
         let server = way.serve(limits);
         let call = way.call(&server, "wait", json!({})).await;
-        // A little earlier the answer is all there is.
+        // Just before the limit, the response is only the answer.
         let soon = async {
             sleep(just_below(stream_after)).await;
             go_on(&server);
@@ -214,7 +214,7 @@ async fn an_error_after_the_head_is_the_last_event() {
 #[tokio::test(start_paused = true)]
 async fn what_a_call_may_send_opens_the_stream_at_once() {
     for way in Way::ALL {
-        // Without a session that lasts there are no log messages.
+        // Without a lasting session there are no log messages.
         let logs = !matches!(way, Way::Sealed | Way::Stateless);
         let server = way.serve(Limits::default());
         let mut call = way.call(&server, "log_after", json!({"seconds": 2})).await;
@@ -249,7 +249,7 @@ async fn what_a_call_may_send_opens_the_stream_at_once() {
         go_on(&server);
         assert_eq!(text(&response.next().await.unwrap()), "waited");
     }
-    // A modern client that asks for no log messages is sent none.
+    // A modern client that requests no log messages gets none.
     let server = Way::Modern.serve(Limits::default());
     let call = Request::tool("log_after", json!({"seconds": 1}));
     let began = Instant::now();

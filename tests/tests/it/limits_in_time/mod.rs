@@ -71,7 +71,7 @@ fn serve_with(limits: Limits, options: HttpOptions, handshake: Duration) -> Serv
     let (connections, accepted) = mpsc::unbounded_channel();
     let shared = Shared::default();
     let server = fixture::server()
-        .group("http")
+        .tags(["http"])
         .state(shared.clone())
         .limits(limits)
         .http(options);

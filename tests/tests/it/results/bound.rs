@@ -1,4 +1,4 @@
-//! A question is answered for the arguments it was asked about, and for no others.
+//! An answer to a question counts only for the arguments with which the question was asked.
 
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use tests::{Client, Revision};
 use super::server;
 use crate::support::raw;
 
-/// Who agrees.
+/// The person who agrees.
 #[derive(Elicit)]
 struct Payer {
     name: String,
 }
 
 /// Asks who pays, and then pays.
-#[tool(group = "results")]
+#[tool(tags("results"))]
 async fn pay(ctx: Context, amount: u128, purpose: Option<String>) -> Result<String> {
     let Payer { name } = ctx.elicit("Who pays?").key("who").await?;
     Ok(format!(
@@ -23,7 +23,7 @@ async fn pay(ctx: Context, amount: u128, purpose: Option<String>) -> Result<Stri
     ))
 }
 
-/// Sends arguments as they stand here, which numbers of a test could not hold.
+/// Sends arguments as raw JSON text, because `Value` could not represent the numbers.
 async fn call(client: &mut Client, id: i64, arguments: &str, more: &str) -> Value {
     let message = json!({
         "jsonrpc": "2.0", "id": id, "method": "tools/call",

@@ -1,4 +1,4 @@
-//! Handlers cannot answer with a code that their protocol version forbids, or that says what is not so.
+//! Handlers cannot answer with an error code that the protocol version forbids, or that would be untrue.
 
 use mcp_runtime::ErrorObject;
 use mcp_runtime::prelude::*;
@@ -19,29 +19,29 @@ fn error(code: i32, data: Option<Value>) -> ToolError {
 }
 
 /// Fails with this code.
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn coded(code: i32, data: Option<Value>) -> Result<String> {
     Err(error(code, data))
 }
 
 /// Fails with this code, a little later.
-#[tool(group = "results")]
+#[tool(tags("results"))]
 async fn coded_later(code: i32, data: Option<Value>) -> Result<String> {
     tokio::task::yield_now().await;
     Err(error(code, data))
 }
 
-#[prompt(group = "results")]
+#[prompt(tags("results"))]
 fn coded_prompt(code: i32) -> Result<String> {
     Err(error(code, None))
 }
 
-#[resource_template("results://coded/{code}", group = "results")]
+#[resource_template("results://coded/{code}", tags("results"))]
 fn coded_resource(code: i32) -> Result<String> {
     Err(error(code, None))
 }
 
-/// A code, the data it comes with, and what clients read before 2025-11-25, in it, and in 2026-07-28.
+/// Returns codes, their data, and the codes that clients get before 2025-11-25, in 2025-11-25, and in 2026-07-28.
 fn table() -> Vec<(i32, Value, [i32; 3])> {
     let capabilities = json!({"requiredCapabilities": {"sampling": {}}});
     let link = json!({
@@ -144,7 +144,7 @@ async fn codes_of_handlers_are_those_of_the_protocol_version_over_http() {
             };
             let (status, message) = server.message(&request).await;
             assert_eq!(message["error"]["code"], expected, "{message}");
-            // Other statuses say something of the request or of the server.
+            // Other statuses are reserved for errors of the request or of the server.
             let means_request = expected == -32021;
             assert_eq!(status, if means_request { 400 } else { 200 }, "{message}");
         }

@@ -1,4 +1,4 @@
-//! JSON that handlers bring along is on one line when it leaves, whatever it looked like.
+//! Raw JSON of handlers is sent on one line, however it was formatted.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{CallToolResult, ContentBlock, LoggingLevel};
@@ -23,8 +23,8 @@ struct Around {
     raw: Box<RawValue>,
 }
 
-/// Sends JSON of several lines wherever a handler can send JSON.
-#[tool(group = "results")]
+/// Sends JSON with line breaks wherever a handler can send JSON.
+#[tool(tags("results"))]
 fn several_lines(ctx: &Context) -> CallToolResult {
     ctx.info(pretty());
     ctx.log_as(
@@ -56,7 +56,7 @@ fn params() -> Value {
 async fn json_of_several_lines_leaves_as_one_line() {
     for revision in Revision::ALL {
         let mut client = connect(server(), revision).await;
-        // The client reads line by line, and fails at one that is no message.
+        // The client reads line by line, and fails at a line that is not a message.
         let result = client.ok("tools/call", params()).await;
         assert_eq!(result["content"][0]["text"], PRETTY);
         let data = json!({"a": 1, "b": "x\ny"});

@@ -1,5 +1,5 @@
-//! What leaves the server: on one line, within its schema and its size, with codes its protocol version has, and for the
-//! arguments it was asked about.
+//! Results and errors as they are sent: on one line, within their schema and size, with codes of the protocol version, and
+//! for the arguments of the question.
 
 mod bound;
 mod codes;
@@ -19,12 +19,12 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context as LayerContext, Layer};
 use tracing_subscriber::prelude::*;
 
-/// A server of the handlers in this folder.
+/// Returns a server with the handlers in this folder.
 fn server() -> Server {
-    new_server!().group("results")
+    new_server!().tags(["results"])
 }
 
-/// Everything that is written to the log on this thread.
+/// Collects everything that is logged on this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
 
@@ -35,7 +35,7 @@ impl Log {
         (log, tracing::subscriber::set_default(subscriber))
     }
 
-    /// What was written since the last call, a line for each event.
+    /// Returns the events logged since the last call, one per line.
     fn take(&self) -> String {
         std::mem::take(&mut self.0.lock().unwrap())
     }

@@ -1,4 +1,4 @@
-//! A panic is an answer, also if what it panics with panics when it is dropped.
+//! A panic is answered, even if its payload panics when dropped.
 
 use std::panic::panic_any;
 
@@ -12,7 +12,7 @@ use super::server;
 use crate::http_support::{call, serve_server};
 use crate::support::connect;
 
-/// Panics when it is dropped.
+/// A payload that panics when dropped, with another payload.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -21,7 +21,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Panics when it is dropped, too.
+/// A payload that panics when dropped.
 struct Fuse;
 
 impl Drop for Fuse {
@@ -30,24 +30,24 @@ impl Drop for Fuse {
     }
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn explode() {
     panic_any(Bomb);
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 async fn explode_later() {
     tokio::task::yield_now().await;
     panic_any(Bomb);
 }
 
-#[tool(group = "results", blocking)]
+#[tool(tags("results"), blocking)]
 fn explode_on_a_thread() {
     panic_any(Bomb);
 }
 
-/// Leaves something behind that explodes when the call is dropped.
-#[tool(group = "results")]
+/// Holds a value that panics when the call is dropped.
+#[tool(tags("results"))]
 async fn explode_when_dropped() {
     struct Guard;
     impl Drop for Guard {
@@ -59,7 +59,7 @@ async fn explode_when_dropped() {
     tokio::task::yield_now().await;
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn unharmed() -> &'static str {
     "well"
 }
@@ -110,7 +110,7 @@ async fn what_explodes_twice_leaves_nothing_behind_over_http() {
     for revision in [Revision::B, Revision::C, Revision::D] {
         let session = server.session(revision).await;
         for name in EXPLODING {
-            // The id and the only place are free again.
+            // The id and the only permit are free again.
             for name in [name, name, "unharmed"] {
                 let request = call(&session, 1, name, json!({}), revision);
                 let mut response = server.send(&request).await;

@@ -1,4 +1,4 @@
-//! A result that does not fit what its tool promised does not leave.
+//! A result that does not match the output schema of its tool is not sent.
 
 use std::collections::BTreeMap;
 
@@ -27,12 +27,12 @@ fn number(of: &str) -> f64 {
     of.parse().unwrap()
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn bare_number(of: String) -> Json<f64> {
     Json(number(&of))
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn measured(value: String, perhaps: String) -> Json<Measured> {
     Json(Measured {
         value: number(&value),
@@ -40,19 +40,19 @@ fn measured(value: String, perhaps: String) -> Json<Measured> {
     })
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn many(of: Vec<String>) -> Result<Json<Vec<f32>>> {
     #[allow(clippy::cast_possible_truncation, reason = "small numbers")]
     Ok(Json(of.iter().map(|of| number(of) as f32).collect()))
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn perhaps_a_number(of: String) -> Option<Json<f64>> {
     Some(Json(number(&of)))
 }
 
-/// A map whose keys are no text.
-#[tool(group = "results")]
+/// Returns a value that cannot be serialized.
+#[tool(tags("results"))]
 fn unwritable() -> Json<BTreeMap<u8, Unwritable>> {
     Json(BTreeMap::from([(1, Unwritable)]))
 }
@@ -66,7 +66,7 @@ impl serde::Serialize for Unwritable {
     }
 }
 
-/// A result whose author says what it looks like.
+/// A result type with a hand-written output schema.
 struct Own(Value);
 
 impl IntoToolResult for Own {
@@ -83,7 +83,7 @@ impl IntoToolResult for Own {
     }
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn own(city: String) -> Own {
     Own(match city.as_str() {
         "none" => json!({}),
@@ -92,7 +92,7 @@ fn own(city: String) -> Own {
     })
 }
 
-/// How urgent something is.
+/// The urgency of a ticket.
 #[data(output)]
 enum Urgency {
     Low,
@@ -105,7 +105,7 @@ struct Ticket {
     id: u128,
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn ticket(urgent: bool) -> Json<Ticket> {
     let urgency = if urgent { Urgency::High } else { Urgency::Low };
     Json(Ticket {
@@ -114,7 +114,7 @@ fn ticket(urgent: bool) -> Json<Ticket> {
     })
 }
 
-/// Gives what it is told, under a schema that wants a city.
+/// Returns a tool that returns the result it is given, with an output schema that requires a city.
 fn told() -> DynamicTool {
     let schema = json!({"type": "object"});
     let tool = async |arguments: Arguments, _: Context| -> Result<CallToolResult> {
@@ -140,7 +140,7 @@ fn serving() -> Server {
     server
 }
 
-/// The client is told no more than a reference, and the log says the rest under it.
+/// Checks that the client gets only a reference, and that the log contains the details with that reference.
 fn is_internal(failure: &Failure, log: &Log, said: &[&str]) {
     assert_eq!(failure.message, "internal error");
     let reference = failure.data["reference"].as_str().unwrap();
@@ -169,7 +169,7 @@ async fn numbers_that_json_lacks_do_not_leave_where_a_number_is_promised() {
             let values = json!({"value": of, "perhaps": "1"});
             let failure = fails(&mut client, "measured", values).await;
             is_internal(&failure, &log, &["measured", "/value"]);
-            // Null is promised here.
+            // The schema allows null here.
             let values = json!({"value": "1.5", "perhaps": of});
             let text = client.text("measured", values).await;
             assert_eq!(text, r#"{"value":1.5,"perhaps":null}"#);
@@ -214,7 +214,7 @@ async fn a_result_outside_the_schema_its_author_wrote_is_an_internal_error() {
         }
         let failure = fails(&mut client, "told", json!({})).await;
         is_internal(&failure, &log, &["told", "no structured content"]);
-        // A failure may say what it likes.
+        // The output schema does not apply to failures.
         client.refused("told", json!({"error": true})).await;
         let told = json!({"error": true, "structured": {"city": 5}});
         client.refused("told", told).await;
@@ -279,7 +279,7 @@ async fn outputs_need_not_be_compared_with_their_schemas() {
     for revision in Revision::ERAS {
         let server = serving().check_outputs(false);
         let mut client = connect(server, revision).await;
-        // Read as they are: the client of these tests does not believe what it reads.
+        // Read without the checks of the test client, which compares results with their schemas.
         for (name, arguments, expected) in [
             ("bare_number", json!({"of": "NaN"}), "null"),
             ("told", json!({"structured": {"city": 5}}), "told"),
@@ -306,7 +306,7 @@ async fn an_example_keeps_what_it_promises() {
     for revision in Revision::ALL {
         let mut process = Process::start("everything", &[], revision).await;
         process.client.list("tools/list", "tools").await;
-        // The client judges it.
+        // The client checks the result against the schema.
         let city = json!({"city": "Rome"});
         let text = process.client.text("weather", city).await;
         assert!(text.contains("sky"), "{text}");

@@ -1,4 +1,4 @@
-//! What a handler may answer at most is about its results, not about its questions.
+//! The size limit of a handler applies to its results, not to its questions.
 
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
@@ -8,21 +8,21 @@ use tests::{Answer, Revision};
 use super::server;
 use crate::support::raw;
 
-/// Somebody's name, in a form that is larger than the answer may be.
+/// A name, in a form that is larger than the result may be.
 #[derive(Elicit)]
 struct Name {
     /// The name by which you are known to everybody who knows you, in the spelling that you like best of all
     name: String,
 }
 
-/// Asks for a name; says it as often as it is told.
-#[tool(group = "results", max_output = "300B")]
+/// Asks for a name, and repeats it the given number of times.
+#[tool(tags("results"), max_output = "300B")]
 async fn briefly(ctx: Context, times: usize) -> Result<String> {
     let Name { name } = ctx.elicit("Who are you?").await?;
     Ok(name.repeat(times))
 }
 
-#[prompt(group = "results", max_output = "20B")]
+#[prompt(tags("results"), max_output = "20B")]
 fn fails_at_length() -> Result<String> {
     bail!("{}", "x".repeat(100))
 }
@@ -88,7 +88,7 @@ async fn an_error_is_never_larger_than_any_answer_may_be() {
             .await;
         assert_eq!(
             failure.message,
-            "the error is larger than 1000 bytes, so its text was left out"
+            "the error is larger than 1000 bytes, so its text was removed"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What sanitizing does to structured content besides its texts: nothing.
+//! Sanitizing leaves structured content unchanged, except for its strings.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use crate::support::connect;
 
 const EXACT: &str = r#"{"n":340282366920938463463374607431768211455,"d":0.1000000000000000055511151231257827021181583404541015625,"e":1e2,"f":-0.0,"list":[[],{},true,null],"\u0061\/":"a\/b"}"#;
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn exact() -> CallToolResult {
     let mut result = CallToolResult::text("exact");
     result.structured_content = Some(RawValue::from_string(EXACT.to_owned()).unwrap());
     result
 }
 
-#[tool(group = "results")]
+#[tool(tags("results"))]
 fn by_name(one: String, other: String) -> Json<BTreeMap<String, u8>> {
     Json(BTreeMap::from([(one, 1), (other, 2)]))
 }

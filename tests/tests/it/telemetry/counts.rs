@@ -16,7 +16,7 @@ use crate::telemetry::server;
 const ACTIVE: &str = "mcp.server.active_requests";
 
 /// Asks whoever calls.
-#[tool(group = "telemetry")]
+#[tool(tags("telemetry"))]
 async fn ask(ctx: &Context) -> Result<String> {
     #[derive(Elicit)]
     struct Name {

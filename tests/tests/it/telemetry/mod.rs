@@ -9,7 +9,7 @@ mod spans;
 use mcp_runtime::prelude::*;
 
 /// Says something in the log, before and after others had a turn, and in a span of its own.
-#[tool(group = "telemetry")]
+#[tool(tags("telemetry"))]
 async fn talk() -> &'static str {
     tracing::info!("before");
     tokio::task::yield_now().await;
@@ -20,19 +20,19 @@ async fn talk() -> &'static str {
 }
 
 /// Says something in the log, at once.
-#[tool(group = "telemetry")]
+#[tool(tags("telemetry"))]
 fn talk_now() {
     tracing::info!("at once");
 }
 
 /// Says something in the log, on a thread of its own.
-#[tool(group = "telemetry", blocking)]
+#[tool(tags("telemetry"), blocking)]
 fn talk_blocking() {
     tracing::info!("on a thread");
 }
 
 /// The place in a trace, as a handler passes it on.
-#[tool(group = "telemetry")]
+#[tool(tags("telemetry"))]
 fn trace(ctx: &Context) -> String {
     let trace = ctx.trace_context();
     trace.map_or_else(
@@ -42,7 +42,7 @@ fn trace(ctx: &Context) -> String {
 }
 
 /// Fails with a code that is the server's fault.
-#[tool(group = "telemetry")]
+#[tool(tags("telemetry"))]
 fn broken() -> Result<String> {
     Err(ToolError::protocol(mcp_runtime::ErrorObject::new(
         mcp_runtime::ErrorObject::INTERNAL_ERROR,
@@ -52,5 +52,5 @@ fn broken() -> Result<String> {
 
 /// The fixture, with what talks.
 fn server() -> Server {
-    crate::fixture::server().group("telemetry")
+    crate::fixture::server().tags(["telemetry"])
 }

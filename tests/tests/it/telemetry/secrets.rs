@@ -12,7 +12,7 @@ use crate::telemetry::capture::Seen;
 const SECRET: &str = "hunter2-do-not-tell";
 
 /// Takes a secret, asks for another, and answers with a third.
-#[tool(group = "secrets")]
+#[tool(tags("secrets"))]
 async fn confide(ctx: &Context, password: String) -> Result<String> {
     #[derive(Elicit)]
     struct Pin {
@@ -24,13 +24,13 @@ async fn confide(ctx: &Context, password: String) -> Result<String> {
 }
 
 /// Takes a number, so that a text does not fit.
-#[tool(group = "secrets")]
+#[tool(tags("secrets"))]
 fn number(#[arg(range(0..=9))] pin: u32) -> u32 {
     pin
 }
 
 fn server() -> Server {
-    crate::fixture::server().group("secrets")
+    crate::fixture::server().tags(["secrets"])
 }
 
 #[tokio::test]

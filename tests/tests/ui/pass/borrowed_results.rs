@@ -1,4 +1,4 @@
-//! A result may borrow from the arguments or from the value a method is called on.
+//! Results that borrow from the arguments, or from the value that the method is called on.
 
 use mcp_runtime::prelude::*;
 

@@ -1,24 +1,24 @@
-//! What `#[data]` may stand on.
+//! Every kind of type that `#[data]` accepts.
 
 use std::collections::HashMap;
 
 use mcp_runtime::prelude::*;
 
-/// Closed by itself.
+/// Rejects unknown fields by default.
 #[data]
 #[serde(rename_all = "camelCase")]
 struct Place {
     zip_code: Option<String>,
 }
 
-/// Closed by the author.
+/// Rejects unknown fields at the author's request.
 #[data(input)]
 #[serde(deny_unknown_fields)]
 struct Said {
     city: String,
 }
 
-/// Open, because what is not known goes on.
+/// Accepts unknown fields, because the flattened field takes them.
 #[data]
 struct Flattening {
     city: String,
@@ -26,7 +26,7 @@ struct Flattening {
     rest: HashMap<String, u8>,
 }
 
-/// Open, because the author wants it so.
+/// Accepts unknown fields at the author's request.
 #[data(allow_unknown_fields)]
 struct Open {
     city: String,

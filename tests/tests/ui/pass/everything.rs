@@ -39,7 +39,7 @@ const SLOW: Duration = Duration::from_secs(90);
     open_world = false,
     icons = ["https://example.com/a.png", icon(src = "https://example.com/b.svg", mime_type = "image/svg+xml", sizes = "48x48 any", theme = "dark")],
     meta = json!({ "a": 1 }),
-    group = "reading",
+    tags("reading"),
     timeout = "5s",
     requires(sampling, elicitation_url),
     strict,
@@ -70,7 +70,7 @@ fn sleep(#[arg(name = "milliSeconds")] milliseconds: u64) -> String {
 }
 
 /// Asks for a review.
-#[prompt(title = "Review", group = "code", scopes("code:read"), visible_if = Caller::is_trusted)]
+#[prompt(title = "Review", tags("code"), scopes("code:read"), visible_if = Caller::is_trusted)]
 fn review(code: String, #[complete(frameworks)] framework: Option<String>) -> String {
     format!("{code}{framework:?}")
 }

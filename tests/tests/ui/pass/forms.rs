@@ -4,7 +4,7 @@
 
 #[derive(mcp_runtime::Elicit)]
 pub struct Everything {
-    /// What it is called
+    /// The name
     #[elicit(length(1..=20), title = "Name")]
     pub name: String,
     #[elicit(range(-1.5..), default = -1)]

@@ -1,4 +1,4 @@
-//! Functions a macro writes can be annotated as well.
+//! Annotated functions that `macro_rules!` generates.
 
 use mcp_runtime::prelude::*;
 

@@ -1,4 +1,5 @@
-//! What clients and the APIs of models refuse, and what makes a server hard to use. Each rule names its source.
+//! Rules about definitions: names and sizes that clients or model APIs reject, and obstacles to use. Each rule names its
+//! source.
 
 use std::fmt;
 
@@ -8,12 +9,12 @@ use crate::client::Listed;
 use crate::client::surface::Surface;
 use crate::server::command_line::check::schema;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Severity {
-    /// Some client or the API of some model refuses it, and often all tools with it.
+    /// Some client or model API rejects the definition, often together with all other tools.
     Refused,
-    /// It works, and could be better.
+    /// The definition works but could be better.
     Advice,
 }
 
@@ -26,14 +27,14 @@ impl Severity {
     }
 }
 
-/// Something found.
+/// A problem with a definition.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
     pub(super) severity: Severity,
-    /// What it is about: `` tool `add` ``.
+    /// The definition concerned: `` tool `add` ``.
     pub(super) at: String,
     pub(super) text: String,
-    /// Who says so; empty if it is common sense.
+    /// The source of the rule; empty if it is common sense.
     pub(super) source: &'static str,
 }
 
@@ -47,19 +48,19 @@ impl fmt::Display for Finding {
     }
 }
 
-// Where a rule comes from. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
-const NAMES: &str = "Anthropic and OpenAI, names of tools: ^[a-zA-Z0-9_-]{1,64}$";
-// The Chat Completions API, `tools[].function.description`, until 2025, and what has copied it.
-const LONG: &str = "services like OpenAI's, at most 1024 characters";
+// Sources of rules. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
+const NAMES: &str = "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}$";
+// The Chat Completions API, `tools[].function.description`, until 2025, and services compatible with it.
+const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
-const MANY: &str = "OpenAI and VS Code, at most 128 tools in a request";
-/// Most tokens of tools that are still no burden: a twentieth of a context of 200,000.
+const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
+/// Number of tokens above which tools become a burden: a twentieth of a context of 200,000.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
-/// All findings, in the order of the surface.
+/// Returns all findings, in the order of the surface.
 pub(super) fn lint(surface: &Surface) -> Vec<Finding> {
     let mut found = Findings::default();
     for tool in surface.items(Listed::Tools) {
@@ -80,13 +81,13 @@ pub(super) fn lint(surface: &Surface) -> Vec<Finding> {
     }
     if tokens > MOST_TOKENS {
         found.advice(format!(
-            "they take about {tokens} tokens of every conversation; shorten descriptions, or split the server"
+            "they use about {tokens} tokens of every conversation; shorten descriptions, or split the server"
         ));
     }
     found.all
 }
 
-/// How much of a model's context the tools take: four bytes of JSON are about one token.
+/// Estimates the number of tokens the tools use in a model's context: about one for four bytes of JSON.
 pub(super) fn tokens(surface: &Surface) -> usize {
     let tools = surface.items(Listed::Tools).iter();
     let bytes: usize = tools
@@ -104,7 +105,7 @@ fn lint_tool(tool: &Value, found: &mut Findings) {
     found.about("tool", Some(name));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.chars().all(is_plain) || name.len() > LONGEST_NAME {
-        found.refused("the name is not one everybody takes", NAMES);
+        found.refused("some clients reject this name", NAMES);
     }
     found.described(tool);
     let description = tool["description"].as_str().unwrap_or_default();
@@ -131,14 +132,16 @@ fn lint_prompt(prompt: &Value, found: &mut Findings) {
     }
 }
 
-/// A template may list thousands, so they are one finding.
+/// Reports all resources in one finding, because a server may define thousands.
 fn lint_resources(resources: &[Value], found: &mut Findings) {
     let mut bare = resources.iter().filter(|resource| !is_described(resource));
     if let Some(first) = bare.next() {
         found.about("resource", first["uri"].as_str());
         found.advice(match bare.count() {
             0 => "has no description; write a doc comment".to_owned(),
-            more => format!("has no description, and neither have {more} more; write doc comments"),
+            more => {
+                format!("has no description (and {more} more like it); write doc comments")
+            }
         });
     }
 }
@@ -149,7 +152,7 @@ fn is_described(item: &Value) -> bool {
         .is_some_and(|text| !text.is_empty())
 }
 
-/// What was found so far, and what is looked at.
+/// The findings so far, and the definition being checked.
 #[derive(Default)]
 pub(super) struct Findings {
     all: Vec<Finding>,
@@ -196,13 +199,13 @@ mod tests {
 
     use super::*;
 
-    /// What is found in a server of these tools.
+    /// Returns the findings for a server with these tools.
     fn found(tools: &Value) -> Vec<String> {
         let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
         lint(&surface).iter().map(Finding::to_string).collect()
     }
 
-    /// What is found in the schema of an argument.
+    /// Returns the findings for the schema of an argument.
     fn found_in(property: &Value) -> Vec<String> {
         let mut schema = json!({"type": "object", "properties": {"a": property}});
         if schema["properties"]["a"].is_object() {
@@ -221,8 +224,8 @@ mod tests {
             ),
             (json!({"$ref": "#/$defs/A"}), "`$ref`"),
             (json!({"type": ["string", "null"]}), "several types"),
-            (json!({"type": "array"}), "list of anything"),
-            (json!({"type": "integer", "enum": [1, 2]}), "no text"),
+            (json!({"type": "array"}), "without `items`"),
+            (json!({"type": "integer", "enum": [1, 2]}), "non-string"),
             (json!({"type": "string", "format": "uint32"}), "`uint32`"),
             (
                 json!({"type": "object", "properties": {"a b": {"type": "string"}}}),
@@ -232,7 +235,7 @@ mod tests {
                 json!({"type": "array", "items": {"type": ["string"]}}),
                 "/a/items",
             ),
-            (json!({"anyOf": [{"type": "array"}]}), "list of anything"),
+            (json!({"anyOf": [{"type": "array"}]}), "without `items`"),
         ] {
             let found = found_in(&property);
             match fault {
@@ -252,7 +255,7 @@ mod tests {
         for (property, advice) in [
             (
                 json!({"oneOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"type": "string"}]}),
-                "has forms of its own (`oneOf`)",
+                "has alternatives (`oneOf`)",
             ),
             (
                 json!({"type": "object", "additionalProperties": {"type": "integer"}}),
@@ -327,13 +330,13 @@ mod tests {
         assert_eq!(
             found(&many),
             [
-                "refused: the tools: there are 129 (OpenAI and VS Code, at most 128 tools in a request)"
+                "refused: the tools: there are 129 (OpenAI and VS Code: at most 128 tools in a request)"
             ]
         );
         let large: Value = (0..60).map(|index| tool(index, &"x".repeat(700))).collect();
         let found = found(&large);
         assert!(
-            found.len() == 1 && found[0].starts_with("advice: the tools: they take about 1"),
+            found.len() == 1 && found[0].starts_with("advice: the tools: they use about 1"),
             "{found:?}"
         );
     }
@@ -353,7 +356,7 @@ mod tests {
                 "advice: prompt `p`: has no description; write a doc comment",
                 "advice: prompt `p`: argument `a` has no description",
                 "advice: template `a:{b}`: has no description; write a doc comment",
-                "advice: resource `a:b`: has no description, and neither have 1 more; write doc comments",
+                "advice: resource `a:b`: has no description (and 1 more like it); write doc comments",
             ]
         );
     }

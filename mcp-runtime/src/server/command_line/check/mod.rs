@@ -1,4 +1,4 @@
-//! `check`: what clients will make of the server, and whether a change breaks them. For people, and for pipelines.
+//! `check`: reports definitions that clients or models reject, and changes that break clients. For people and for CI.
 
 mod lint;
 mod schema;
@@ -18,30 +18,30 @@ use lint::{Finding, Severity};
 pub(super) fn command() -> Command {
     common(
         Command::new("check")
-            .about("Check what clients and models will make of the server")
+            .about("Check for problems with clients and models")
             .long_about(
-                "Checks what clients and models will make of the server, and whether it changed so that clients break.\n\n\
-                 Exits with 1 if something is refused somewhere, or breaks clients.",
+                "Checks for names and schemas that clients or models reject, and for changes that break clients.\n\n\
+                 Exits with status 1 if a client or model rejects something, or if a change breaks clients.",
             ),
     )
     .arg(
         Arg::new("surface")
             .long("surface")
             .value_name("FILE")
-            .help("Compare with what the server was when this file was saved"),
+            .help("Compare the server with this saved file"),
     )
     .arg(
         Arg::new("save")
             .long("save")
             .action(ArgAction::SetTrue)
             .requires("surface")
-            .help("Save what the server is now into that file, after comparing"),
+            .help("Save the present server to that file, after comparing"),
     )
     .arg(
         Arg::new("strict")
             .long("strict")
             .action(ArgAction::SetTrue)
-            .help("Exit with 1 for advice too"),
+            .help("Exit with status 1 for advice too"),
     )
 }
 
@@ -64,23 +64,23 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
     }
     let is_fine =
         |finding: &Finding| finding.severity == Severity::Advice && !matches.get_flag("strict");
-    // Whoever saves has seen what changed.
+    // Saving accepts the changes.
     let breaks = !saves && differences.iter().any(|change| change.is_breaking);
     Ok(findings.iter().all(is_fine) && !breaks)
 }
 
-/// What changed since the file was saved.
+/// Returns the changes since the file was saved.
 fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<Change>, String> {
     let before = match fs::read_to_string(file) {
         Ok(before) => before,
         Err(error) if saves && error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
-        Err(error) => return Err(format!("{file}: {error}; `--save` writes it")),
+        Err(error) => return Err(format!("{file}: {error}; create it with `--save`")),
     };
     match Surface::parse(&before) {
         Ok(before) => Ok(compare(&before, surface)),
-        Err(error) => Err(format!("{file} holds something else: {error}")),
+        Err(error) => Err(format!("{file} is not a saved surface: {error}")),
     }
 }
 
@@ -98,14 +98,14 @@ fn text(surface: &Surface, findings: &[Finding], differences: &[Change]) -> Stri
     })
     .collect();
     let mut lines = vec![format!(
-        "{}; the tools take about {} tokens of a model's context",
+        "{}; the tools use about {} tokens of a model's context",
         counts.join(", "),
         lint::tokens(surface)
     )];
     lines.extend(findings.iter().map(Finding::to_string));
     lines.extend(differences.iter().map(Change::to_string));
     if findings.is_empty() && differences.is_empty() {
-        lines.push("nothing to complain about".to_owned());
+        lines.push("no problems found".to_owned());
     }
     lines.join("\n")
 }

@@ -1,30 +1,30 @@
-//! What the APIs of models refuse in the schema of a tool's arguments.
+//! Rules about the schemas of tool arguments that model APIs reject.
 
 use serde_json::Value;
 
 use crate::server::command_line::check::lint::Findings;
 
-// Where a rule comes from, and what the server of an API answers.
-// "input_schema does not support oneOf, allOf, or anyOf at the top level": what the Messages API answers.
-const ROOT: &str = "Anthropic and OpenAI, the root of a schema is a plain object";
-// Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI takes references for missing types.
-const REFERENCES: &str = "Anthropic, managed agents; Gemini";
+// Sources of rules, and the errors that APIs return.
+// The Messages API returns "input_schema does not support oneOf, allOf, or anyOf at the top level".
+const ROOT: &str = "Anthropic and OpenAI: the root of a schema is a plain object";
+// Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI treats references as missing types.
+const REFERENCES: &str = "Anthropic's managed agents; Gemini";
 // Claude Platform, "Self-hosted sandboxes", and the Messages API: `tools.*.input_schema.properties`.
-const PROPERTIES: &str = "Anthropic, names of properties: ^[a-zA-Z0-9_.-]{1,64}$";
+const PROPERTIES: &str = "Anthropic: property names match ^[a-zA-Z0-9_.-]{1,64}$";
 // Gemini API, `Schema`: `type` is a single value, "Proto field is not repeating, cannot start list".
-const TYPES: &str = "Gemini, `type` is one word";
+const TYPES: &str = "Gemini: `type` is one string";
 // Gemini API, `Schema`: an array has `items`, "missing field".
-const ITEMS: &str = "Gemini and OpenAI, lists say what is in them";
+const ITEMS: &str = "Gemini and OpenAI: arrays declare `items`";
 // Gemini API, `Schema.enum`: values are strings.
-const ENUMS: &str = "Gemini, choices are text";
+const ENUMS: &str = "Gemini: `enum` values are strings";
 // Gemini API, `Schema.format`: "only 'enum' and 'date-time' are supported for STRING type". OpenAI, "Structured Outputs".
-const FORMATS: &str = "Gemini takes `date-time` only; others those of JSON Schema";
+const FORMATS: &str = "Gemini accepts only `date-time`; others accept those of JSON Schema";
 // Gemini API, `Schema`: its keywords. OpenAI, "Structured Outputs": supported schemas.
-const FORMS: &str = "Gemini and OpenAI's strict mode have no such keyword; a struct with optional fields is understood by all";
+const FORMS: &str = "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields";
 // OpenAI, "Structured Outputs": `additionalProperties: false` must always be set in objects.
 const MAPS: &str =
-    "OpenAI's strict mode refuses maps; a list of objects with a key is understood by all";
-/// JSON Schema 2020-12, "Defined Formats", and what Gemini has for numbers.
+    "OpenAI's strict mode rejects maps; all models support a list of objects with a key";
+/// Formats of JSON Schema 2020-12, "Defined Formats", and Gemini's formats of numbers.
 const KNOWN_FORMATS: [&str; 21] = [
     "date-time",
     "date",
@@ -48,7 +48,7 @@ const KNOWN_FORMATS: [&str; 21] = [
     "int32",
     "int64",
 ];
-/// Deeper than any schema a person reads.
+/// Maximum depth to check; deeper than any schema written for people.
 const DEEPEST: usize = 32;
 const LONGEST_NAME: usize = 64;
 
@@ -82,10 +82,10 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
         found.refused(format!("{place} has several types: {types}"), TYPES);
     }
     if members.get("type").is_some_and(|name| name == "array") && !members.contains_key("items") {
-        found.refused(format!("{place} is a list of anything"), ITEMS);
+        found.refused(format!("{place} is an array without `items`"), ITEMS);
     }
     if members.contains_key("oneOf") {
-        found.disliked(format!("{place} has forms of its own (`oneOf`)"), FORMS);
+        found.disliked(format!("{place} has alternatives (`oneOf`)"), FORMS);
     }
     if members.contains_key("prefixItems") {
         found.disliked(format!("{place} is a tuple (`prefixItems`)"), FORMS);
@@ -99,13 +99,13 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
     if let Some(values) = members.get("enum").and_then(Value::as_array)
         && !values.iter().all(Value::is_string)
     {
-        found.refused(format!("{place} has choices that are no text"), ENUMS);
+        found.refused(format!("{place} has non-string `enum` values"), ENUMS);
     }
     if let Some(format) = members.get("format").and_then(Value::as_str)
         && !KNOWN_FORMATS.contains(&format)
     {
         found.refused(
-            format!("{place} has the format `{format}`, which nobody knows"),
+            format!("{place} has the unknown format `{format}`"),
             FORMATS,
         );
     }
@@ -120,7 +120,7 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
             let is_name = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain);
             if keyword == "properties" && !is_name {
                 found.refused(
-                    format!("the name of {at}/{name} is not one everybody takes"),
+                    format!("some clients reject the name of {at}/{name}"),
                     PROPERTIES,
                 );
             }

@@ -1,4 +1,4 @@
-//! Sets one member deep inside a JSON file, and leaves everything else as it is written.
+//! Sets one nested member of a JSON file, and keeps the text of everything else.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
-/// The text with the member at this path set. Members on the way are made if they are not there.
+/// Returns the text with the member at this path set. Missing members on the path are created.
 ///
 /// # Errors
 ///
-/// What is wrong with the text; it goes on a sentence that starts with the name of the file.
+/// If the text cannot be edited. The message continues a sentence that starts with the name of the file.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let (mark, text) = match text.strip_prefix('\u{feff}') {
         Some(rest) => ("\u{feff}", rest),
@@ -25,7 +25,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, St
     Ok(format!("{mark}{edited}{end}"))
 }
 
-/// Whether there is a member at this path.
+/// Returns `true` if there is a member at this path.
 pub(super) fn has(text: &str, path: &[&str]) -> bool {
     let Some(root) = read(text) else {
         return false;
@@ -35,7 +35,7 @@ pub(super) fn has(text: &str, path: &[&str]) -> bool {
     found.is_some()
 }
 
-/// Whether two texts say the same.
+/// Returns `true` if two texts are equal or hold the same JSON.
 pub(super) fn are_same(a: &str, b: &str) -> bool {
     a == b || matches!((read(a), read(b)), (Some(a), Some(b)) if a == b)
 }
@@ -44,9 +44,9 @@ fn read(text: &str) -> Option<Value> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
 }
 
-/// How a file is laid out.
+/// Layout of a file.
 struct Style {
-    /// What one level is indented by.
+    /// The indentation of one level.
     indent: String,
     line_end: &'static str,
 }
@@ -77,9 +77,9 @@ impl Style {
         };
         let mut members: Members = serde_json::from_str(text).map_err(|error| {
             if depth > 0 {
-                "holds something else where servers are entered".to_owned()
+                "does not have an object where servers are configured".to_owned()
             } else {
-                format!("is not plain JSON, perhaps because of comments, and cannot be changed without losing them: {error}")
+                format!("is not plain JSON, perhaps because it has comments, and cannot be edited without losing them: {error}")
             }
         })?;
         let place = members.0.iter_mut().find(|(other, _)| other == name);
@@ -109,12 +109,12 @@ impl Style {
         text
     }
 
-    /// A new value, laid out like the rest.
+    /// Formats a new value in the layout of the file.
     fn write(&self, value: &Value, depth: usize) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.indent.as_bytes());
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-        // A value always can be written into memory.
+        // Writing a JSON value into memory cannot fail.
         let _ = value.serialize(&mut serializer);
         let text = String::from_utf8(bytes).unwrap_or_default();
         text.replace(
@@ -124,7 +124,7 @@ impl Style {
     }
 }
 
-/// The members of an object, as they are written.
+/// The members of an object, with the text of each value.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -194,8 +194,8 @@ mod tests {
             ("// mine\n{}", "comments"),
             ("{\"servers\": {},}", "plain JSON"),
             ("[]", "plain JSON"),
-            ("{\"servers\": []}", "something else"),
-            ("{\"servers\": {\"a\": null}}", "something else"),
+            ("{\"servers\": []}", "does not have an object"),
+            ("{\"servers\": {\"a\": null}}", "does not have an object"),
         ] {
             let error = set(text, &["servers", "a", "args"], &json!([])).unwrap_err();
             assert!(error.contains(problem), "{text}: {error}");

@@ -1,24 +1,24 @@
-//! Clients that start servers themselves, and where each keeps its configuration.
+//! Clients that start servers themselves, and the paths of their configuration files.
 
 use std::env;
 use std::path::PathBuf;
 
-/// A client.
+/// A client that starts servers.
 pub(super) struct Host {
-    /// As it is typed.
+    /// The name on the command line.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    /// The member of the configuration that holds servers.
+    /// The member of the configuration that holds the servers.
     pub(super) servers: &'static str,
-    /// Whether an entry says that it is about stdio.
+    /// `true` if an entry names its transport.
     pub(super) has_type: bool,
-    /// Where the configuration is; nothing if that is not known for this system.
+    /// Returns the path of the configuration; `None` if it is unknown for this system.
     pub(super) file: fn(&Places) -> Option<PathBuf>,
-    /// What to do then.
+    /// The next step for the user.
     pub(super) next: &'static str,
 }
 
-/// Every client we know.
+/// All supported clients.
 ///
 /// Sources: Claude Desktop: modelcontextprotocol.io, "Connect to local MCP servers"; Claude Code:
 /// code.claude.com/docs/en/mcp, "Project scope"; Cursor: cursor.com/docs/context/mcp, "Configuration locations"; VS Code:
@@ -45,7 +45,7 @@ pub(super) const HOSTS: [Host; 7] = [
         servers: "mcpServers",
         has_type: false,
         file: |places| Some(places.here.as_ref()?.join(".mcp.json")),
-        next: "Start `claude` in this directory and agree to use the server. The file is for everybody who works here.",
+        next: "Start `claude` in this directory and approve the server. The file is shared by everyone who works in this project.",
     },
     Host {
         name: "cursor",
@@ -99,10 +99,10 @@ pub(super) const HOSTS: [Host; 7] = [
     },
 ];
 
-/// The directories of this system and user.
+/// Directories of this system and user.
 pub(super) struct Places {
     home: Option<PathBuf>,
-    /// Where programs keep the settings of this user.
+    /// The directory for the settings of programs.
     settings: Option<PathBuf>,
     /// The current directory.
     here: Option<PathBuf>,

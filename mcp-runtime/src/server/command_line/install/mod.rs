@@ -1,6 +1,6 @@
-//! `install`: enters the server into the configuration of a client that starts servers itself.
+//! `install`: adds the server to the configuration of a client that starts servers itself.
 //!
-//! What is there stays: other members keep their text and order, and the file as it was is kept beside.
+//! Other members of the file keep their text and order, and the old file is kept as a backup next to it.
 
 mod edit;
 mod hosts;
@@ -30,10 +30,10 @@ pub(super) fn command() -> Command {
             .help(help)
     };
     Command::new("install")
-        .about("Enter the server into the configuration of a client")
+        .about("Add the server to the configuration of a client")
         .long_about(
-            "Enters this executable into the configuration of a client that starts servers itself. Other entries stay as \
-             they are, and the file as it was is kept beside it.",
+            "Adds this executable to the configuration of a client that starts servers itself. Other entries stay as \
+             they are, and a backup of the old file is kept next to it.",
         )
         .arg(
             Arg::new("client")
@@ -46,18 +46,18 @@ pub(super) fn command() -> Command {
             Arg::new("name")
                 .long("name")
                 .value_name("NAME")
-                .help("The name of the entry, if not that of the server"),
+                .help("The name of the entry (default: the name of the server)"),
         )
-        .arg(text("env", "NAME=VALUE", "An environment variable to start the server with"))
-        .arg(text("arg", "ARGUMENT", "An argument to start the server with").allow_hyphen_values(true))
+        .arg(text("env", "NAME=VALUE", "An environment variable for the server; may be repeated"))
+        .arg(text("arg", "ARGUMENT", "An argument for the server; may be repeated").allow_hyphen_values(true))
         .arg(
             Arg::new("config")
                 .long("config")
                 .value_name("FILE")
-                .help("The configuration file, if not where the client usually has it"),
+                .help("The configuration file (default: the usual one of the client)"),
         )
-        .arg(flag("print", "Print the entry, and change nothing"))
-        .arg(flag("dry-run", "Print what the file would be, and change nothing"))
+        .arg(flag("print", "Print the entry and change nothing"))
+        .arg(flag("dry-run", "Print the new file and change nothing"))
 }
 
 pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
@@ -65,7 +65,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
         .iter()
         .find(|host| host.name == name(matches, "client"))
     else {
-        return Err(Fault::Said("there is no such client".into()));
+        return Err(Fault::Said("unknown client".into()));
     };
     let entry_name = matches.get_one::<String>("name").unwrap_or(&identity.name);
     let entry = entry(host, matches)?;
@@ -77,7 +77,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
     let file = match matches.get_one::<String>("config") {
         Some(file) => PathBuf::from(file),
         None => (host.file)(&Places::read()).ok_or_else(|| {
-            format!("{} has no known place for its configuration on this system; name the file with --config", host.title)
+            format!("the configuration file of {} on this system is unknown; specify it with `--config`", host.title)
         })?,
     };
     let old = match fs::read_to_string(&file) {
@@ -90,7 +90,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
         .filter(|text| !text.trim().is_empty())
         .unwrap_or("{}");
     let mut after = before.to_owned();
-    // Member by member, so that what somebody added to the entry stays.
+    // Sets each member separately, so that members the user added to the entry stay.
     for (member, value) in &entry {
         let path = [host.servers, entry_name, member];
         if member == "args" && !matches.contains_id("arg") && edit::has(before, &path) {
@@ -104,7 +104,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
         };
         after = edited.map_err(|problem| {
             format!(
-                "{} {problem}\nNothing was changed. Enter this yourself:\n{whole:#}",
+                "{} {problem}\nNothing was changed. Add this yourself:\n{whole:#}",
                 file.display()
             )
         })?;
@@ -116,7 +116,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
     }
     if edit::are_same(before, &after) {
         print::line(&format!(
-            "{} has it already: {}",
+            "Already installed in {}: {}",
             host.title,
             file.display()
         ));
@@ -125,10 +125,10 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
     let kept = write(&file, old.is_some(), &after)
         .map_err(|error| format!("{}: {error}", file.display()))?;
     let kept = kept.map_or_else(String::new, |kept| {
-        format!("\nThe file as it was: {}", kept.display())
+        format!("\nBackup of the old file: {}", kept.display())
     });
     print::line(&format!(
-        "{} starts `{entry_name}` from now on: {}{kept}\n{}",
+        "Installed `{entry_name}` in {}: {}{kept}\n{}",
         host.title,
         file.display(),
         host.next
@@ -136,9 +136,9 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
     Ok(true)
 }
 
-/// How the client starts the server.
+/// Returns the entry that tells the client how to start the server.
 fn entry(host: &Host, matches: &ArgMatches) -> Result<Map<String, Value>, String> {
-    let executable = env::current_exe().map_err(|error| format!("this executable: {error}"))?;
+    let executable = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
     let Some(executable) = executable.to_str() else {
         return Err(format!(
             "{} cannot be written as JSON",
@@ -165,7 +165,7 @@ fn entry(host: &Host, matches: &ArgMatches) -> Result<Map<String, Value>, String
     Ok(entry)
 }
 
-/// Writes the file, after keeping the one that is there beside it; says where.
+/// Writes the file, and first backs up an existing one. Returns the path of the backup.
 fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
     let mut kept = None;
     if exists {
@@ -175,12 +175,12 @@ fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
     } else if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;
     }
-    // In place: the file may be a link, and keeps who may read it.
+    // Written in place: the file may be a link, and keeps its permissions.
     fs::write(file, text)?;
     Ok(kept)
 }
 
-/// A name beside the file that nothing has.
+/// Returns an unused path for the backup, next to the file.
 fn unused(file: &Path) -> PathBuf {
     let beside = |ending: String| {
         let mut path = file.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! What a client can make the server hold, and for how long.
+//! Bounds on the memory that a client can make the server hold, and for how long.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn times_without_end_are_no_deadlines() {
         ..Limits::default()
     };
     let mut client = Client::with_buffer(limits, 64);
-    // The client reads nothing for longer than a server usually bears.
+    // The client reads nothing for longer than a server usually tolerates.
     for _ in 0..10 {
         client.send(&call(1, "echo")).await;
     }
@@ -34,7 +34,7 @@ async fn times_without_end_are_no_deadlines() {
     client.ended().await.unwrap();
 }
 
-/// Room for four answers of `big`, about.
+/// Limits with room for about four answers of `big`.
 fn small() -> Limits {
     Limits {
         outgoing: 200,
@@ -43,7 +43,7 @@ fn small() -> Limits {
     }
 }
 
-/// How many of the answers are results.
+/// Returns the number of answers that are results.
 fn results(answers: &[Value]) -> usize {
     let results = answers.iter().filter(|answer| answer["error"].is_null());
     results.count()
@@ -124,6 +124,6 @@ async fn what_calls_send_before_their_answers_is_bounded() {
         taken += answer["result"].as_str().unwrap().parse::<i32>().unwrap();
     }
     assert_eq!(sent, taken);
-    // 200 bytes of 15 each wait for the client, which has taken 64.
+    // 200 bytes, of messages of 15 bytes each, wait for the client, which has read 64 bytes.
     assert!((14..=20).contains(&taken), "{taken}");
 }

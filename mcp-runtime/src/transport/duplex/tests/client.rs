@@ -1,4 +1,4 @@
-//! A client that speaks the small protocol, and the server it speaks to.
+//! A client that speaks the small protocol of these tests, and its server.
 
 use std::io;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) struct Client {
 
 pub(super) struct Reader {
     lines: BufReader<ReadHalf<DuplexStream>>,
-    /// Kept as long as the halves of a client that was split.
+    /// The server, kept alive as long as the halves of a split client.
     server_of_halves: Option<(Arc<Fake>, JoinHandle<io::Result<()>>)>,
 }
 
@@ -132,7 +132,7 @@ impl Client {
         self.reader.receive().await
     }
 
-    /// The ids of that many answers, sorted.
+    /// Receives that many answers and returns their ids, sorted.
     pub(super) async fn receive_ids(&mut self, count: usize) -> Vec<i64> {
         let mut found = Vec::new();
         for _ in 0..count {
@@ -147,7 +147,7 @@ impl Client {
         self.send_raw_and_end(text.as_bytes()).await
     }
 
-    /// All that is answered until the end.
+    /// Sends the bytes, ends the input and returns all answers.
     pub(super) async fn send_raw_and_end(&mut self, bytes: &[u8]) -> Vec<Value> {
         let sending = async {
             self.writer.send_raw(bytes).await;
@@ -201,7 +201,7 @@ impl Client {
         self.fake.under_way.load(SeqCst)
     }
 
-    /// Waits until that many calls are under way.
+    /// Waits until `count` calls are under way.
     pub(super) async fn until_under_way(&self, count: usize) {
         let reached = async {
             while self.under_way() != count {

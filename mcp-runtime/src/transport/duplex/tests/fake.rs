@@ -1,4 +1,4 @@
-//! A small protocol: `{"id": …, "method": …}`; methods are ways for a handler to behave.
+//! A small protocol: `{"id": …, "method": …}`; each method is a way for a handler to behave.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::registry::fixture::context;
 use crate::transport::peer::{Peer, Verdict, Wake};
 
-/// The server's side of the test.
+/// The server side of the test.
 pub(in crate::transport) struct Fake {
     pub(super) limits: Limits,
     pub(super) gate: Arc<Semaphore>,
@@ -60,7 +60,7 @@ fn answer(id: &str, method: &str) -> String {
     format!("{{\"id\":{id},\"result\":\"{method}\"}}")
 }
 
-/// Sends as much as is taken, and answers how often that was.
+/// Sends messages as long as they are accepted, and answers with their number.
 async fn flood(
     gate: Arc<Semaphore>,
     sink: Arc<dyn Sink>,
@@ -190,7 +190,7 @@ impl Peer for Fake {
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
-                // Not for ever: a test that fails must end, too.
+                // With a time limit, so that a failing test ends, too.
                 let guard = condition.wait_timeout_while(
                     unblocked.lock().unwrap(),
                     Duration::from_secs(10),

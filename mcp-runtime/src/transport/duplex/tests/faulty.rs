@@ -1,4 +1,4 @@
-//! Streams that do as little as they may.
+//! Streams that do as little as the contract allows.
 
 use std::io;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::limits::Limits;
 
-/// Serves what comes through streams that move one byte at a time and are not ready every `step`th time.
+/// Serves the input through streams that move one byte at a time and are not ready every `step`th time.
 pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Value> {
     let (mut ours, theirs) = tokio::io::duplex(1 << 16);
     let reader = Faulty {
@@ -43,7 +43,7 @@ pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Val
         .collect()
 }
 
-/// Serves this input, and says whether a stream was written to as part of a call.
+/// Serves this input; returns `true` if a stream was written to as part of a call.
 pub(super) async fn written_within_a_call(input: &str) -> bool {
     current::forward();
     let (mut ours, theirs) = tokio::io::duplex(1 << 16);
@@ -58,7 +58,7 @@ pub(super) async fn written_within_a_call(input: &str) -> bool {
     within.load(SeqCst)
 }
 
-/// Looks at which call it is used by.
+/// A writer that detects its use as part of a call.
 struct Nosy<W>(W, Arc<AtomicBool>);
 
 impl<W> Nosy<W> {

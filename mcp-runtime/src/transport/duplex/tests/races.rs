@@ -1,4 +1,4 @@
-//! Races between the tasks of a channel, with the steps of each made by hand.
+//! Races between the tasks of a channel, each step made by hand.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, End};
 use crate::transport::watchdog::Watchdog;
 
-/// A channel that nobody leads, and what keeps it.
+/// Creates a channel without a leader, and the values that keep it alive.
 fn channel() -> (Arc<Channel<Fake>>, Watchdog, DuplexStream) {
     let watchdog = Watchdog::start(Handle::current(), None).unwrap();
     let (ours, theirs) = tokio::io::duplex(1_024);
@@ -40,9 +40,9 @@ async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_
         id,
         text: text.as_bytes().into(),
     };
-    // … the drain time is over, which another task notices …
+    // … another task finds that the drain time is over …
     drop(channel.refuse_all(&mut channel.lock()));
-    // … and the leader goes on.
+    // … and the leader continues.
     channel.start_job(0, job, &mut Vec::new());
     let out = written(&channel);
     assert_eq!(out.lines().count(), 1, "{out}");

@@ -1,4 +1,4 @@
-//! When live parts come and go.
+//! Creation and removal of live parts.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -62,7 +62,7 @@ async fn next(stream: &mut Response<HttpBody>) -> String {
     frame(stream).await.unwrap()
 }
 
-/// The next frame; none at the end.
+/// Returns the next frame; `None` at the end.
 async fn frame(stream: &mut Response<HttpBody>) -> Option<String> {
     let body = stream.body_mut();
     let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
@@ -88,7 +88,7 @@ async fn an_idle_session_is_its_record_and_hears_later_of_lists_that_changed() {
     let mut stream = send(&service, "GET", &session, "").await;
     let told = next(&mut stream).await;
     assert!(told.contains("notifications/tools/list_changed"), "{told}");
-    // Its stream stays as long as the session, for a client that comes back.
+    // Its stream is kept as long as the session, for a client that reconnects.
     drop(stream);
     tokio::time::sleep(60 * SECOND).await;
     assert_eq!(live(&service), 1);
@@ -113,7 +113,7 @@ async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
         told = next(&mut stream).await;
     }
     assert!(told.contains("a://a"), "{told}");
-    // An open stream keeps it for half an hour.
+    // An open stream keeps the session for half an hour.
     for minutes in [29, 7] {
         let is_there = live(&service) == 1;
         assert!(is_there, "before {minutes} more minutes");
@@ -145,13 +145,13 @@ async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
             handle.notify().resource_updated(format!("a://{number}"));
         }
         live.pump(&stream);
-        // The last one may go beyond it.
+        // The last notification may exceed the limit.
         let unread = stream.unread();
         assert!((2_000..2_200).contains(&unread), "{unread}");
     }
     let mut reading = send(&service, "GET", &session, "").await;
     let mut told = String::new();
-    // All that changed is told of; more than once only what it had taken before it changed again.
+    // All changes are reported; more than once only if the notification was taken before the next change.
     for number in 0..RESOURCES {
         let uri = format!("\"a://{number}\"");
         while !told.contains(&uri) {

@@ -1,0 +1,45 @@
+//! What may break a rule, and why: lines `RULE SUBJECT: REASON` of `tests/tidy/exceptions.txt`.
+
+use std::collections::BTreeSet;
+
+use crate::sources;
+
+/// Fails with the subjects that break a rule without an exception, and with exceptions that no subject needs.
+pub(crate) fn check(rule: &str, remedy: &str, broken: impl IntoIterator<Item = (String, String)>) {
+    let excepted = excepted(rule);
+    let mut needed = BTreeSet::new();
+    let mut complaints = Vec::new();
+    for (subject, detail) in broken {
+        if excepted.contains(&subject) {
+            needed.insert(subject);
+        } else {
+            complaints.push(format!("{subject}: {detail}"));
+        }
+    }
+    complaints.extend(
+        excepted
+            .difference(&needed)
+            .map(|subject| format!("{subject}: the exception is not needed any more")),
+    );
+    assert!(
+        complaints.is_empty(),
+        "{rule}: {remedy}\n  {}",
+        complaints.join("\n  ")
+    );
+}
+
+fn excepted(rule: &str) -> BTreeSet<String> {
+    let path = sources::root().join("tests/tidy/exceptions.txt");
+    std::fs::read_to_string(path)
+        .unwrap()
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .filter_map(|line| {
+            let (subject, reason) = line
+                .split_once(": ")
+                .unwrap_or_else(|| panic!("an exception without a reason: {line}"));
+            assert!(!reason.trim().is_empty(), "an exception without a reason: {line}");
+            subject.strip_prefix(rule)?.strip_prefix(' ').map(str::to_owned)
+        })
+        .collect()
+}

@@ -1,0 +1,240 @@
+//! The public interface, as a list of names that changes on purpose only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::sources::{Source, is_hidden, product, root};
+
+const SNAPSHOT: &str = "tests/tidy/public.txt";
+
+/// How many names the root may export, macros and modules aside.
+const MOST_IN_ROOT: usize = 40;
+
+/// The sources of the runtime by module, such as `handler::call`.
+type Modules = BTreeMap<String, Source>;
+
+fn modules() -> Modules {
+    product()
+        .into_iter()
+        .filter_map(|source| {
+            let path = source.path.strip_prefix("mcp-runtime/src/")?;
+            let path = path.strip_suffix(".rs")?;
+            let path = path.strip_suffix("/mod").unwrap_or(path);
+            let module = if path == "lib" { String::new() } else { path.replace('/', "::") };
+            Some((module, source))
+        })
+        .collect()
+}
+
+/// The names that a public module exports, and where each is defined: a module and the name it has there.
+type Exports = BTreeMap<String, (String, String)>;
+
+/// The public modules with what they export; the root is the empty name.
+fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![String::new()];
+    while let Some(module) = open.pop() {
+        let Some(source) = modules.get(&module) else { continue };
+        let mut exports = Exports::new();
+        for item in source.items() {
+            match &item {
+                syn::Item::Mod(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
+                    open.push(join(&module, &item.ident.to_string()));
+                }
+                syn::Item::Use(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
+                    let mut path = Vec::new();
+                    follow(&item.tree, &mut path, &module, &mut exports);
+                }
+                _ => {
+                    if let Some(name) = public_name(&item) {
+                        exports.insert(name.clone(), (module.clone(), name));
+                    }
+                }
+            }
+        }
+        found.insert(module, exports);
+    }
+    found
+}
+
+fn join(module: &str, name: &str) -> String {
+    if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
+}
+
+fn is_public(visibility: &syn::Visibility) -> bool {
+    matches!(visibility, syn::Visibility::Public(_))
+}
+
+/// The name of an item that is public and documented.
+fn public_name(item: &syn::Item) -> Option<String> {
+    let (visibility, attributes, name) = match item {
+        syn::Item::Struct(item) => (&item.vis, &item.attrs, &item.ident),
+        syn::Item::Enum(item) => (&item.vis, &item.attrs, &item.ident),
+        syn::Item::Trait(item) => (&item.vis, &item.attrs, &item.ident),
+        syn::Item::Type(item) => (&item.vis, &item.attrs, &item.ident),
+        syn::Item::Const(item) => (&item.vis, &item.attrs, &item.ident),
+        syn::Item::Fn(item) => (&item.vis, &item.attrs, &item.sig.ident),
+        _ => return None,
+    };
+    (is_public(visibility) && !is_hidden(attributes)).then(|| name.to_string())
+}
+
+/// Adds what a `pub use` brings.
+fn follow(tree: &syn::UseTree, path: &mut Vec<String>, module: &str, exports: &mut Exports) {
+    let mut add = |name: &syn::Ident, exported: &syn::Ident| {
+        exports.insert(exported.to_string(), (absolute(path, module), name.to_string()));
+    };
+    match tree {
+        syn::UseTree::Path(part) => {
+            path.push(part.ident.to_string());
+            follow(&part.tree, path, module, exports);
+            path.pop();
+        }
+        syn::UseTree::Name(part) => add(&part.ident, &part.ident),
+        syn::UseTree::Rename(part) => add(&part.ident, &part.rename),
+        syn::UseTree::Group(group) => {
+            for tree in &group.items {
+                follow(tree, path, module, exports);
+            }
+        }
+        syn::UseTree::Glob(_) => {}
+    }
+}
+
+/// The module a path leads to from another one.
+fn absolute(path: &[String], module: &str) -> String {
+    let mut parts: Vec<&str> = module.split("::").filter(|part| !part.is_empty()).collect();
+    for (index, part) in path.iter().enumerate() {
+        match part.as_str() {
+            "crate" => parts.clear(),
+            "self" => {}
+            "super" => {
+                parts.pop();
+            }
+            part => {
+                // In the root, a path begins with one of its modules.
+                if index == 0 && module.is_empty() {
+                    parts.clear();
+                }
+                parts.push(part);
+            }
+        }
+    }
+    parts.join("::")
+}
+
+/// The names of all public types.
+pub(crate) fn types() -> BTreeSet<String> {
+    let modules = modules();
+    interface(&modules)
+        .into_values()
+        .flat_map(Exports::into_values)
+        .map(|(_, name)| name)
+        .filter(|name| name.starts_with(char::is_uppercase))
+        .collect()
+}
+
+/// What can be reached through a type: methods, fields, variants.
+fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in modules.values() {
+        for item in source.items() {
+            match item {
+                syn::Item::Struct(item) => {
+                    for field in item.fields {
+                        if let Some(name) = field.ident
+                            && is_public(&field.vis)
+                            && !is_hidden(&field.attrs)
+                        {
+                            found.entry(item.ident.to_string()).or_default().insert(format!(".{name}"));
+                        }
+                    }
+                }
+                syn::Item::Enum(item) => {
+                    for variant in item.variants {
+                        if !is_hidden(&variant.attrs) {
+                            found.entry(item.ident.to_string()).or_default().insert(format!("::{}", variant.ident));
+                        }
+                    }
+                }
+                syn::Item::Trait(item) => {
+                    for member in item.items {
+                        if let syn::TraitItem::Fn(member) = member
+                            && !is_hidden(&member.attrs)
+                        {
+                            found.entry(item.ident.to_string()).or_default().insert(format!("::{}()", member.sig.ident));
+                        }
+                    }
+                }
+                syn::Item::Impl(item) if item.trait_.is_none() => {
+                    let syn::Type::Path(this) = &*item.self_ty else { continue };
+                    let Some(this) = this.path.segments.last() else { continue };
+                    for member in item.items {
+                        if let syn::ImplItem::Fn(member) = member
+                            && is_public(&member.vis)
+                            && !is_hidden(&member.attrs)
+                        {
+                            found.entry(this.ident.to_string()).or_default().insert(format!("::{}()", member.sig.ident));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn snapshot() -> String {
+    let modules = modules();
+    let interface = interface(&modules);
+    let members = members(&modules);
+    let mut text = String::from(
+        "# The public interface of mcp-runtime: modules, their names, and what each type has.\n\
+         # Written by `UPDATE_PUBLIC=1 cargo test -p tests --test tidy`; read the diff before accepting it.\n",
+    );
+    let mut told = BTreeSet::new();
+    for (module, exports) in &interface {
+        let module = if module.is_empty() { "mcp_runtime".to_owned() } else { format!("mcp_runtime::{module}") };
+        writeln!(text, "\n## {module}").unwrap();
+        for (exported, (_, name)) in exports {
+            writeln!(text, "{exported}").unwrap();
+            if told.insert(name.clone())
+                && let Some(members) = members.get(name)
+            {
+                for member in members {
+                    writeln!(text, "  {exported}{member}").unwrap();
+                }
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_public_interface_changes_on_purpose() {
+    let path = root().join(SNAPSHOT);
+    let now = snapshot();
+    if std::env::var_os("UPDATE_PUBLIC").is_some() {
+        std::fs::write(&path, &now).unwrap();
+    }
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let added: Vec<_> = now.lines().filter(|line| !before.lines().any(|old| old == *line)).collect();
+    let gone: Vec<_> = before.lines().filter(|line| !now.lines().any(|new| new == *line)).collect();
+    assert!(
+        now == before,
+        "the public interface is another one than {SNAPSHOT} says; if that is meant, run UPDATE_PUBLIC=1 cargo test -p tests --test tidy\nadded: {added:#?}\ngone: {gone:#?}"
+    );
+}
+
+#[test]
+fn the_root_exports_few_names() {
+    let interface = interface(&modules());
+    let root = &interface[""];
+    let types: Vec<_> = root.keys().filter(|name| name.starts_with(char::is_uppercase)).collect();
+    assert!(
+        types.len() <= MOST_IN_ROOT,
+        "the root exports {} types, more than {MOST_IN_ROOT}; put some into the module of their subject: {types:?}",
+        types.len()
+    );
+}

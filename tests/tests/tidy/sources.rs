@@ -1,0 +1,183 @@
+//! The sources of the project, with their comments, string literals and items.
+
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// A Rust source file.
+pub(crate) struct Source {
+    /// Below the root of the repository, with `/` between the parts.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The files below these folders that end in `.extension`, in order.
+pub(crate) fn files(folders: &[&str], extension: &str) -> Vec<Source> {
+    let mut found = Vec::new();
+    for folder in folders {
+        collect(&root().join(folder), extension, &mut found);
+    }
+    found.sort();
+    found
+        .into_iter()
+        .map(|path| Source {
+            text: std::fs::read_to_string(&path).unwrap(),
+            path: path
+                .strip_prefix(root())
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .replace('\\', "/"),
+        })
+        .collect()
+}
+
+fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    if folder.is_file() {
+        found.push(folder.to_path_buf());
+        return;
+    }
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if !path.ends_with("target") && !path.ends_with("node_modules") {
+                collect(&path, extension, found);
+            }
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+}
+
+/// The sources of the crates that users build, without their tests.
+pub(crate) fn product() -> Vec<Source> {
+    files(&["mcp-macros/src", "mcp-runtime/src"], "rs")
+        .into_iter()
+        .filter(|source| !source.is_test())
+        .collect()
+}
+
+impl Source {
+    /// Whether the file holds tests only.
+    pub(crate) fn is_test(&self) -> bool {
+        let mut parts = self.path.rsplit('/');
+        let file = parts.next().unwrap_or_default();
+        matches!(file, "tests.rs" | "fuzzing.rs" | "fixture.rs")
+            || file.starts_with("test_")
+            || parts.any(|folder| folder == "tests")
+    }
+
+    /// The items of the file, without what is there for tests only.
+    pub(crate) fn items(&self) -> Vec<syn::Item> {
+        let file = syn::parse_file(&self.text)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.path));
+        file.items
+            .into_iter()
+            .filter(|item| !attributes(item).iter().any(is_for_tests))
+            .collect()
+    }
+
+    /// The comments that stand on lines of their own, one for each block of lines, with the line each begins on.
+    pub(crate) fn comments(&self) -> Vec<(usize, String)> {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        let mut is_going_on = false;
+        let mut is_fenced = false;
+        for (number, line) in self.text.lines().enumerate() {
+            if line.starts_with("#[cfg(test)]") {
+                break;
+            }
+            let Some(comment) = line.trim_start().strip_prefix("//") else {
+                is_going_on = false;
+                is_fenced = false;
+                continue;
+            };
+            let comment = comment.trim_start_matches(['/', '!']).trim();
+            if comment.starts_with("```") {
+                is_fenced = !is_fenced;
+            }
+            match found.last_mut() {
+                Some((_, text)) if is_going_on => {
+                    if !is_fenced {
+                        text.push('\n');
+                        text.push_str(comment);
+                    }
+                }
+                _ => found.push((number + 1, comment.to_owned())),
+            }
+            is_going_on = true;
+        }
+        found
+    }
+
+    /// The string literals of the file outside of tests and attributes other than options, with their lines.
+    pub(crate) fn strings(&self) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
+        let product = self.text.split("\n#[cfg(test)]").next().unwrap_or_default();
+        if let Ok(tokens) = product.parse::<TokenStream>() {
+            strings(tokens, &mut found);
+        }
+        found
+    }
+}
+
+fn strings(tokens: TokenStream, found: &mut Vec<(usize, String)>) {
+    let mut is_attribute = false;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                if !(is_attribute && group.delimiter() == Delimiter::Bracket) {
+                    strings(group.stream(), found);
+                }
+                is_attribute = false;
+            }
+            TokenTree::Punct(punct) => {
+                is_attribute = punct.as_char() == '#' || (is_attribute && punct.as_char() == '!');
+            }
+            TokenTree::Literal(literal) => {
+                is_attribute = false;
+                if let syn::Lit::Str(text) = syn::Lit::new(literal) {
+                    found.push((text.span().start().line, text.value()));
+                }
+            }
+            TokenTree::Ident(_) => is_attribute = false,
+        }
+    }
+}
+
+fn attributes(item: &syn::Item) -> &[syn::Attribute] {
+    match item {
+        syn::Item::Const(item) => &item.attrs,
+        syn::Item::Enum(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Static(item) => &item.attrs,
+        syn::Item::Struct(item) => &item.attrs,
+        syn::Item::Trait(item) => &item.attrs,
+        syn::Item::Type(item) => &item.attrs,
+        syn::Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn is_for_tests(attribute: &syn::Attribute) -> bool {
+    attribute.path().is_ident("cfg")
+        && attribute
+            .parse_args::<syn::Path>()
+            .is_ok_and(|path| path.is_ident("test"))
+}
+
+/// Whether an item is left out of the documentation.
+pub(crate) fn is_hidden(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("doc")
+            && attribute
+                .parse_args::<syn::Ident>()
+                .is_ok_and(|word| word == "hidden")
+    })
+}

@@ -1,0 +1,72 @@
+//! One word for one concept, in everything a user reads: documentation, messages, the guide.
+
+use crate::exceptions;
+use crate::sources::{files, product, root};
+
+/// Words that are not ours, as lower-case words with single spaces, and what is said instead.
+fn words() -> Vec<(String, String)> {
+    std::fs::read_to_string(root().join("tests/tidy/words.txt"))
+        .unwrap()
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| {
+            let (word, instead) = line
+                .split_once(" -> ")
+                .unwrap_or_else(|| panic!("no ` -> ` in: {line}"));
+            (word.trim().to_owned(), instead.trim().to_owned())
+        })
+        .collect()
+}
+
+/// The words of a text in lower case, with single spaces between and around them; code in backticks is left out.
+fn normal(text: &str) -> String {
+    let prose: String = text
+        .split('`')
+        .step_by(2)
+        .collect::<Vec<_>>()
+        .join(" x ");
+    let mut normal = String::from(" ");
+    for word in prose.split(|letter: char| !(letter.is_alphanumeric() || letter == '\'' || letter == '-')) {
+        if !word.is_empty() {
+            normal.push_str(&word.to_lowercase());
+            normal.push(' ');
+        }
+    }
+    normal
+}
+
+#[test]
+fn users_read_the_words_of_the_glossary() {
+    let words = words();
+    let mut broken = Vec::new();
+    let mut look = |path: &str, line: usize, text: &str| {
+        let text = normal(text);
+        for (word, instead) in &words {
+            if text.contains(&format!(" {word} ")) {
+                broken.push((format!("{path} `{word}`"), format!("line {line}: say {instead}")));
+            }
+        }
+    };
+    for source in product() {
+        for (line, comment) in source.comments() {
+            look(&source.path, line, &comment);
+        }
+        for (line, text) in source.strings() {
+            look(&source.path, line, &text);
+        }
+    }
+    for page in files(&["README.md", "docs"], "md") {
+        if page.path == "docs/requirements.md" {
+            continue;
+        }
+        let mut is_code = false;
+        for (number, line) in page.text.lines().enumerate() {
+            if line.trim_start().starts_with("```") {
+                is_code = !is_code;
+            } else if !is_code {
+                look(&page.path, number + 1, line);
+            }
+        }
+    }
+    exceptions::check("word", "use the word of the glossary", broken);
+}
