@@ -6,7 +6,17 @@ use crate::sources::product;
 const MOST_QUESTIONS: usize = 3;
 
 const QUESTION_WORDS: [&str; 11] = [
-    "What", "Who", "Whom", "Whose", "Where", "Whether", "How", "Which", "When", "With whom", "Of whom",
+    "What",
+    "Who",
+    "Whom",
+    "Whose",
+    "Where",
+    "Whether",
+    "How",
+    "Which",
+    "When",
+    "With whom",
+    "Of whom",
 ];
 
 #[test]
@@ -14,7 +24,10 @@ fn hardly_any_comment_begins_with_a_question_word() {
     for krate in ["mcp-macros/", "mcp-runtime/"] {
         let mut all = 0;
         let mut questions = Vec::new();
-        for source in product().iter().filter(|source| source.path.starts_with(krate)) {
+        for source in product()
+            .iter()
+            .filter(|source| source.path.starts_with(krate))
+        {
             for (line, comment) in source.comments() {
                 if !comment.starts_with(char::is_alphabetic) {
                     continue;
@@ -26,7 +39,11 @@ fn hardly_any_comment_begins_with_a_question_word() {
                         .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
                 });
                 if is_question {
-                    questions.push(format!("{}:{line}: {}", source.path, comment.lines().next().unwrap_or_default()));
+                    questions.push(format!(
+                        "{}:{line}: {}",
+                        source.path,
+                        comment.lines().next().unwrap_or_default()
+                    ));
                 }
             }
         }

@@ -38,8 +38,14 @@ fn excepted(rule: &str) -> BTreeSet<String> {
             let (subject, reason) = line
                 .split_once(": ")
                 .unwrap_or_else(|| panic!("an exception without a reason: {line}"));
-            assert!(!reason.trim().is_empty(), "an exception without a reason: {line}");
-            subject.strip_prefix(rule)?.strip_prefix(' ').map(str::to_owned)
+            assert!(
+                !reason.trim().is_empty(),
+                "an exception without a reason: {line}"
+            );
+            subject
+                .strip_prefix(rule)?
+                .strip_prefix(' ')
+                .map(str::to_owned)
         })
         .collect()
 }

@@ -39,7 +39,10 @@ fn hardly_any_type_shares_its_name() {
             .collect();
         let definitions = definitions(&sources);
         let all: usize = definitions.values().map(Vec::len).sum();
-        let shared: Vec<_> = definitions.iter().filter(|(_, places)| places.len() > 1).collect();
+        let shared: Vec<_> = definitions
+            .iter()
+            .filter(|(_, places)| places.len() > 1)
+            .collect();
         let sharing: usize = shared.iter().map(|(_, places)| places.len()).sum();
         assert!(
             sharing * 100 <= all * MOST_SHARED,
@@ -60,5 +63,9 @@ fn no_public_type_shares_its_name() {
         .into_iter()
         .filter(|(name, places)| places.len() > 1 && public.contains(name))
         .map(|(name, places)| (name, places.join(", ")));
-    exceptions::check("public-homonym", "rename the type that is not public", shared);
+    exceptions::check(
+        "public-homonym",
+        "rename the type that is not public",
+        shared,
+    );
 }

@@ -20,7 +20,11 @@ fn modules() -> Modules {
             let path = source.path.strip_prefix("mcp-runtime/src/")?;
             let path = path.strip_suffix(".rs")?;
             let path = path.strip_suffix("/mod").unwrap_or(path);
-            let module = if path == "lib" { String::new() } else { path.replace('/', "::") };
+            let module = if path == "lib" {
+                String::new()
+            } else {
+                path.replace('/', "::")
+            };
             Some((module, source))
         })
         .collect()
@@ -34,7 +38,9 @@ fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
     let mut found = BTreeMap::new();
     let mut open = vec![String::new()];
     while let Some(module) = open.pop() {
-        let Some(source) = modules.get(&module) else { continue };
+        let Some(source) = modules.get(&module) else {
+            continue;
+        };
         let mut exports = Exports::new();
         for item in source.items() {
             match &item {
@@ -58,7 +64,11 @@ fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
 }
 
 fn join(module: &str, name: &str) -> String {
-    if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
+    if module.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{module}::{name}")
+    }
 }
 
 fn is_public(visibility: &syn::Visibility) -> bool {
@@ -82,7 +92,10 @@ fn public_name(item: &syn::Item) -> Option<String> {
 /// Adds what a `pub use` brings.
 fn follow(tree: &syn::UseTree, path: &mut Vec<String>, module: &str, exports: &mut Exports) {
     let mut add = |name: &syn::Ident, exported: &syn::Ident| {
-        exports.insert(exported.to_string(), (absolute(path, module), name.to_string()));
+        exports.insert(
+            exported.to_string(),
+            (absolute(path, module), name.to_string()),
+        );
     };
     match tree {
         syn::UseTree::Path(part) => {
@@ -146,14 +159,20 @@ fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
                             && is_public(&field.vis)
                             && !is_hidden(&field.attrs)
                         {
-                            found.entry(item.ident.to_string()).or_default().insert(format!(".{name}"));
+                            found
+                                .entry(item.ident.to_string())
+                                .or_default()
+                                .insert(format!(".{name}"));
                         }
                     }
                 }
                 syn::Item::Enum(item) => {
                     for variant in item.variants {
                         if !is_hidden(&variant.attrs) {
-                            found.entry(item.ident.to_string()).or_default().insert(format!("::{}", variant.ident));
+                            found
+                                .entry(item.ident.to_string())
+                                .or_default()
+                                .insert(format!("::{}", variant.ident));
                         }
                     }
                 }
@@ -162,19 +181,29 @@ fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
                         if let syn::TraitItem::Fn(member) = member
                             && !is_hidden(&member.attrs)
                         {
-                            found.entry(item.ident.to_string()).or_default().insert(format!("::{}()", member.sig.ident));
+                            found
+                                .entry(item.ident.to_string())
+                                .or_default()
+                                .insert(format!("::{}()", member.sig.ident));
                         }
                     }
                 }
                 syn::Item::Impl(item) if item.trait_.is_none() => {
-                    let syn::Type::Path(this) = &*item.self_ty else { continue };
-                    let Some(this) = this.path.segments.last() else { continue };
+                    let syn::Type::Path(this) = &*item.self_ty else {
+                        continue;
+                    };
+                    let Some(this) = this.path.segments.last() else {
+                        continue;
+                    };
                     for member in item.items {
                         if let syn::ImplItem::Fn(member) = member
                             && is_public(&member.vis)
                             && !is_hidden(&member.attrs)
                         {
-                            found.entry(this.ident.to_string()).or_default().insert(format!("::{}()", member.sig.ident));
+                            found
+                                .entry(this.ident.to_string())
+                                .or_default()
+                                .insert(format!("::{}()", member.sig.ident));
                         }
                     }
                 }
@@ -195,7 +224,11 @@ fn snapshot() -> String {
     );
     let mut told = BTreeSet::new();
     for (module, exports) in &interface {
-        let module = if module.is_empty() { "mcp_runtime".to_owned() } else { format!("mcp_runtime::{module}") };
+        let module = if module.is_empty() {
+            "mcp_runtime".to_owned()
+        } else {
+            format!("mcp_runtime::{module}")
+        };
         writeln!(text, "\n## {module}").unwrap();
         for (exported, (_, name)) in exports {
             writeln!(text, "{exported}").unwrap();
@@ -219,8 +252,14 @@ fn the_public_interface_changes_on_purpose() {
         std::fs::write(&path, &now).unwrap();
     }
     let before = std::fs::read_to_string(&path).unwrap_or_default();
-    let added: Vec<_> = now.lines().filter(|line| !before.lines().any(|old| old == *line)).collect();
-    let gone: Vec<_> = before.lines().filter(|line| !now.lines().any(|new| new == *line)).collect();
+    let added: Vec<_> = now
+        .lines()
+        .filter(|line| !before.lines().any(|old| old == *line))
+        .collect();
+    let gone: Vec<_> = before
+        .lines()
+        .filter(|line| !now.lines().any(|new| new == *line))
+        .collect();
     assert!(
         now == before,
         "the public interface is another one than {SNAPSHOT} says; if that is meant, run UPDATE_PUBLIC=1 cargo test -p tests --test tidy\nadded: {added:#?}\ngone: {gone:#?}"
@@ -231,7 +270,10 @@ fn the_public_interface_changes_on_purpose() {
 fn the_root_exports_few_names() {
     let interface = interface(&modules());
     let root = &interface[""];
-    let types: Vec<_> = root.keys().filter(|name| name.starts_with(char::is_uppercase)).collect();
+    let types: Vec<_> = root
+        .keys()
+        .filter(|name| name.starts_with(char::is_uppercase))
+        .collect();
     assert!(
         types.len() <= MOST_IN_ROOT,
         "the root exports {} types, more than {MOST_IN_ROOT}; put some into the module of their subject: {types:?}",

@@ -42,7 +42,9 @@ fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
         found.push(folder.to_path_buf());
         return;
     }
-    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+    for entry in
+        std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    {
         let path = entry.unwrap().path();
         if path.is_dir() {
             if !path.ends_with("target") && !path.ends_with("node_modules") {
@@ -74,8 +76,8 @@ impl Source {
 
     /// The items of the file, without what is there for tests only.
     pub(crate) fn items(&self) -> Vec<syn::Item> {
-        let file = syn::parse_file(&self.text)
-            .unwrap_or_else(|error| panic!("{}: {error}", self.path));
+        let file =
+            syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path));
         file.items
             .into_iter()
             .filter(|item| !attributes(item).iter().any(is_for_tests))

@@ -20,13 +20,11 @@ fn words() -> Vec<(String, String)> {
 
 /// The words of a text in lower case, with single spaces between and around them; code in backticks is left out.
 fn normal(text: &str) -> String {
-    let prose: String = text
-        .split('`')
-        .step_by(2)
-        .collect::<Vec<_>>()
-        .join(" x ");
+    let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join(" x ");
     let mut normal = String::from(" ");
-    for word in prose.split(|letter: char| !(letter.is_alphanumeric() || letter == '\'' || letter == '-')) {
+    for word in
+        prose.split(|letter: char| !(letter.is_alphanumeric() || letter == '\'' || letter == '-'))
+    {
         if !word.is_empty() {
             normal.push_str(&word.to_lowercase());
             normal.push(' ');
@@ -43,7 +41,10 @@ fn users_read_the_words_of_the_glossary() {
         let text = normal(text);
         for (word, instead) in &words {
             if text.contains(&format!(" {word} ")) {
-                broken.push((format!("{path} `{word}`"), format!("line {line}: say {instead}")));
+                broken.push((
+                    format!("{path} `{word}`"),
+                    format!("line {line}: say {instead}"),
+                ));
             }
         }
     };

@@ -60,7 +60,13 @@ async fn a_closure_can_find_out_who_calls() {
         ..Limits::default()
     };
     let options = HttpOptions::new().authenticate(protected);
-    let server = serve_server(fixture::server().tags(["auth"]).limits(limits).http(options)).await;
+    let server = serve_server(
+        fixture::server()
+            .tags(["auth"])
+            .limits(limits)
+            .http(options),
+    )
+    .await;
     assert_eq!(called_by(&server, "alice").await, "alice  ");
     assert_eq!(status(&server, "mallory").await, 401);
     let response = server.send(&with(who(), "narrow")).await;
@@ -187,7 +193,10 @@ async fn authenticated(mut request: Incoming, next: Next) -> Response {
 #[tokio::test]
 async fn a_program_may_say_itself_who_calls() {
     let shared = Shared::default();
-    let server = fixture::server().tags(["auth"]).tags(["http"]).state(shared);
+    let server = fixture::server()
+        .tags(["auth"])
+        .tags(["http"])
+        .state(shared);
     let service = server.into_http_service().unwrap();
     let app = Router::<()>::from(service).layer(from_fn(authenticated));
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

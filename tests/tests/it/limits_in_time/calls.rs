@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::{HttpOptions, HttpSessions};
-use mcp_runtime::{ErrorObject, Limits};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::Request;
@@ -15,11 +15,12 @@ use super::{Served, about, just_below, serve_with};
 use crate::fixture::{Shared, wait};
 use crate::http_support::{self, call, initialize, text};
 
-/// Fails after a while, with the code of an invalid request.
+/// Asks after a while for what the client has not declared: an error with a status of its own in the modern era.
 #[tool(tags("http"))]
-async fn fail_after(seconds: u64) -> Result<()> {
+async fn ask_after(ctx: &Context, seconds: u64) -> Result<()> {
     sleep(Duration::from_secs(seconds)).await;
-    Err(ToolError::protocol(ErrorObject::new(-32600, "too late")))
+    ctx.roots().await?;
+    Ok(())
 }
 
 /// Logs after a while, then waits until it is released or cancelled.
@@ -195,17 +196,19 @@ async fn no_call_becomes_a_stream_by_its_silence_once_the_server_is_to_stop() {
 async fn an_error_after_the_head_is_the_last_event() {
     for way in Way::ALL {
         let server = way.serve(Limits::default());
-        let early = way.call(&server, "fail_after", json!({"seconds": 1})).await;
+        let early = way.call(&server, "ask_after", json!({"seconds": 1})).await;
         let status = if matches!(way, Way::Modern) { 400 } else { 200 };
         assert_eq!(server.status(&early).await, status, "{way:?}");
-        let late = way
-            .call(&server, "fail_after", json!({"seconds": 10}))
-            .await;
+        let late = way.call(&server, "ask_after", json!({"seconds": 10})).await;
         let mut response = server.send(&late).await;
         assert_eq!((response.status, response.is_events()), (200, true));
         let all = response.all().await;
         assert_eq!(all.len(), 1, "{all:?}");
-        assert_eq!(all[0]["error"]["code"], -32600);
+        if matches!(way, Way::Modern) {
+            assert_eq!(all[0]["error"]["code"], -32021);
+        } else {
+            assert_eq!(all[0]["result"]["isError"], true);
+        }
         assert_eq!(all[0]["id"], 1);
     }
 }
