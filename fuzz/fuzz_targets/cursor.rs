@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use mcp_runtime::List;
 use mcp_runtime::fuzzing::{cursor, read_cursor};
 
-const LISTS: [List; 4] = [List::Tools, List::Prompts, List::Resources, List::Templates];
+const LISTS: [List; 4] = [Capability::Tools, Capability::Prompts, Capability::Resources, List::Templates];
 
 /// The longest cursor of a lister.
 const INNER: usize = 512;
@@ -19,7 +19,7 @@ fuzz_target!(|data: (u8, Option<u32>, &str, Option<&str>, u16, u8)| {
     }
     // What was given out.
     let list = LISTS[usize::from(list) % LISTS.len()];
-    let inner = inner.filter(|inner| list == List::Resources && inner.len() <= INNER);
+    let inner = inner.filter(|inner| list == Capability::Resources && inner.len() <= INNER);
     // The greatest rank stands for names.
     let rank = rank.filter(|rank| *rank != u32::MAX);
     let text = cursor(list, rank, name, inner);

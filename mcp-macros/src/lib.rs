@@ -65,8 +65,8 @@ pub fn elicit(item: TokenStream) -> TokenStream {
 
 /// An error type whose message the model may read.
 #[proc_macro_attribute]
-pub fn shown(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand::shown(options.into(), item.into()).into()
+pub fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand::expose(options.into(), item.into()).into()
 }
 
 /// A type for arguments and results.

@@ -3,26 +3,26 @@
 pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
-    Blocking, Call, Output, Refusal, Run, Running, blocking, boxed, completer, prompt, resource,
-    running, tool,
+    Blocking, CallRefusal, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt,
+    resource, running, tool,
 };
-pub use crate::handler::completion::IntoCompletion;
+pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
-    Reference, Submitted, named, type_id_of,
+    ClientFeature, Completes, CompletionTarget, Definition, GuardOptions, IntoSchema, Kind,
+    Location, Options, Owner, Submitted, named, type_id_of,
 };
 pub use crate::handler::form;
+pub use crate::handler::handler_error::ShownError;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
     DefaultValue, Implements, ImplementsFallback, Lend, ParameterMeta, fill, referent, source,
     to_json,
 };
-pub use crate::handler::prompt::IntoPrompt;
-pub use crate::handler::resource::IntoResource;
+pub use crate::handler::prompt::IntoPromptResult;
+pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
-pub use crate::handler::tool_error::ShownError;
 pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use serde_json;

@@ -7,10 +7,10 @@ use tokio::sync::Notify;
 
 /// A flag that something is cancelled, shared by all clones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CancellationToken(Arc<Inner>);
+pub(crate) struct CancellationToken(Arc<TokenState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct TokenState {
     is_cancelled: AtomicBool,
     waiting: Notify,
 }

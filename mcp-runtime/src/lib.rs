@@ -23,15 +23,15 @@
 //! | purpose | attribute | return type |
 //! |---|---|---|
 //! | an action for the model | [`#[tool]`](macro@tool) | [`IntoToolResult`] |
-//! | a conversation to start from | [`#[prompt]`](macro@prompt) | [`IntoPrompt`] |
-//! | data to read | [`#[resource]`](macro@resource) | [`IntoResource`] |
-//! | a family of resources | [`#[resource_template]`](macro@resource_template) | [`IntoResource`] |
-//! | suggestions for an argument | [`#[completer]`](macro@completer) | [`IntoCompletion`] |
+//! | a conversation to start from | [`#[prompt]`](macro@prompt) | [`IntoPromptResult`] |
+//! | data to read | [`#[resource]`](macro@resource) | [`IntoResourceResult`] |
+//! | a family of resources | [`#[resource_template]`](macro@resource_template) | [`IntoResourceResult`] |
+//! | suggestions for an argument | [`#[completer]`](macro@completer) | [`IntoCompletionResult`] |
 //! | methods of a type | [`#[server]`](macro@server) on the `impl` block | |
 //!
 //! A parameter is an argument if its type is `Deserialize` + `JsonSchema`, and injected if it is [`FromContext`], such
-//! as [`State<T>`](State) and [`Context`]. [`bail!`] and [`ResultExt::shown`] fail with a message for the model; any
-//! other error is only logged ([`ToolError`]).
+//! as [`State<T>`](State) and [`Context`]. [`bail!`] and [`ResultExt::expose`] fail with a message for the model; any
+//! other error is only logged ([`HandlerError`]).
 //!
 //! A server supports the protocol versions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at once, over
 //! standard input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). [`Limits`] bounds the
@@ -89,37 +89,37 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Ask, AskError, Batch, CallId, Caller, Context, Editor, Elicit, Elicited, FormChoice,
-    FormField, FromContext, List, MemoryStore, Notifier, OnceClaim, OnceStore, Principal, Progress,
-    Questions, ServerHandle, State, States, StoreFuture,
+    Amount, Ask, AskError, CallId, Caller, Capability, Context, Editor, Elicit, Elicited,
+    FormChoice, FormField, FromContext, ListEdit, MemoryOnceStore, Notifier, OnceClaim, OnceStore,
+    Principal, Progress, Questions, ServerHandle, State, States, StoreFuture,
 };
 #[cfg(feature = "sealing")]
-pub use dispatch::seal::StateKey;
+pub use dispatch::seal::SealingKey;
 pub use error::{Error, ErrorKind};
-pub use handler::call::Answer;
-pub use handler::completion::{Candidates, IntoCompletion};
+pub use handler::call::CallOutput;
+pub use handler::completion::{Candidates, IntoCompletionResult};
 pub use handler::definition::{IntoSchema, Kind, Selected};
 pub use handler::dynamic::{
     Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
+pub use handler::handler_error::{HandlerError, IntoHandlerError, Result, ResultExt};
 pub use handler::listing::{ListCursor, Page};
 pub use handler::middleware::{Call, Next};
 pub use handler::output::{IntoToolResult, Json};
-pub use handler::prompt::IntoPrompt;
-pub use handler::resource::IntoResource;
+pub use handler::prompt::IntoPromptResult;
+pub use handler::resource::IntoResourceResult;
 pub use handler::safe_path::SafePath;
-pub use handler::sanitize::visible_text;
+pub use handler::sanitize::strip_invisible;
 pub use handler::suggest::did_you_mean;
 pub use handler::template::percent_encode;
-pub use handler::tool_error::{IntoToolError, Result, ResultExt, ToolError};
 #[cfg(feature = "tower")]
-pub use handler::tower::{Answering, CallService};
+pub use handler::tower::{CallService, ResponseFuture};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
 #[cfg(feature = "main")]
 pub use macros::main;
 pub use macros::{
-    Elicit, completer, data, prompt, resource, resource_template, server, shown, tool,
+    Elicit, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
 pub use server::{Cacheable, Server};
 #[cfg(feature = "client-logs")]
@@ -127,7 +127,7 @@ pub use server::{ClientLogs, client_logs};
 #[cfg(feature = "telemetry")]
 pub use telemetry::TraceContext;
 pub use transport::{Transport, shutdown_signal};
-pub use types::Sample;
+pub use types::SamplingRequest;
 
 pub use schemars;
 pub use serde;

@@ -438,7 +438,7 @@ pub use mcp_macros::data;
 /// ```
 /// use mcp_runtime::prelude::*;
 ///
-/// #[shown]
+/// #[expose]
 /// #[derive(Debug)]
 /// enum NoteError {
 ///     Missing(u32),
@@ -464,7 +464,7 @@ pub use mcp_macros::data;
 /// }
 /// ```
 ///
-/// The messages of all other error types stay hidden, unless `.shown()` is called where the error occurs. The message also
+/// The messages of all other error types stay hidden, unless `.expose()` is called where the error occurs. The message also
 /// stays hidden if another error, such as `anyhow::Error`, wraps this one. The type must implement `std::error::Error`, by
 /// hand or by any derive, and must not be generic.
 ///
@@ -472,6 +472,6 @@ pub use mcp_macros::data;
 /// |---|---|
 /// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
-pub use mcp_macros::shown;
+pub use mcp_macros::expose;
 
 pub use crate::handler::definition::{completer, prompt, resource, resource_template, tool};

@@ -6,10 +6,10 @@
 pub use serde_json::json;
 
 pub use crate::macros::{
-    completer, data, prompt, resource, resource_template, server, shown, tool,
+    completer, data, expose, prompt, resource, resource_template, server, tool,
 };
 pub use crate::types::{ContentBlock, PromptMessage};
 pub use crate::{
-    AskError, Context, Elicit, Elicited, FromContext, Json, Result, ResultExt, SafePath, Sample,
-    Server, State, ToolError, bail, new_server,
+    AskError, Context, Elicit, Elicited, FromContext, HandlerError, Json, Result, ResultExt,
+    SafePath, SamplingRequest, Server, State, bail, new_server,
 };

@@ -81,11 +81,11 @@ impl Bucket {
 #[derive(Debug)]
 pub(crate) struct Limiter {
     rate: Rate,
-    taken: Mutex<Taken>,
+    taken: Mutex<RateUsage>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct RateUsage {
     /// The time at which the bucket of each caller is full again.
     full: HashMap<u64, Instant>,
     /// The bucket shared by all callers above the maximum.
@@ -135,12 +135,12 @@ impl Limiter {
         if self.rate.per_caller { caller } else { 0 }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, RateUsage> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
+impl RateUsage {
     /// Forgets full buckets, at most once per `SWEEP`, so that calls of many anonymous callers do not each walk all of
     /// them.
     fn sweep(&mut self, now: Instant) {

@@ -72,7 +72,7 @@ impl Request {
         let name = name.map(str::to_owned);
         let message =
             json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params});
-        let mut request = Self::bare(&message, Revision::E)
+        let mut request = Self::bare(&message, Revision::V2026_07_28)
             .header("MCP-Protocol-Version", "2026-07-28")
             .header("Mcp-Method", method);
         if let Some(name) = name {

@@ -67,7 +67,7 @@ impl Served {
                 let listener = TcpListener::bind(("127.0.0.1", 0)).await;
                 let listener = listener.expect("there are free ports");
                 let address = listener.local_addr().expect("it is bound");
-                let server = server(setup).http(HttpOptions::new().sse_2024(true));
+                let server = server(setup).http(HttpOptions::new().legacy_sse(true));
                 let serving = tokio::spawn(async move {
                     server
                         .serve_http_listener(listener)

@@ -4,36 +4,47 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
     /// 2024-11-05
-    A,
+    V2024_11_05,
     /// 2025-03-26
-    B,
+    V2025_03_26,
     /// 2025-06-18
-    C,
+    V2025_06_18,
     /// 2025-11-25
-    D,
+    V2025_11_25,
     /// 2026-07-28
-    E,
+    V2026_07_28,
 }
 
 impl Revision {
     /// All protocol versions, oldest first.
-    pub const ALL: [Self; 5] = [Self::A, Self::B, Self::C, Self::D, Self::E];
+    pub const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
 
     /// The protocol versions that begin with a handshake.
-    pub const LEGACY: [Self; 4] = [Self::A, Self::B, Self::C, Self::D];
+    pub const LEGACY: [Self; 4] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+    ];
 
     /// The newest protocol version of each era.
-    pub const ERAS: [Self; 2] = [Self::D, Self::E];
+    pub const ERAS: [Self; 2] = [Self::V2025_11_25, Self::V2026_07_28];
 
     /// Returns the date used on the wire.
     #[must_use]
     pub const fn date(self) -> &'static str {
         match self {
-            Self::A => "2024-11-05",
-            Self::B => "2025-03-26",
-            Self::C => "2025-06-18",
-            Self::D => "2025-11-25",
-            Self::E => "2026-07-28",
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
         }
     }
 
@@ -48,6 +59,6 @@ impl Revision {
     /// Returns `true` if every request carries its own protocol version, so that there is no handshake.
     #[must_use]
     pub fn is_modern(self) -> bool {
-        self == Self::E
+        self == Self::V2026_07_28
     }
 }

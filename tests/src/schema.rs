@@ -130,7 +130,7 @@ fn error(revision: Revision, message: &Value) -> Result<(), String> {
     let permitted = match code {
         -32700 | -32600 | -32601 | -32602 | -32603 => true,
         -32002 => !revision.is_modern(),
-        -32042 => revision == Revision::D,
+        -32042 => revision == Revision::V2025_11_25,
         -32022..=-32020 => revision.is_modern(),
         code => !(-32768..=-32000).contains(&code),
     };
@@ -159,7 +159,7 @@ fn error(revision: Revision, message: &Value) -> Result<(), String> {
     if code == -32042 {
         against(revision, "URLElicitationRequiredError", message)?;
     }
-    if revision >= Revision::D {
+    if revision >= Revision::V2025_11_25 {
         against(revision, "JSONRPCErrorResponse", message)
     } else {
         against(revision, "JSONRPCError", message)
@@ -167,7 +167,7 @@ fn error(revision: Revision, message: &Value) -> Result<(), String> {
 }
 
 fn envelope(revision: Revision) -> &'static str {
-    if revision >= Revision::D {
+    if revision >= Revision::V2025_11_25 {
         "JSONRPCResultResponse"
     } else {
         "JSONRPCResponse"
@@ -237,11 +237,11 @@ static SCHEMAS: LazyLock<HashMap<Revision, Schema>> = LazyLock::new(|| {
 impl Schema {
     fn of(revision: Revision) -> Self {
         let text = match revision {
-            Revision::A => include_str!("../schema/2024-11-05.json"),
-            Revision::B => include_str!("../schema/2025-03-26.json"),
-            Revision::C => include_str!("../schema/2025-06-18.json"),
-            Revision::D => include_str!("../schema/2025-11-25.json"),
-            Revision::E => include_str!("../schema/2026-07-28.json"),
+            Revision::V2024_11_05 => include_str!("../schema/2024-11-05.json"),
+            Revision::V2025_03_26 => include_str!("../schema/2025-03-26.json"),
+            Revision::V2025_06_18 => include_str!("../schema/2025-06-18.json"),
+            Revision::V2025_11_25 => include_str!("../schema/2025-11-25.json"),
+            Revision::V2026_07_28 => include_str!("../schema/2026-07-28.json"),
         };
         let document: Value = serde_json::from_str(text).expect("the schemas are JSON");
         let by_method = document["definitions"]
@@ -300,7 +300,7 @@ mod tests {
         }
         let mut modern = call;
         modern["result"]["resultType"] = json!("complete");
-        check(Revision::E, &modern, Some("tools/call")).unwrap();
+        check(Revision::V2026_07_28, &modern, Some("tools/call")).unwrap();
         for revision in Revision::ALL {
             let error = json!({"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}});
             check(revision, &error, None).unwrap();
@@ -308,7 +308,7 @@ mod tests {
             check(revision, &error, None).unwrap();
         }
         let changed = json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"});
-        check(Revision::A, &changed, None).unwrap();
+        check(Revision::V2024_11_05, &changed, None).unwrap();
     }
 
     #[test]
@@ -316,53 +316,53 @@ mod tests {
         for (revision, method, message) in [
             // `content` is required.
             (
-                Revision::D,
+                Revision::V2025_11_25,
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"result":{}}),
             ),
             // Audio is newer than this protocol version.
             (
-                Revision::A,
+                Revision::V2024_11_05,
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"audio","data":"AA==","mimeType":"a/b"}]}}),
             ),
             // A newer field.
             (
-                Revision::D,
+                Revision::V2025_11_25,
                 "ping",
                 json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}),
             ),
             // Caching fields are required.
             (
-                Revision::E,
+                Revision::V2026_07_28,
                 "tools/list",
                 json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}),
             ),
             // An error code of another era.
             (
-                Revision::E,
+                Revision::V2026_07_28,
                 "resources/read",
                 json!({"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"m"}}),
             ),
             (
-                Revision::D,
+                Revision::V2025_11_25,
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"m"}}),
             ),
             // An id that could be read must be echoed.
             (
-                Revision::D,
+                Revision::V2025_11_25,
                 "ping",
                 json!({"jsonrpc":"2.0","error":{"code":-32601,"message":"m"}}),
             ),
             (
-                Revision::D,
+                Revision::V2025_11_25,
                 "ping",
                 json!({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}),
             ),
             // Progress without a token.
             (
-                Revision::D,
+                Revision::V2025_11_25,
                 "",
                 json!({"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}),
             ),

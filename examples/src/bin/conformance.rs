@@ -196,7 +196,9 @@ struct Confirmation {
 /// Asks the client's model.
 #[tool]
 async fn test_sampling(ctx: &Context, prompt: String) -> Result<String> {
-    let answer = ctx.sample(Sample::user(prompt).max_tokens(100)).await?;
+    let answer = ctx
+        .sample(SamplingRequest::user(prompt).max_tokens(100))
+        .await?;
     Ok(format!("LLM response: {}", answer.text()))
 }
 
@@ -270,7 +272,7 @@ async fn test_input_required_result_elicitation(ctx: &Context) -> Result<String>
 /// Asks the model for a capital city.
 #[tool]
 async fn test_input_required_result_sampling(ctx: &Context) -> Result<String> {
-    let question = Sample::user("What is the capital of France?").max_tokens(100);
+    let question = SamplingRequest::user("What is the capital of France?").max_tokens(100);
     Ok(ctx.sample(question).key("capital_question").await?.text())
 }
 
@@ -293,7 +295,7 @@ async fn test_input_required_result_request_state(ctx: &Context) -> Result<Strin
 async fn test_input_required_result_multiple_inputs(ctx: &Context) -> Result<String> {
     let name = ctx.elicit::<Name>("What is your name?").key("user_name");
     let greeting = ctx
-        .sample(Sample::user("Generate a greeting").max_tokens(50))
+        .sample(SamplingRequest::user("Generate a greeting").max_tokens(50))
         .key("greeting");
     let (name, greeting, roots) = ctx
         .ask((name, greeting, ctx.roots().key("client_roots")))
@@ -333,7 +335,7 @@ async fn test_input_required_result_tampered_state(ctx: &Context) -> Result<Stri
 async fn test_input_required_result_capabilities(ctx: &Context) -> Result<String> {
     if ctx.can_sample() {
         return Ok(ctx
-            .sample(Sample::user("Say hello.").max_tokens(50))
+            .sample(SamplingRequest::user("Say hello.").max_tokens(50))
             .await?
             .text());
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::{MemoryStore, bail};
+use mcp_runtime::{MemoryOnceStore, bail};
 use tokio::time::sleep;
 
 /// Number of deployments so far.
@@ -94,7 +94,7 @@ async fn deploy(
     if !ctx.can_sample() {
         return Ok(done);
     }
-    let question = Sample::user(format!("Say in one sentence: {done}")).max_tokens(200);
+    let question = SamplingRequest::user(format!("Say in one sentence: {done}")).max_tokens(200);
     Ok(ctx.sample(question).key("summary").await?.text())
 }
 
@@ -129,9 +129,9 @@ async fn carry_out(plan: &Plan, approval: &Approval) -> Result<String> {
 async fn main() -> Result<(), mcp_runtime::Error> {
     let mut server = Server::new("deploy", "1.0.0")
         .state(Deployments::default())
-        .once_store(MemoryStore::new());
+        .once_store(MemoryOnceStore::new());
     if std::env::var_os("DEPLOY_STATE_KEYS").is_some() {
-        server = server.state_keys_from_env("DEPLOY_STATE_KEYS");
+        server = server.sealing_keys_from_env("DEPLOY_STATE_KEYS");
     }
     server.run().await
 }

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::path::Path;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Arguments, DynamicTool, List, ServerHandle};
+use mcp_runtime::{Arguments, Capability, DynamicTool, ServerHandle};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// A tool, as defined in the file.
@@ -100,7 +100,7 @@ fn follow(path: &Path, server: ServerHandle) -> Result<RecommendedWatcher, Box<d
 #[mcp_runtime::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::var_os("DYNAMIC_TOOLS").ok_or("set `DYNAMIC_TOOLS` to a file of tools")?;
-    let server = Server::new("dynamic", "1.0.0").offers(List::Tools);
+    let server = Server::new("dynamic", "1.0.0").capability(Capability::Tools);
     let _watcher = follow(Path::new(&path), server.handle())?;
     server.run().await?;
     Ok(())

@@ -311,7 +311,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
         .instructions("Call anything.")
         .state(Shared::default())
         .page_size(4)
-        .http(HttpOptions::new().sse_2024(true))
+        .http(HttpOptions::new().legacy_sse(true))
         .run()
         .await
 }

@@ -76,7 +76,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_runtime::testing::{Answer, Notice, TestClient};
+    use mcp_runtime::testing::{Notification, Response, TestClient};
 
     use super::*;
 
@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(gone.text(), "Basil is gone");
         assert_eq!(client.asked()[0].message(), "Basil will be gone for good.");
         assert_eq!(
-            client.notices().await,
-            [Notice::Progress((1, 1, "digging").into())]
+            client.notifications().await,
+            [Notification::Progress((1, 1, "digging").into())]
         );
 
         client.answer(Sure { really: false });
@@ -118,7 +118,7 @@ mod tests {
             .unwrap();
         assert_eq!(stays.error_text(), "Basil stays");
 
-        client.answer(Answer::decline());
+        client.answer(Response::decline());
         let declined = client
             .call("dig_out", json!({"plant": "basil"}))
             .await

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Answer, Call, Kind, Next};
+use mcp_runtime::{Call, CallOutput, Kind, Next};
 
 /// Looks up the price of an article.
 #[tool(read_only, rate = "60/min burst 5 per caller", timeout = "5s")]
@@ -42,7 +42,7 @@ struct Sure {
 /// Logs every call of the server, with one line when it begins and one when it ends.
 ///
 /// A call that asks its client something runs in several rounds: it begins in the first and ends in the last.
-async fn audit(call: Call, next: Next) -> Result<Answer> {
+async fn audit(call: Call, next: Next) -> Result<CallOutput> {
     let who = call.principal().map_or("somebody", |who| who.subject());
     let what = format!(
         "{who} {:?} {} {:?}",
@@ -60,16 +60,16 @@ async fn audit(call: Call, next: Next) -> Result<Answer> {
 
 /// Cached answers of the tool `price`, by argument.
 #[derive(Default)]
-struct Prices(Mutex<HashMap<String, Answer>>);
+struct Prices(Mutex<HashMap<String, CallOutput>>);
 
 impl Prices {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Answer>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, CallOutput>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Looks each price up once.
-async fn cached(call: Call, next: Next) -> Result<Answer> {
+async fn cached(call: Call, next: Next) -> Result<CallOutput> {
     let prices = call.context().state::<Prices>();
     let article = call.arguments().text("article").map(str::to_owned);
     let (Some(prices), Some(article), Kind::Tool, "price") =
@@ -102,10 +102,10 @@ async fn main() -> Result<(), mcp_runtime::Error> {
     new_server!()
         .state(Prices::default())
         .rate("1000/s")
-        .around(audit)
-        .around(cached)
+        .middleware(audit)
+        .middleware(cached)
         .sanitize(without_accounts)
-        .sanitize(mcp_runtime::visible_text)
+        .sanitize(mcp_runtime::strip_invisible)
         .run()
         .await
 }

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mcp_runtime::auth::{Jwt, Protected};
+use mcp_runtime::auth::{Jwt, ProtectedResource};
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::HttpOptions;
 
@@ -45,7 +45,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let address = arguments.next();
     // Clients request the scope for reading first, and further scopes when a call needs them.
-    let protected = Protected::new(resource, Jwt::issuer(issuer)).require(["notes:read"]);
+    let protected =
+        ProtectedResource::new(resource, Jwt::issuer(issuer)).require_scopes(["notes:read"]);
     new_server!()
         .state(Notes::default())
         .http(HttpOptions::new().authenticate(protected))

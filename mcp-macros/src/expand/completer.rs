@@ -41,7 +41,7 @@ pub(crate) fn checks(completer: &Completer, self_type: Option<&syn::Type>) -> To
         &quote!(__mcp::rules::completed_argument(#kind, #name, __MCP_TARGET.parameters, #argument)),
     );
     quote!(
-        const __MCP_TARGET: __mcp::Reference = #reference();
+        const __MCP_TARGET: __mcp::CompletionTarget = #reference();
         #check
     )
 }

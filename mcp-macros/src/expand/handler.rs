@@ -67,10 +67,10 @@ pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     Some(quote!(
         #(#cfgs)*
         #[doc(hidden)]
-        #visibility const fn #name() -> #runtime::__private::Reference {
+        #visibility const fn #name() -> #runtime::__private::CompletionTarget {
             use #runtime::__private as __mcp;
             #statics
-            __mcp::Reference {
+            __mcp::CompletionTarget {
                 function: __mcp::type_id_of(&#function),
                 parameters: &__MCP_PARAMETERS,
             }

@@ -7,13 +7,13 @@ mod access;
 mod completer;
 mod data;
 mod elicit;
+mod expose;
 mod guard;
 mod handler;
 mod main;
 mod parameter;
 mod prompt;
 mod resource;
-mod shown;
 mod tokens;
 mod tool;
 mod value;
@@ -28,8 +28,8 @@ use crate::parse::server::ServerOptions;
 
 pub(crate) use data::data;
 pub(crate) use elicit::elicit;
+pub(crate) use expose::expose;
 pub(crate) use main::main;
-pub(crate) use shown::shown;
 
 /// Expands an attribute on a function.
 pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {

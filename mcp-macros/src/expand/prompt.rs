@@ -10,7 +10,9 @@ use crate::model::prompt::Prompt;
 pub(crate) fn options(prompt: &Prompt, mut fields: Fields) -> TokenStream {
     fields.set_some("title", prompt.title.as_ref().map(|title| quote!(#title)));
     let tags = &prompt.tags;
-    fields.set_some("tags", (!tags.is_empty()).then(|| quote!(&[#(#tags),*])));
+    if !tags.is_empty() {
+        fields.set("tags", &quote!(&[#(#tags),*]));
+    }
     fields.set_some("icons", icons(&prompt.icons));
     fields.set_some("meta", prompt.meta.as_ref().map(meta));
     fields.finish(&quote!(__mcp::Options))

@@ -15,7 +15,9 @@ pub(crate) fn options(resource: &Resource, mut fields: Fields) -> TokenStream {
     fields.set("uri", &quote!(#uri));
     fields.set_some("title", resource.title.as_ref().map(|title| quote!(#title)));
     let tags = &resource.tags;
-    fields.set_some("tags", (!tags.is_empty()).then(|| quote!(&[#(#tags),*])));
+    if !tags.is_empty() {
+        fields.set("tags", &quote!(&[#(#tags),*]));
+    }
     fields.set_some(
         "mime_type",
         resource

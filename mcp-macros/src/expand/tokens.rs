@@ -67,7 +67,7 @@ pub(crate) fn first_span(tokens: &TokenStream) -> Span {
 pub(crate) fn assert_verdict(span: Span, verdict: &TokenStream) -> TokenStream {
     quote::quote_spanned!(at(span)=>
         const _: () = {
-            const __MCP_VERDICT: __mcp::rules::Verdict = #verdict;
+            const __MCP_VERDICT: __mcp::rules::RuleVerdict = #verdict;
             ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
         };
     )

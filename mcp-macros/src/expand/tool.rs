@@ -12,7 +12,9 @@ use crate::model::tool::Tool;
 pub(crate) fn options(tool: &Tool, mut fields: Fields) -> TokenStream {
     fields.set_some("title", tool.title.as_ref().map(|title| quote!(#title)));
     let tags = &tool.tags;
-    fields.set_some("tags", (!tags.is_empty()).then(|| quote!(&[#(#tags),*])));
+    if !tags.is_empty() {
+        fields.set("tags", &quote!(&[#(#tags),*]));
+    }
     fields.set_some("icons", icons(&tool.icons));
     fields.set_some("meta", tool.meta.as_ref().map(meta));
     let hints = [

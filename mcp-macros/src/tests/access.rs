@@ -17,10 +17,10 @@ fn scopes_are_checked_and_handed_in() {
                 String::new()
             }
             #[doc(hidden)]
-            const fn __mcp_prompt_review() -> ::mcp_runtime::__private::Reference {
+            const fn __mcp_prompt_review() -> ::mcp_runtime::__private::CompletionTarget {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                __mcp::Reference {
+                __mcp::CompletionTarget {
                     function: __mcp::type_id_of(&review),
                     parameters: &__MCP_PARAMETERS,
                 }
@@ -28,11 +28,11 @@ fn scopes_are_checked_and_handed_in() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::scope("notes:read");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope("notes:read");
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::scope("notes:write");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope("notes:write");
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
@@ -80,7 +80,7 @@ fn a_method_names_a_function_of_its_type() {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::uri("notes:///all");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri("notes:///all");
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {

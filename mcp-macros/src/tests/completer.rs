@@ -39,7 +39,7 @@ fn the_first_parameter_has_no_name() {
                     );
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::partial_text(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::partial_text(
                         &__MCP_PARAMETERS[0],
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
@@ -113,14 +113,14 @@ fn what_is_completed_is_named_in_one_place() {
                     );
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::partial_text(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::partial_text(
                         &__MCP_PARAMETERS[0],
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
-                const __MCP_TARGET: __mcp::Reference = prompts::__mcp_prompt_review();
+                const __MCP_TARGET: __mcp::CompletionTarget = prompts::__mcp_prompt_review();
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::completed_argument(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::completed_argument(
                         "prompt",
                         "review",
                         __MCP_TARGET.parameters,

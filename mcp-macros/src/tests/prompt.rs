@@ -14,7 +14,7 @@ fn parameters_can_be_referred_to_from_elsewhere() {
         &expect![[r#"
             pub(crate) fn review(language: Option<String>, style: &str) -> String {}
             #[doc(hidden)]
-            pub(crate) const fn __mcp_prompt_review() -> ::mcp_runtime::__private::Reference {
+            pub(crate) const fn __mcp_prompt_review() -> ::mcp_runtime::__private::CompletionTarget {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
@@ -33,7 +33,7 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                         .parameter::<<str as __mcp::Lend>::Owned>("style", "")
                         .candidates(&["short", "long"]),
                 ];
-                __mcp::Reference {
+                __mcp::CompletionTarget {
                     function: __mcp::type_id_of(&review),
                     parameters: &__MCP_PARAMETERS,
                 }

@@ -17,13 +17,13 @@ fn a_resource_has_its_address_checked() {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::media_type(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::media_type(
                         "text/plain",
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::uri("config://app");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri("config://app");
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
@@ -72,7 +72,7 @@ fn a_template_has_its_variables_checked() {
         &expect![[r#"
             fn note(id: u32, ctx: &Context) -> String {}
             #[doc(hidden)]
-            const fn __mcp_prompt_note() -> ::mcp_runtime::__private::Reference {
+            const fn __mcp_prompt_note() -> ::mcp_runtime::__private::CompletionTarget {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ImplementsFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
@@ -89,7 +89,7 @@ fn a_template_has_its_variables_checked() {
                         )
                         .parameter::<<Context as __mcp::Lend>::Owned>("ctx", ""),
                 ];
-                __mcp::Reference {
+                __mcp::CompletionTarget {
                     function: __mcp::type_id_of(&note),
                     parameters: &__MCP_PARAMETERS,
                 }
@@ -97,21 +97,21 @@ fn a_template_has_its_variables_checked() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::template(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::template(
                         "notes:///{id}",
                         __mcp_prompt_note().parameters,
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::template_parameter(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::template_parameter(
                         "notes:///{id}",
                         &__mcp_prompt_note().parameters[0usize],
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::template_parameter(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::template_parameter(
                         "notes:///{id}",
                         &__mcp_prompt_note().parameters[1usize],
                     );

@@ -25,10 +25,10 @@ fn methods_are_called_on_a_shared_value() {
                 async fn delete(&self, id: u8) -> Result<Self> {}
                 pub fn show(&self) -> String {}
                 #[doc(hidden)]
-                pub const fn __mcp_prompt_show() -> ::mcp_runtime::__private::Reference {
+                pub const fn __mcp_prompt_show() -> ::mcp_runtime::__private::CompletionTarget {
                     use ::mcp_runtime::__private as __mcp;
                     static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                    __mcp::Reference {
+                    __mcp::CompletionTarget {
                         function: __mcp::type_id_of(&<Notes>::show),
                         parameters: &__MCP_PARAMETERS,
                     }
@@ -53,7 +53,7 @@ fn methods_are_called_on_a_shared_value() {
                         }),
                 ];
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::is_argument(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::is_argument(
                         &__MCP_PARAMETERS[0usize],
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());

@@ -66,7 +66,7 @@ fn a_function_is_described_and_handed_in() {
                     );
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::is_argument(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::is_argument(
                         &__MCP_PARAMETERS[1usize],
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
@@ -122,17 +122,17 @@ fn options_are_fields_and_text_is_checked() {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::tool_name(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::tool_name(
                         "notes.add",
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::rate("10/min");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::rate("10/min");
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::icon(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::icon(
                         "https://example.com/a.png",
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
@@ -303,7 +303,7 @@ fn a_default_in_rust_stands_in_one_place() {
                         }),
                 ];
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::Verdict = __mcp::rules::is_argument(
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::is_argument(
                         &__MCP_PARAMETERS[0usize],
                     );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());

@@ -90,9 +90,9 @@ impl Expected<'_> {
             return Err("the token names no subject");
         }
         let mut principal = Principal::new(subject)
-            .issuer(issuer)
-            .client_id(client)
-            .scopes(scopes(&claims));
+            .with_issuer(issuer)
+            .with_client_id(client)
+            .with_scopes(scopes(&claims));
         if let Some(expiry) = expiry {
             principal = principal.with_expires_at(expiry);
         }
@@ -214,8 +214,11 @@ mod tests {
             (json!({"scope": 1}), "", ""),
         ] {
             let principal = check(&with(&changes)).unwrap();
-            let granted: Vec<_> = principal.granted().collect();
-            assert_eq!((principal.client(), &*granted.join(" ")), (client, scopes));
+            let granted: Vec<_> = principal.scopes().collect();
+            assert_eq!(
+                (principal.client_id(), &*granted.join(" ")),
+                (client, scopes)
+            );
         }
     }
 

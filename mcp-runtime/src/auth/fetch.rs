@@ -22,10 +22,10 @@ const MOST: usize = 1 << 20;
 pub(super) struct Fetcher {
     /// Timeout for a response.
     pub(super) time: Duration,
-    client: Arc<OnceLock<Result<Asking, String>>>,
+    client: Arc<OnceLock<Result<HttpsClient, String>>>,
 }
 
-type Asking = Client<HttpsConnector<HttpConnector>, String>;
+type HttpsClient = Client<HttpsConnector<HttpConnector>, String>;
 
 impl Default for Fetcher {
     fn default() -> Self {
@@ -61,7 +61,7 @@ impl Fetcher {
         answered.unwrap_or_else(|_| Err(format!("no response within {:?}", self.time)))
     }
 
-    fn client(&self) -> Result<&Asking, String> {
+    fn client(&self) -> Result<&HttpsClient, String> {
         let made = self.client.get_or_init(|| {
             // Named explicitly: a program may have more than one provider, and then has no default.
             let provider = rustls::crypto::ring::default_provider();

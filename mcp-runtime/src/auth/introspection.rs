@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::claims::{Audiences, Expected, now};
 use super::fetch::Fetcher;
 use super::static_tokens::hashed;
-use super::{Authenticating, Authenticator, Credentials, Refused, Url};
+use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
 use crate::handler::template::percent_encode;
 
@@ -107,7 +107,7 @@ impl Introspection {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, Refused> {
+    async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, AuthError> {
         let key = hashed(credentials.token);
         if let Some((principal, until)) = self.kept().get(&key)
             && Instant::now() < *until
@@ -115,20 +115,20 @@ impl Introspection {
             return Ok(principal.clone());
         }
         let Ok(_place) = self.asking.try_acquire() else {
-            return Err(Refused::unavailable("too many requests are pending"));
+            return Err(AuthError::unavailable("too many requests are pending"));
         };
         let answer = self.ask(credentials.token).await.map_err(|problem| {
             tracing::warn!(
                 problem,
                 "tokens cannot be validated with the authorization server"
             );
-            Refused::unavailable(problem)
+            AuthError::unavailable(problem)
         })?;
         let Value::Object(answer) = answer else {
-            return Err(Refused::unavailable("the response is not a JSON object"));
+            return Err(AuthError::unavailable("the response is not a JSON object"));
         };
         if answer.get("active") != Some(&Value::Bool(true)) {
-            return Err(Refused::invalid("the token is not active"));
+            return Err(AuthError::invalid("the token is not active"));
         }
         let left = match answer.get("exp").and_then(Value::as_f64) {
             None => self.keep,
@@ -144,8 +144,8 @@ impl Introspection {
             expires: false,
             skew: Duration::ZERO,
         };
-        let principal = expected.check(answer, now()).map_err(Refused::invalid)?;
-        let mut principal = principal.issuer(&*self.issuer);
+        let principal = expected.check(answer, now()).map_err(AuthError::invalid)?;
+        let mut principal = principal.with_issuer(&*self.issuer);
         if principal.expires_at().is_none() {
             principal = principal.with_expires_at(SystemTime::now() + UNSAID);
         }
@@ -185,7 +185,7 @@ impl Introspection {
 }
 
 impl Authenticator for Introspection {
-    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a> {
+    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a> {
         Box::pin(self.check(credentials))
     }
 

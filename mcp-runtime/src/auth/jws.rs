@@ -53,7 +53,7 @@ impl Algorithm {
 }
 
 /// A public key that verifies signatures.
-pub(super) struct Key {
+pub(super) struct VerificationKey {
     pub(super) id: Option<String>,
     /// The only algorithm the key is for, if it is restricted to one.
     algorithm: Option<String>,
@@ -65,7 +65,7 @@ enum Material {
     Curve { name: String, point: Vec<u8> },
 }
 
-impl Key {
+impl VerificationKey {
     /// Reads a key of a set; `None` if this module cannot use it.
     pub(super) fn read(json: &Value) -> Option<Self> {
         let text = |name| json.get(name).and_then(Value::as_str);
@@ -178,7 +178,7 @@ impl<'t> Token<'t> {
     }
 
     /// Returns `true` if the token may be signed with this key.
-    pub(super) fn names(&self, key: &Key) -> bool {
+    pub(super) fn names(&self, key: &VerificationKey) -> bool {
         let is_named = self.key.is_none() || self.key == key.id;
         is_named && key.fits(self.algorithm)
     }
@@ -186,7 +186,7 @@ impl<'t> Token<'t> {
     /// Returns the claims, if the token was signed with one of these keys.
     pub(super) fn verify<'k>(
         &self,
-        keys: impl IntoIterator<Item = &'k Key>,
+        keys: impl IntoIterator<Item = &'k VerificationKey>,
     ) -> Result<Map<String, Value>, &'static str> {
         let mut keys = keys.into_iter().filter(|key| self.names(key));
         let message = self.message.as_bytes();

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::claims::{Audiences, Expected, now};
 use super::fetch::Fetcher;
 use super::jws::Token;
-use super::key_set::{self, KeySet, Source, Times};
-use super::{Authenticating, Authenticator, Credentials, Refused, Url};
+use super::key_set::{self, KeySet, KeySource, Times};
+use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
 
 /// Validates JSON Web Tokens with the keys of the authorization server that issued them.
@@ -27,7 +27,7 @@ use crate::context::Principal;
 pub struct Jwt {
     issuer: String,
     audiences: Audiences,
-    source: Result<Source, String>,
+    source: Result<KeySource, String>,
     fetcher: Fetcher,
     times: Times,
     skew: Duration,
@@ -39,7 +39,7 @@ impl Jwt {
     pub fn issuer(issuer: impl Into<String>) -> Self {
         let issuer = issuer.into();
         let source = match Url::parse(&issuer) {
-            Ok(address) => Ok(Source::Issuer {
+            Ok(address) => Ok(KeySource::Issuer {
                 name: issuer.clone(),
                 address,
             }),
@@ -70,7 +70,7 @@ impl Jwt {
     /// metadata.
     #[must_use]
     pub fn key_set_url(mut self, address: &str) -> Self {
-        let parsed = Url::parse(address).map(Source::At);
+        let parsed = Url::parse(address).map(KeySource::At);
         self.source = parsed.map_err(|fault| format!("the key set `{address}` {fault}"));
         self
     }
@@ -78,7 +78,7 @@ impl Jwt {
     /// Sets the keys themselves, `{"keys": […]}`; nothing is fetched then.
     #[must_use]
     pub fn key_set(mut self, keys: &Value) -> Self {
-        self.source = key_set::read(keys).map(Source::Given);
+        self.source = key_set::read(keys).map(KeySource::Given);
         self
     }
 
@@ -112,12 +112,12 @@ impl Jwt {
         self
     }
 
-    async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, Refused> {
-        let token = Token::read(credentials.token).map_err(Refused::invalid)?;
-        let source = self.source.as_ref().map_err(Refused::unavailable)?;
+    async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, AuthError> {
+        let token = Token::read(credentials.token).map_err(AuthError::invalid)?;
+        let source = self.source.as_ref().map_err(AuthError::unavailable)?;
         let how = (source, &self.fetcher, self.times);
         let keys = self.keys.keys_for(&token, how).await?;
-        let claims = token.verify(&*keys).map_err(Refused::invalid)?;
+        let claims = token.verify(&*keys).map_err(AuthError::invalid)?;
         let audiences = self.audiences.or(credentials.resource);
         let expected = Expected {
             issuer: Some(&self.issuer),
@@ -125,12 +125,12 @@ impl Jwt {
             expires: true,
             skew: self.skew,
         };
-        expected.check(claims, now()).map_err(Refused::invalid)
+        expected.check(claims, now()).map_err(AuthError::invalid)
     }
 }
 
 impl Authenticator for Jwt {
-    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a> {
+    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a> {
         Box::pin(self.check(credentials))
     }
 

@@ -18,18 +18,18 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::fetch::Fetcher;
-use super::jws::{Key, Token};
-use super::{Refused, Url};
+use super::jws::{Token, VerificationKey};
+use super::{AuthError, Url};
 
 /// Source of the keys.
 #[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum KeySource {
     /// The `jwks_uri` in the issuer's metadata.
     Issuer { name: String, address: Url },
     /// A configured URL.
     At(Url),
     /// Configured keys.
-    Given(Arc<[Key]>),
+    Given(Arc<[VerificationKey]>),
 }
 
 /// Lifetimes of cached keys, and the interval of fetches.
@@ -55,20 +55,20 @@ impl Default for Times {
 
 /// The keys of an issuer.
 #[derive(Default)]
-pub(super) struct KeySet(Mutex<State>);
+pub(super) struct KeySet(Mutex<KeyCache>);
 
-type Flight = Shared<BoxFuture<'static, Option<Arc<[Key]>>>>;
+type Flight = Shared<BoxFuture<'static, Option<Arc<[VerificationKey]>>>>;
 
 #[derive(Default)]
-struct State {
-    kept: Option<(Arc<[Key]>, Instant)>,
+struct KeyCache {
+    kept: Option<(Arc<[VerificationKey]>, Instant)>,
     /// Time of the last fetch.
     asked: Option<Instant>,
     flight: Option<Flight>,
 }
 
 impl KeySet {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, KeyCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,12 +76,12 @@ impl KeySet {
     pub(super) async fn keys_for(
         &self,
         token: &Token<'_>,
-        (source, fetcher, times): (&Source, &Fetcher, Times),
-    ) -> Result<Arc<[Key]>, Refused> {
-        if let Source::Given(keys) = source {
+        (source, fetcher, times): (&KeySource, &Fetcher, Times),
+    ) -> Result<Arc<[VerificationKey]>, AuthError> {
+        if let KeySource::Given(keys) = source {
             return Ok(Arc::clone(keys));
         }
-        let has_one = |keys: &[Key]| keys.iter().any(|key| token.names(key));
+        let has_one = |keys: &[VerificationKey]| keys.iter().any(|key| token.names(key));
         if let Some(keys) = self.kept(times.fresh)
             && has_one(&keys)
         {
@@ -92,13 +92,13 @@ impl KeySet {
         let is_fresh = fresh.is_some();
         match fresh.or_else(|| self.kept(times.good)) {
             Some(keys) if has_one(&keys) => Ok(keys),
-            Some(_) if is_fresh => Err(Refused::invalid("the token's key is unknown")),
-            _ => Err(Refused::unavailable("the issuer's keys are unavailable")),
+            Some(_) if is_fresh => Err(AuthError::invalid("the token's key is unknown")),
+            _ => Err(AuthError::unavailable("the issuer's keys are unavailable")),
         }
     }
 
     /// Returns the cached keys, unless they are older than `age`.
-    fn kept(&self, age: Duration) -> Option<Arc<[Key]>> {
+    fn kept(&self, age: Duration) -> Option<Arc<[VerificationKey]>> {
         let state = self.state();
         let kept = state.kept.as_ref();
         let kept = kept.filter(|(_, since)| since.elapsed() < age);
@@ -106,14 +106,14 @@ impl KeySet {
     }
 
     /// Fetches the keys, or waits for a fetch under way; does nothing if the last fetch was less than `pause` ago.
-    async fn refresh(&self, source: &Source, fetcher: &Fetcher, pause: Duration) {
+    async fn refresh(&self, source: &KeySource, fetcher: &Fetcher, pause: Duration) {
         let flight = {
             let mut state = self.state();
             match &state.flight {
                 Some(flight) => flight.clone(),
                 None if state.asked.is_some_and(|asked| asked.elapsed() < pause) => return,
                 None => {
-                    let asking = Asking(tokio::spawn(ask(source.clone(), fetcher.clone())));
+                    let asking = KeyFetch(tokio::spawn(ask(source.clone(), fetcher.clone())));
                     let flight = asking.boxed().shared();
                     state.asked = Some(Instant::now());
                     state.flight.insert(flight).clone()
@@ -137,10 +137,10 @@ impl KeySet {
 }
 
 /// A fetch under way, aborted when the key set is dropped.
-struct Asking(JoinHandle<Option<Arc<[Key]>>>);
+struct KeyFetch(JoinHandle<Option<Arc<[VerificationKey]>>>);
 
-impl Future for Asking {
-    type Output = Option<Arc<[Key]>>;
+impl Future for KeyFetch {
+    type Output = Option<Arc<[VerificationKey]>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let asked = Pin::new(&mut self.0).poll(cx);
@@ -148,18 +148,18 @@ impl Future for Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for KeyFetch {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Fetches the keys. Failures are logged.
-async fn ask(source: Source, fetcher: Fetcher) -> Option<Arc<[Key]>> {
+async fn ask(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey]>> {
     let asked = match &source {
-        Source::Given(keys) => return Some(Arc::clone(keys)),
-        Source::At(address) => fetcher.get(address.as_str()).await,
-        Source::Issuer { name, address } => match find(name, address, &fetcher).await {
+        KeySource::Given(keys) => return Some(Arc::clone(keys)),
+        KeySource::At(address) => fetcher.get(address.as_str()).await,
+        KeySource::Issuer { name, address } => match find(name, address, &fetcher).await {
             Ok(address) => fetcher.get(address.as_str()).await,
             Err(problem) => Err(problem),
         },
@@ -174,9 +174,13 @@ async fn ask(source: Source, fetcher: Fetcher) -> Option<Arc<[Key]>> {
 }
 
 /// Reads the usable keys of a set.
-pub(super) fn read(set: &Value) -> Result<Arc<[Key]>, String> {
+pub(super) fn read(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
     let keys = set.get("keys").and_then(Value::as_array);
-    let keys: Vec<Key> = keys.into_iter().flatten().filter_map(Key::read).collect();
+    let keys: Vec<VerificationKey> = keys
+        .into_iter()
+        .flatten()
+        .filter_map(VerificationKey::read)
+        .collect();
     if keys.is_empty() {
         return Err("the key set has no usable key".to_owned());
     }

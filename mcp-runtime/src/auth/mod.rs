@@ -1,6 +1,6 @@
 //! Authentication of HTTP requests by access token.
 //!
-//! [`Protected`] configures the protection of a server; an [`Authenticator`] maps a token to its principal. There is one
+//! [`ProtectedResource`] configures the protection of a server; an [`Authenticator`] maps a token to its principal. There is one
 //! for JSON Web Tokens ([`Jwt`]), one that asks the authorization server ([`Introspection`]), and one for a few tokens that
 //! never change ([`StaticTokens`]); any suitable closure is one too. This framework does not include an authorization
 //! server.
@@ -12,7 +12,7 @@
 //!
 //! # fn protect(server: Server) -> Server {
 //! let tokens = Jwt::issuer("https://login.example.com");
-//! server.http(HttpOptions::new().authenticate(Protected::new("https://mcp.example.com/mcp", tokens)))
+//! server.http(HttpOptions::new().authenticate(ProtectedResource::new("https://mcp.example.com/mcp", tokens)))
 //! # }
 //! ```
 //!
@@ -40,7 +40,7 @@ use hyper::http::request::Parts;
 
 pub use introspection::Introspection;
 pub use jwt::Jwt;
-pub use protected::Protected;
+pub use protected::ProtectedResource;
 pub use static_tokens::StaticTokens;
 pub(crate) use url::Url;
 
@@ -55,7 +55,7 @@ use crate::context::Principal;
 /// [`Limits::authentication_time`](crate::Limits::authentication_time), or when the client disconnects.
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns the principal of the token, if it is valid and was issued for this server.
-    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a>;
+    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a>;
 
     /// Returns the authorization server that issues the tokens, which is announced to clients. Default: none.
     fn issuer(&self) -> Option<&str> {
@@ -69,14 +69,14 @@ pub trait Authenticator: Send + Sync + 'static {
 }
 
 /// The future that an [`Authenticator`] returns.
-pub type Authenticating<'a> = Pin<Box<dyn Future<Output = Result<Principal, Refused>> + Send + 'a>>;
+pub type AuthFuture<'a> = Pin<Box<dyn Future<Output = Result<Principal, AuthError>> + Send + 'a>>;
 
 impl<F, T> Authenticator for F
 where
     F: Fn(String) -> T + Send + Sync + 'static,
-    T: Future<Output = Result<Principal, Refused>> + Send + 'static,
+    T: Future<Output = Result<Principal, AuthError>> + Send + 'static,
 {
-    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a> {
+    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a> {
         Box::pin(self(credentials.token.to_owned()))
     }
 }
@@ -104,7 +104,7 @@ impl fmt::Debug for Credentials<'_> {
 
 /// The reason why a request is refused. The text is logged and never sent to the client; it must not contain the token.
 #[derive(Clone, Debug)]
-pub struct Refused {
+pub struct AuthError {
     pub(crate) kind: Refusing,
     pub(crate) why: String,
 }
@@ -116,7 +116,7 @@ pub(crate) enum Refusing {
     Unavailable,
 }
 
-impl Refused {
+impl AuthError {
     /// The token is not valid for this server: 401.
     pub fn invalid(why: impl fmt::Display) -> Self {
         Self::new(Refusing::Invalid, why)
@@ -141,10 +141,10 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for AuthError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for AuthError {}

@@ -16,7 +16,7 @@ use crate::handler::rules;
 /// [`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host).
 #[derive(Clone)]
 #[must_use]
-pub struct Protected {
+pub struct ProtectedResource {
     pub(crate) resource: String,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) servers: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Protected {
     pub(crate) origin_metadata: Option<String>,
 }
 
-impl Protected {
+impl ProtectedResource {
     /// Protects a server that clients know by the URL `resource`, path included: `https://mcp.example.com/mcp`. Tokens are
     /// issued for this URL, and `authenticator` checks them.
     ///
@@ -51,7 +51,7 @@ impl Protected {
     }
 
     /// Sets scopes that every request needs. Clients are told to request these first. Default: none.
-    pub fn require(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.required = scopes.into_iter().map(Into::into).collect();
         self
     }
@@ -105,7 +105,7 @@ impl Protected {
     }
 }
 
-impl fmt::Debug for Protected {
+impl fmt::Debug for ProtectedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Protected")
             .field("resource", &self.resource)

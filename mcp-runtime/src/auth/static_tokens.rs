@@ -5,7 +5,7 @@ use std::fmt;
 use ring::digest::{SHA256, digest};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::{Authenticating, Authenticator, Credentials, Refused};
+use super::{AuthError, AuthFuture, Authenticator, Credentials};
 use crate::context::Principal;
 
 /// Minimum length of a token, in characters.
@@ -59,9 +59,9 @@ pub(super) fn hashed(token: &str) -> [u8; 32] {
 }
 
 impl Authenticator for StaticTokens {
-    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> Authenticating<'a> {
+    fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a> {
         let principal = self.find(credentials.token).cloned();
-        let principal = principal.ok_or_else(|| Refused::invalid("the token is unknown"));
+        let principal = principal.ok_or_else(|| AuthError::invalid("the token is unknown"));
         Box::pin(std::future::ready(principal))
     }
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::client::message::{Failure, Host, Notice, Question};
+use crate::client::message::{ClientHost, Failure, Notification, Question};
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
@@ -27,7 +27,7 @@ pub(crate) struct InProcess {
 }
 
 /// A client with one connection.
-pub(crate) struct Client {
+pub(crate) struct InProcessClient {
     version: ProtocolVersion,
     /// The capabilities that the client declares.
     capabilities: Value,
@@ -35,7 +35,7 @@ pub(crate) struct Client {
     pub(super) offered: Value,
     pub(super) instructions: Option<String>,
     next_id: AtomicU64,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionShared>,
     dispatcher: Arc<Dispatcher>,
     /// The caller that the server takes this client for.
     caller: Caller,
@@ -43,32 +43,32 @@ pub(crate) struct Client {
     _tasks: JoinSet<()>,
 }
 
-struct Shared {
-    host: Arc<dyn Host>,
+struct ConnectionShared {
+    host: Arc<dyn ClientHost>,
     outgoing: mpsc::UnboundedSender<Value>,
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingRequests>,
 }
 
 /// The requests that wait for a response.
 #[derive(Default)]
-struct Pending {
+struct PendingRequests {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
     /// `true` once there will be no more responses.
     gone: bool,
 }
 
-impl Client {
+impl InProcessClient {
     /// Connects a client and returns it once it is ready: it knows the server's capabilities, and receives notifications
     /// when lists change.
     pub(crate) async fn connect(
         server: InProcess,
         version: ProtocolVersion,
         capabilities: Value,
-        host: Arc<dyn Host>,
+        host: Arc<dyn ClientHost>,
     ) -> Result<Self, Failure> {
         let (reader, writer) = tokio::io::split(server.stream);
         let (outgoing, lines) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ConnectionShared {
             host,
             outgoing,
             pending: Mutex::default(),
@@ -175,7 +175,7 @@ impl Client {
             }
             pending.waiting.insert(id, sender);
         }
-        let waiting = Waiting { client: self, id };
+        let waiting = RequestGuard { client: self, id };
         let params = self.dress(params, id);
         self.shared
             .send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -184,7 +184,7 @@ impl Client {
         outcome
     }
 
-    pub(super) fn host(&self) -> &dyn Host {
+    pub(super) fn host(&self) -> &dyn ClientHost {
         &*self.shared.host
     }
 
@@ -220,12 +220,12 @@ fn client_info() -> Value {
 }
 
 /// A request under way. It is cancelled if dropped before its response.
-struct Waiting<'a> {
-    client: &'a Client,
+struct RequestGuard<'a> {
+    client: &'a InProcessClient,
     id: u64,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         let waiting = self.client.shared.pending().waiting.remove(&self.id);
         if waiting.is_some() {
@@ -235,8 +235,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl Shared {
-    fn pending(&self) -> MutexGuard<'_, Pending> {
+impl ConnectionShared {
+    fn pending(&self) -> MutexGuard<'_, PendingRequests> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -273,7 +273,7 @@ impl Shared {
                 );
             }
             (Some(method), Value::Null) => {
-                if let Some(notice) = Notice::read(method, &message["params"]) {
+                if let Some(notice) = Notification::read(method, &message["params"]) {
                     self.host.notice(notice);
                 }
             }
@@ -315,7 +315,7 @@ impl Shared {
     }
 }
 
-async fn read(reader: ReadHalf<DuplexStream>, shared: Arc<Shared>) {
+async fn read(reader: ReadHalf<DuplexStream>, shared: Arc<ConnectionShared>) {
     let mut lines = BufReader::new(reader).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if let Ok(message @ Value::Object(_)) = serde_json::from_str(&line) {

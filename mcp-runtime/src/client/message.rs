@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::context::{List, Progress};
+use crate::context::{Capability, Progress};
 use crate::jsonrpc::ErrorObject;
 use crate::types::LoggingLevel;
 
@@ -29,7 +29,7 @@ impl Question {
 /// A notification from the server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum Notification {
     /// Progress of a call.
     Progress(Progress),
     /// A log message.
@@ -43,12 +43,12 @@ pub enum Notice {
         data: Value,
     },
     /// A list changed. The protocol does not distinguish resources from resource templates.
-    ListChanged(List),
+    ListChanged(Capability),
     /// The resource with this URI changed.
     ResourceUpdated(String),
 }
 
-impl Notice {
+impl Notification {
     /// Reads a notification; returns `None` if it is of another kind.
     pub(super) fn read(method: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().map(str::to_owned);
@@ -63,9 +63,9 @@ impl Notice {
                 logger: text("logger"),
                 data: params["data"].clone(),
             },
-            "notifications/tools/list_changed" => Self::ListChanged(List::Tools),
-            "notifications/prompts/list_changed" => Self::ListChanged(List::Prompts),
-            "notifications/resources/list_changed" => Self::ListChanged(List::Resources),
+            "notifications/tools/list_changed" => Self::ListChanged(Capability::Tools),
+            "notifications/prompts/list_changed" => Self::ListChanged(Capability::Prompts),
+            "notifications/resources/list_changed" => Self::ListChanged(Capability::Resources),
             "notifications/resources/updated" => Self::ResourceUpdated(text("uri")?),
             _ => return None,
         })
@@ -73,11 +73,11 @@ impl Notice {
 }
 
 /// The user of a client: answers questions, and receives notifications.
-pub(crate) trait Host: Send + Sync + 'static {
+pub(crate) trait ClientHost: Send + Sync + 'static {
     /// Returns the result that answers a question. An error states why there is none, and fails the call.
     fn answer(&self, question: &Question) -> Result<Value, String>;
 
-    fn notice(&self, notice: Notice);
+    fn notice(&self, notice: Notification);
 
     /// Called when a call ended with questions and continues with their answers. Modern era only.
     fn round(&self) {}

@@ -12,11 +12,11 @@ mod message;
 mod requests;
 pub(crate) mod surface;
 
-pub(crate) use connection::{Client, InProcess};
-pub(crate) use message::{Failure, Host};
+pub(crate) use connection::{InProcess, InProcessClient};
+pub(crate) use message::{ClientHost, Failure};
 #[cfg_attr(
     not(feature = "testing"),
     expect(unreachable_pub, reason = "only tests see questions and notifications")
 )]
-pub use message::{Notice, Question};
-pub(crate) use requests::Listed;
+pub use message::{Notification, Question};
+pub(crate) use requests::ListRequest;

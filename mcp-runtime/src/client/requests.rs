@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::client::Client;
+use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
 use crate::protocol::ProtocolVersion;
 
@@ -11,14 +11,14 @@ const MOST_STEPS: usize = 10_000;
 
 /// A list that a server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listed {
+pub(crate) enum ListRequest {
     Tools,
     Prompts,
     Resources,
     Templates,
 }
 
-impl Listed {
+impl ListRequest {
     pub(crate) const ALL: [Self; 4] =
         [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
@@ -60,14 +60,14 @@ impl Listed {
     }
 }
 
-impl Client {
+impl InProcessClient {
     /// Returns `true` if the server declares the capability for this list.
-    pub(crate) fn offers(&self, list: Listed) -> bool {
+    pub(crate) fn offers(&self, list: ListRequest) -> bool {
         self.offered.get(list.capability()).is_some()
     }
 
     /// Returns all items of a list; none if the server does not offer it.
-    pub(crate) async fn list(&self, list: Listed) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
         if !self.offers(list) {
             return Ok(items);

@@ -1,21 +1,21 @@
 //! Injected parameters.
 
 use crate::context::{Caller, Context, Principal, States};
-use crate::handler::tool_error::ToolError;
+use crate::handler::handler_error::HandlerError;
 
 /// A value injected into a handler, besides its arguments.
 ///
 /// ```
-/// use mcp_runtime::{Context, FromContext, ToolError};
+/// use mcp_runtime::{Context, FromContext, HandlerError};
 ///
 /// /// The tenant of the request, as sent by the client in `_meta`.
 /// struct Tenant(String);
 ///
 /// impl FromContext for Tenant {
-///     fn from_context(context: &Context) -> Result<Self, ToolError> {
+///     fn from_context(context: &Context) -> Result<Self, HandlerError> {
 ///         match context.meta().get("com.example/tenant").and_then(|name| name.as_str()) {
 ///             Some(name) => Ok(Self(name.to_owned())),
-///             None => Err(ToolError::shown("the request names no tenant")),
+///             None => Err(HandlerError::exposed("the request names no tenant")),
 ///         }
 ///     }
 /// }
@@ -26,7 +26,7 @@ pub trait FromContext: Sized {
     /// # Errors
     ///
     /// If the value is not available; the call fails with this error before the handler runs.
-    fn from_context(context: &Context) -> Result<Self, ToolError>;
+    fn from_context(context: &Context) -> Result<Self, HandlerError>;
 
     /// Checks at start-up that calls will find the state they need.
     ///
@@ -40,7 +40,7 @@ pub trait FromContext: Sized {
 }
 
 impl FromContext for Context {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.clone())
     }
 }
@@ -48,24 +48,26 @@ impl FromContext for Context {
 /// The principal of the caller. Take `Option<Principal>` to serve callers without credentials too, as on standard input and
 /// output.
 impl FromContext for Principal {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         let principal = context.principal().cloned();
         principal.ok_or_else(|| {
-            ToolError::shown("this is only for callers with credentials, and the request has none")
+            HandlerError::exposed(
+                "this is only for callers with credentials, and the request has none",
+            )
         })
     }
 }
 
 /// The caller, with or without credentials.
 impl FromContext for Caller {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.caller().clone())
     }
 }
 
 /// `None` if the value is not available.
 impl<T: FromContext> FromContext for Option<T> {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(T::from_context(context).ok())
     }
 }

@@ -86,7 +86,8 @@ impl<D: ItemKind> Editor<D> {
     /// [`Duplicate`](crate::ErrorKind::Duplicate) if the name is taken, even by a disabled definition;
     /// [`Configuration`](crate::ErrorKind::Configuration) if the definition is invalid, with all mistakes.
     pub fn insert(&self, definition: D) -> Result<(), Error> {
-        self.apply(Step::Insert(definition.into_item())).map(drop)
+        self.apply(EditStep::Insert(definition.into_item()))
+            .map(drop)
     }
 
     /// Replaces the definition of the same name, or adds it. The new definition is enabled.
@@ -95,7 +96,8 @@ impl<D: ItemKind> Editor<D> {
     ///
     /// [`Configuration`](crate::ErrorKind::Configuration) if the definition is invalid, with all mistakes.
     pub fn replace(&self, definition: D) -> Result<(), Error> {
-        self.apply(Step::Replace(definition.into_item())).map(drop)
+        self.apply(EditStep::Replace(definition.into_item()))
+            .map(drop)
     }
 
     /// Removes a definition, added dynamically or by a macro. Returns `true` if there was one.
@@ -103,7 +105,7 @@ impl<D: ItemKind> Editor<D> {
     /// Before the start, this returns `true`, and an unknown name is a start-up error.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn remove(&self, name: &str) -> bool {
-        self.apply(Step::Remove(name.into())).unwrap_or(false)
+        self.apply(EditStep::Remove(name.into())).unwrap_or(false)
     }
 
     /// Enables a disabled definition. Returns `true` if that changed anything.
@@ -111,7 +113,7 @@ impl<D: ItemKind> Editor<D> {
     /// Before the start, this returns `true`, and an unknown name is a start-up error.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn enable(&self, name: &str) -> bool {
-        self.apply(Step::Enable(name.into())).unwrap_or(false)
+        self.apply(EditStep::Enable(name.into())).unwrap_or(false)
     }
 
     /// Disables a definition: clients can neither see nor use it. Returns `true` if that changed anything.
@@ -120,7 +122,7 @@ impl<D: ItemKind> Editor<D> {
     /// misspelled here would be served.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn disable(&self, name: &str) -> bool {
-        self.apply(Step::Disable(name.into())).unwrap_or(false)
+        self.apply(EditStep::Disable(name.into())).unwrap_or(false)
     }
 
     /// Returns the names of all enabled definitions, in the order of the list.
@@ -136,8 +138,8 @@ impl<D: ItemKind> Editor<D> {
     /// # Errors
     ///
     /// As [`insert`](Self::insert), for the first definition that is refused.
-    pub fn edit(&self, changes: impl FnOnce(&mut Batch<D>)) -> Result<bool, Error> {
-        let mut batch = Batch {
+    pub fn edit(&self, changes: impl FnOnce(&mut ListEdit<D>)) -> Result<bool, Error> {
+        let mut batch = ListEdit {
             steps: Vec::new(),
             kind: PhantomData,
         };
@@ -148,7 +150,7 @@ impl<D: ItemKind> Editor<D> {
         })
     }
 
-    fn apply(&self, step: Step) -> Result<bool, Error> {
+    fn apply(&self, step: EditStep) -> Result<bool, Error> {
         self.control.edit(Edit {
             list: D::LIST,
             steps: vec![step],
@@ -165,44 +167,44 @@ impl<D: ItemKind> fmt::Debug for Editor<D> {
 }
 
 /// Changes collected by [`Editor::edit`], applied together, in order.
-pub struct Batch<D> {
-    steps: Vec<Step>,
+pub struct ListEdit<D> {
+    steps: Vec<EditStep>,
     kind: PhantomData<fn(D)>,
 }
 
-impl<D: ItemKind> Batch<D> {
+impl<D: ItemKind> ListEdit<D> {
     /// Adds a definition. If the name is taken, the whole edit fails.
     pub fn insert(&mut self, definition: D) -> &mut Self {
-        self.step(Step::Insert(definition.into_item()))
+        self.step(EditStep::Insert(definition.into_item()))
     }
 
     /// Replaces the definition of the same name, or adds it.
     pub fn replace(&mut self, definition: D) -> &mut Self {
-        self.step(Step::Replace(definition.into_item()))
+        self.step(EditStep::Replace(definition.into_item()))
     }
 
     /// Removes a definition, if there is one.
     pub fn remove(&mut self, name: impl Into<String>) -> &mut Self {
-        self.step(Step::Remove(name.into()))
+        self.step(EditStep::Remove(name.into()))
     }
 
     /// Enables a disabled definition.
     pub fn enable(&mut self, name: impl Into<String>) -> &mut Self {
-        self.step(Step::Enable(name.into()))
+        self.step(EditStep::Enable(name.into()))
     }
 
     /// Disables a definition.
     pub fn disable(&mut self, name: impl Into<String>) -> &mut Self {
-        self.step(Step::Disable(name.into()))
+        self.step(EditStep::Disable(name.into()))
     }
 
-    fn step(&mut self, step: Step) -> &mut Self {
+    fn step(&mut self, step: EditStep) -> &mut Self {
         self.steps.push(step);
         self
     }
 }
 
-impl<D: ItemKind> fmt::Debug for Batch<D> {
+impl<D: ItemKind> fmt::Debug for ListEdit<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch")
             .field("list", &D::LIST)
@@ -218,17 +220,17 @@ pub struct Notifier(Arc<dyn Control>);
 impl Notifier {
     /// Announces that the list of tools changed.
     pub fn tools_changed(&self) {
-        self.0.notify(Change::List(ListKind::Tools));
+        self.0.notify(ChangeNotification::List(ListKind::Tools));
     }
 
     /// Announces that the list of prompts changed.
     pub fn prompts_changed(&self) {
-        self.0.notify(Change::List(ListKind::Prompts));
+        self.0.notify(ChangeNotification::List(ListKind::Prompts));
     }
 
     /// Announces that the list of resources or of resource templates changed.
     pub fn resources_changed(&self) {
-        self.0.notify(Change::List(ListKind::Resources));
+        self.0.notify(ChangeNotification::List(ListKind::Resources));
     }
 
     /// Announces that the resource at this URI changed. Notifies the clients subscribed to exactly this URI.
@@ -238,7 +240,7 @@ impl Notifier {
     pub fn resource_updated(&self, uri: impl Into<String>) {
         let uri = uri.into();
         match rules::uri(&uri).into_result() {
-            Ok(()) => self.0.notify(Change::Resource(uri)),
+            Ok(()) => self.0.notify(ChangeNotification::Resource(uri)),
             Err(problem) => tracing::error!(problem, "changed resource has an invalid URI"),
         }
     }
@@ -252,14 +254,14 @@ impl fmt::Debug for Notifier {
 
 /// A change that clients can be notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum ChangeNotification {
     List(ListKind),
     Resource(String),
 }
 
 /// A list of definitions that clients can page through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum List {
+pub enum Capability {
     /// `tools/list`
     Tools,
     /// `prompts/list`
@@ -270,7 +272,7 @@ pub enum List {
     Templates,
 }
 
-impl List {
+impl Capability {
     /// Returns the notification that announces a change. Templates share that of resources.
     pub(crate) fn kind(self) -> ListKind {
         match self {
@@ -284,13 +286,13 @@ impl List {
 /// Changes to one list, applied together or not at all.
 #[derive(Debug)]
 pub(crate) struct Edit {
-    pub(crate) list: List,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) list: Capability,
+    pub(crate) steps: Vec<EditStep>,
 }
 
 /// One change to a list.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum EditStep {
     Insert(Item),
     Replace(Item),
     Remove(String),
@@ -300,11 +302,11 @@ pub(crate) enum Step {
 
 /// The actions of a handle on its server; implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
-    fn notify(&self, change: Change);
+    fn notify(&self, change: ChangeNotification);
     /// Edits a list. Returns `true` if it changed; clients have been notified then.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
-    fn names(&self, list: List) -> Vec<String>;
+    fn names(&self, list: Capability) -> Vec<String>;
     fn shut_down(&self);
 }
 
@@ -326,7 +328,7 @@ mod tests {
     }
 
     impl Control for Recorder {
-        fn notify(&self, change: Change) {
+        fn notify(&self, change: ChangeNotification) {
             self.write(format!("{change:?}"));
         }
 
@@ -335,7 +337,7 @@ mod tests {
             Ok(true)
         }
 
-        fn names(&self, list: List) -> Vec<String> {
+        fn names(&self, list: Capability) -> Vec<String> {
             vec![format!("{list:?}")]
         }
 

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::context::Context;
 use crate::context::ask::Asking;
-use crate::handler::tool_error::{Result, ToolError};
+use crate::handler::handler_error::{HandlerError, Result};
 
 /// The id of a call: the same in all rounds of the call, and unique to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,14 +82,18 @@ impl Context {
         let store = asking.once_store();
         let call = asking.call_id();
         if let Some(store) = &store {
-            match store.begin(call, &name).await.map_err(ToolError::opaque)? {
+            match store
+                .begin(call, &name)
+                .await
+                .map_err(HandlerError::opaque)?
+            {
                 OnceClaim::Granted => {}
                 OnceClaim::Done(result) => {
                     under_way.result = Some(result);
                     return read(under_way.result.as_deref());
                 }
                 OnceClaim::Taken => {
-                    return Err(ToolError::shown(format_args!(
+                    return Err(HandlerError::exposed(format_args!(
                         "`{name}` of this call was started before and its outcome is unknown; it is not run again"
                     )));
                 }
@@ -102,7 +106,7 @@ impl Context {
                 Ok(result) => store.complete(call, &name, result).await,
                 Err(_) => store.abandon(call, &name).await,
             }
-            .map_err(ToolError::opaque)?;
+            .map_err(HandlerError::opaque)?;
         }
         under_way.result = Some(done?);
         read(under_way.result.as_deref())
@@ -196,7 +200,7 @@ pub trait OnceStore: Send + Sync + 'static {
 /// Holds at most 10,000 entries, each for six hours, which is longer than a call can last by default. When it is full, new
 /// claims fail: dropping entries would break the guarantee.
 #[derive(Debug)]
-pub struct MemoryStore {
+pub struct MemoryOnceStore {
     entries: Mutex<Entries>,
     most: usize,
     keep: Duration,
@@ -205,7 +209,7 @@ pub struct MemoryStore {
 /// Start times of work, and results of completed work.
 type Entries = HashMap<(CallId, Box<str>), (Instant, Option<Box<str>>)>;
 
-impl Default for MemoryStore {
+impl Default for MemoryOnceStore {
     fn default() -> Self {
         Self {
             entries: Mutex::default(),
@@ -215,7 +219,7 @@ impl Default for MemoryStore {
     }
 }
 
-impl MemoryStore {
+impl MemoryOnceStore {
     /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
@@ -244,7 +248,7 @@ impl MemoryStore {
     }
 }
 
-impl OnceStore for MemoryStore {
+impl OnceStore for MemoryOnceStore {
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
         let claim = self.claim(call, name);
         Box::pin(async { claim.ok_or_else(|| "the store of completed work is full".into()) })
@@ -269,9 +273,9 @@ mod tests {
 
     #[tokio::test]
     async fn of_two_that_want_to_begin_one_is_granted() {
-        let store = MemoryStore {
+        let store = MemoryOnceStore {
             most: 2,
-            ..MemoryStore::new()
+            ..MemoryOnceStore::new()
         };
         let (one, other) = (CallId([1; 16]), CallId([2; 16]));
         assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Granted);

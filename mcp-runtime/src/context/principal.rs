@@ -23,10 +23,10 @@ use serde_json::{Map, Value};
 ///
 /// Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, AUTH-11.
 #[derive(Clone)]
-pub struct Principal(Arc<Known>);
+pub struct Principal(Arc<PrincipalData>);
 
 #[derive(Clone)]
-struct Known {
+struct PrincipalData {
     issuer: Box<str>,
     subject: Box<str>,
     client: Box<str>,
@@ -41,7 +41,7 @@ impl Principal {
     /// Creates a principal with its name at the issuer of the credentials: `sub` of a token.
     #[must_use]
     pub fn new(subject: impl Into<String>) -> Self {
-        Self(Arc::new(Known {
+        Self(Arc::new(PrincipalData {
             issuer: "".into(),
             subject: subject.into().into_boxed_str(),
             client: "".into(),
@@ -54,21 +54,21 @@ impl Principal {
 
     /// Sets the issuer of the credentials: `iss` of a token. Default: none, an empty string.
     #[must_use]
-    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+    pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.known().issuer = issuer.into().into_boxed_str();
         self
     }
 
     /// Sets the client that acts for the principal: `client_id` of a token. Default: unknown, an empty string.
     #[must_use]
-    pub fn client_id(mut self, client: impl Into<String>) -> Self {
+    pub fn with_client_id(mut self, client: impl Into<String>) -> Self {
         self.known().client = client.into().into_boxed_str();
         self
     }
 
     /// Sets the granted scopes. Default: none.
     #[must_use]
-    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn with_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter();
         let known = &mut self.known().scopes;
         known.clear();
@@ -95,7 +95,7 @@ impl Principal {
         self
     }
 
-    fn known(&mut self) -> &mut Known {
+    fn known(&mut self) -> &mut PrincipalData {
         let known = Arc::make_mut(&mut self.0);
         known.key = OnceLock::new();
         known
@@ -109,18 +109,18 @@ impl Principal {
 
     /// Returns the issuer of the credentials; empty if there is none.
     #[must_use]
-    pub fn issued_by(&self) -> &str {
+    pub fn issuer(&self) -> &str {
         &self.0.issuer
     }
 
     /// Returns the client that acts for the principal; empty if unknown.
     #[must_use]
-    pub fn client(&self) -> &str {
+    pub fn client_id(&self) -> &str {
         &self.0.client
     }
 
     /// Returns the granted scopes, sorted.
-    pub fn granted(&self) -> impl Iterator<Item = &str> {
+    pub fn scopes(&self) -> impl Iterator<Item = &str> {
         self.0.scopes.iter().map(|scope| &**scope)
     }
 
@@ -173,14 +173,14 @@ mod tests {
 
     #[test]
     fn callers_are_told_apart_by_issuer_subject_and_client() {
-        let alice = Principal::new("alice").issuer("a").client_id("c");
-        let again = alice.clone().scopes(["x"]);
+        let alice = Principal::new("alice").with_issuer("a").with_client_id("c");
+        let again = alice.clone().with_scopes(["x"]);
         assert_eq!(alice.key(), again.key());
         for other in [
-            Principal::new("alice").issuer("a"),
-            Principal::new("alice").issuer("ac"),
-            Principal::new("a").issuer("alice").client_id("c"),
-            Principal::new("alicec").issuer("a"),
+            Principal::new("alice").with_issuer("a"),
+            Principal::new("alice").with_issuer("ac"),
+            Principal::new("a").with_issuer("alice").with_client_id("c"),
+            Principal::new("alicec").with_issuer("a"),
         ] {
             assert_ne!(alice.key(), other.key(), "{other:?}");
         }

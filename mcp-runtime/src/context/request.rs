@@ -16,10 +16,10 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 /// Take it as a parameter, `ctx: Context` or `ctx: &Context`. Cheap to clone; a clone may outlive the call, but
 /// notifications sent after the response are dropped.
 #[derive(Clone)]
-pub struct Context(Arc<dyn Call>);
+pub struct Context(Arc<dyn CallHandle>);
 
 /// A call as seen by its context; implemented by `dispatch`, which keeps all of it in one allocation.
-pub(crate) trait Call: Send + Sync {
+pub(crate) trait CallHandle: Send + Sync {
     fn request(&self) -> &RequestContext;
     /// Returns the sender of the call's notifications.
     fn outbound(&self) -> &dyn Outbound;
@@ -29,7 +29,7 @@ pub(crate) trait Call: Send + Sync {
 
 /// The data of a request behind the context of its handler.
 pub(crate) struct RequestContext {
-    pub(crate) client: Client,
+    pub(crate) client: ClientIdentity,
     #[cfg(feature = "telemetry")]
     pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
@@ -55,7 +55,7 @@ impl RequestContext {
 
 /// The name and version that the client reports.
 #[derive(Debug)]
-pub(crate) enum Client {
+pub(crate) enum ClientIdentity {
     /// Reported in the handshake.
     Known(Option<Arc<Implementation>>),
     /// Reported in `_meta`, which is parsed on first use.
@@ -74,7 +74,7 @@ pub(crate) trait Outbound: Send + Sync {
 }
 
 impl Context {
-    pub(crate) fn new(call: Arc<dyn Call>) -> Self {
+    pub(crate) fn new(call: Arc<dyn CallHandle>) -> Self {
         Self(call)
     }
 
@@ -198,8 +198,8 @@ impl Context {
     pub fn client(&self) -> Option<&Implementation> {
         let request = self.0.request();
         match &request.client {
-            Client::Known(client) => client.as_deref(),
-            Client::Claimed(client) => client
+            ClientIdentity::Known(client) => client.as_deref(),
+            ClientIdentity::Claimed(client) => client
                 .get_or_init(|| client_info(request.meta.as_deref()?).map(Box::new))
                 .as_deref(),
         }

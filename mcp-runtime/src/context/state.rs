@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::context::{Context, FromContext, short_type_name};
-use crate::handler::tool_error::ToolError;
+use crate::handler::handler_error::HandlerError;
 
 /// A value given to [`Server::state`](crate::Server::state), shared by all calls. Cheap to clone; dereferences to `T`.
 pub struct State<T: ?Sized>(pub Arc<T>);
@@ -33,12 +33,12 @@ impl<T: fmt::Debug + ?Sized> fmt::Debug for State<T> {
 }
 
 impl<T: Send + Sync + 'static> FromContext for State<T> {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         context
             .states()
             .get()
             .map(Self)
-            .ok_or_else(|| ToolError::opaque(missing::<T>()))
+            .ok_or_else(|| HandlerError::opaque(missing::<T>()))
     }
 
     fn check(states: &States) -> Result<(), String> {

@@ -27,12 +27,12 @@ impl Admission {
             None => caller,
             Some(_) if self.implied.is_empty() => caller,
             Some(principal) => {
-                let granted: BTreeSet<&str> = principal.granted().collect();
+                let granted: BTreeSet<&str> = principal.scopes().collect();
                 let all = self.with_implied(&granted);
                 if all.len() == granted.len() {
                     return caller;
                 }
-                principal.clone().scopes(all).into()
+                principal.clone().with_scopes(all).into()
             }
         }
     }
@@ -61,7 +61,7 @@ mod tests {
         caller
             .principal()
             .into_iter()
-            .flat_map(Principal::granted)
+            .flat_map(Principal::scopes)
             .collect()
     }
 
@@ -72,7 +72,7 @@ mod tests {
         admission.imply("notes:write", "notes:read");
         admission.imply("notes:read", "admin2");
         admission.imply("admin2", "notes:read");
-        let admitted = |scope| admission.admit(Principal::new("alice").scopes([scope]).into());
+        let admitted = |scope| admission.admit(Principal::new("alice").with_scopes([scope]).into());
         assert_eq!(
             granted(&admitted("admin")),
             ["admin", "admin2", "notes:read", "notes:write"]

@@ -7,9 +7,11 @@ use std::task::{Context as TaskContext, Poll};
 use tokio::time::Instant;
 
 use crate::bell::Bell;
-use crate::context::{AskError, Asked, Asking, CallId, OnceStore, Place, Question, once};
+use crate::context::{
+    AskError, Asking, CallId, CallQuestion, OnceStore, QuestionKey, QuestionProgress, once,
+};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::pending::{Pending, id_of};
+use crate::dispatch::pending::{PendingQuestions, id_of};
 use crate::dispatch::rounds::{Round, RoundEnd};
 use crate::dispatch::seal;
 use crate::dispatch::stream::Sink;
@@ -26,7 +28,7 @@ pub(super) struct Asks {
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
     /// `None` until the call uses its first question or `once`.
-    seen: Mutex<Option<Box<Seen>>>,
+    seen: Mutex<Option<Box<AskedQuestions>>>,
     way: Way,
     /// Wakes the task that polls the call: a question may be polled by another task.
     caller: Bell,
@@ -38,7 +40,7 @@ pub(super) enum Way {
     None,
     /// As requests from the server.
     Requests {
-        pending: Arc<Pending>,
+        pending: Arc<PendingQuestions>,
         sink: Arc<dyn Sink>,
         /// The ids of requests of this call that await an answer.
         waiting: Mutex<Vec<u64>>,
@@ -49,7 +51,7 @@ pub(super) enum Way {
 
 /// The questions and `once` names used in this run of the handler.
 #[derive(Default)]
-struct Seen {
+struct AskedQuestions {
     /// The number of uses of each digest or name.
     asked: BTreeMap<String, u32>,
     once: BTreeSet<String>,
@@ -118,7 +120,7 @@ impl Asks {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Option<Box<Seen>>> {
+    fn seen(&self) -> MutexGuard<'_, Option<Box<AskedQuestions>>> {
         lock(&self.seen)
     }
 
@@ -142,9 +144,9 @@ impl Asks {
     /// Gives a question a request id and a deadline.
     fn open(
         &self,
-        question: &mut Question,
+        question: &mut CallQuestion,
         task: &TaskContext<'_>,
-        pending: &Pending,
+        pending: &PendingQuestions,
         waiting: &Mutex<Vec<u64>>,
     ) -> Result<(), AskError> {
         let limits = self.dispatcher.limits();
@@ -157,7 +159,8 @@ impl Asks {
         let now = Instant::now();
         let until = now.checked_add(limits.question_time);
         let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
-        question.progress = Asked::Waiting(id, Box::pin(tokio::time::sleep_until(until)));
+        question.progress =
+            QuestionProgress::Waiting(id, Box::pin(tokio::time::sleep_until(until)));
         self.caller.wake();
         Ok(())
     }
@@ -165,13 +168,13 @@ impl Asks {
     /// Polls for the answer to a request from the server, and sends the request once it may be sent.
     fn receive(
         &self,
-        question: &mut Question,
+        question: &mut CallQuestion,
         task: &mut TaskContext<'_>,
-        pending: &Pending,
+        pending: &PendingQuestions,
         sink: &dyn Sink,
         waiting: &Mutex<Vec<u64>>,
     ) -> Poll<Result<Box<str>, AskError>> {
-        let Asked::Waiting(id, until) = &mut question.progress else {
+        let QuestionProgress::Waiting(id, until) = &mut question.progress else {
             return Poll::Ready(Err(AskError::Gone));
         };
         let id = *id;
@@ -193,7 +196,7 @@ impl Asks {
             }
         };
         pending.withdraw(id);
-        question.progress = Asked::Over;
+        question.progress = QuestionProgress::Over;
         self.no_longer(waiting, id);
         Poll::Ready(answer)
     }
@@ -247,13 +250,13 @@ impl Asking for Asks {
         }
     }
 
-    fn place(&self, request: &InputRequest) -> Place {
+    fn place(&self, request: &InputRequest) -> QuestionKey {
         let asked = (
             input::method(request),
             input::params(request, ProtocolVersion::LATEST, ""),
         );
         let digest = seal::digest(&serde_json::to_vec(&asked).unwrap_or_default());
-        Place {
+        QuestionKey {
             key: self.numbered(&digest),
             digest,
             named: false,
@@ -266,10 +269,10 @@ impl Asking for Asks {
 
     fn poll(
         &self,
-        question: &mut Question,
+        question: &mut CallQuestion,
         task: &mut TaskContext<'_>,
     ) -> Poll<Result<Box<str>, AskError>> {
-        if matches!(question.progress, Asked::Not) {
+        if matches!(question.progress, QuestionProgress::Not) {
             self.check(&question.request)?;
             input::leave_out(&mut question.request, &self.capabilities, self.version);
         }
@@ -277,7 +280,7 @@ impl Asking for Asks {
             Way::None => Poll::Ready(Err(AskError::Gone)),
             Way::Rounds(round) => {
                 let most = self.dispatcher.limits().questions;
-                let is_new = matches!(question.progress, Asked::Not);
+                let is_new = matches!(question.progress, QuestionProgress::Not);
                 let polled = round.poll(question, self.version, most, task);
                 if is_new && polled.is_pending() {
                     self.caller.wake();
@@ -289,7 +292,7 @@ impl Asking for Asks {
                 sink,
                 waiting,
             } => {
-                if matches!(question.progress, Asked::Not) {
+                if matches!(question.progress, QuestionProgress::Not) {
                     self.open(question, task, pending, waiting)?;
                 }
                 self.receive(question, task, pending, &**sink, waiting)
@@ -297,10 +300,10 @@ impl Asking for Asks {
         }
     }
 
-    fn reject(&self, question: &mut Question, problem: String) -> Result<(), AskError> {
+    fn reject(&self, question: &mut CallQuestion, problem: String) -> Result<(), AskError> {
         tracing::debug!(key = question.place.key, problem, "an answer does not fit");
         question.rejected = question.rejected.saturating_add(1);
-        question.progress = Asked::Not;
+        question.progress = QuestionProgress::Not;
         let again = match &self.way {
             // A user can correct a form. A program would give the same answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
@@ -314,21 +317,21 @@ impl Asking for Asks {
         }
     }
 
-    fn withdraw(&self, question: &mut Question) {
+    fn withdraw(&self, question: &mut CallQuestion) {
         match (&self.way, &question.progress) {
             (
                 Way::Requests {
                     pending, waiting, ..
                 },
-                Asked::Waiting(id, _),
+                QuestionProgress::Waiting(id, _),
             ) => {
                 pending.withdraw(*id);
                 self.no_longer(waiting, *id);
             }
-            (Way::Rounds(round), Asked::Open) => round.withdraw(&question.place.key),
+            (Way::Rounds(round), QuestionProgress::Open) => round.withdraw(&question.place.key),
             _ => {}
         }
-        question.progress = Asked::Over;
+        question.progress = QuestionProgress::Over;
     }
 
     fn call_id(&self) -> CallId {

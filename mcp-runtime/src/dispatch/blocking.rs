@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::dispatch::Dispatcher;
 use crate::handler::call::{Blocking, Output};
-use crate::handler::tool_error::{Repr, ToolError};
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::panics;
 use crate::protocol::errors;
-use crate::registry::{Place, Places};
+use crate::registry::{CallPermit, CallPermits};
 use crate::telemetry;
 
 /// Delay after which a refused caller may retry.
@@ -28,12 +28,14 @@ impl Waits {
     /// Waits for a permit for a call of `what`.
     pub(super) async fn place(
         &self,
-        places: &Places,
+        places: &CallPermits,
         most: usize,
         what: &str,
-    ) -> Result<Place, ToolError> {
+    ) -> Result<CallPermit, HandlerError> {
         let entered = self.during(places.enter(most)).await;
-        entered.ok_or_else(|| ToolError(Repr::Busy(errors::too_many(what, RETRY_AFTER))))
+        entered.ok_or_else(|| {
+            HandlerError(HandlerErrorRepr::Busy(errors::too_many(what, RETRY_AFTER)))
+        })
     }
 
     async fn during<T>(&self, waiting: impl Future<Output = T>) -> T {
@@ -55,7 +57,7 @@ pub(super) async fn on_a_thread(
     dispatcher: Arc<Dispatcher>,
     work: Blocking,
     waits: Waits,
-    held: Option<Place>,
+    held: Option<CallPermit>,
 ) -> Output {
     let most = dispatcher.limits().blocking_queued;
     let place = waits.place(&dispatcher.blocking, most, "calls that block a thread");
@@ -71,6 +73,6 @@ pub(super) async fn on_a_thread(
         Ok(Ok(output)) => output,
         // Resumed, to be caught where all panics of handlers are.
         Ok(Err(panic)) => std::panic::resume_unwind(Box::new(panic)),
-        Err(error) => Err(ToolError::from(error)),
+        Err(error) => Err(HandlerError::from(error)),
     }
 }

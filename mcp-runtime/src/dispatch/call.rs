@@ -14,21 +14,21 @@ use tokio::time::{Instant, Sleep};
 use crate::context::{Context, current};
 use crate::dispatch::blocking::Waits;
 use crate::dispatch::call_context::CallContext;
-use crate::dispatch::finish::{Finish, Outcome};
+use crate::dispatch::finish::{CallOutcome, Finish};
 use crate::handler::call::Running;
 use crate::panics;
 
 pub(crate) use crate::dispatch::finish::Finished;
 
 /// The state of a call after its start.
-pub(crate) enum Started<R = RunningCall, F = Finished> {
+pub(crate) enum CallProgress<R = RunningCall, F = Finished> {
     /// Finished already.
     Done(F),
     /// Still running: to be polled.
     Running(R),
 }
 
-impl Started {
+impl CallProgress {
     /// Polls a running call once, see [`RunningCall::first_poll`].
     #[cfg(feature = "http")]
     pub(crate) fn polled_once(self) -> Self {
@@ -106,11 +106,11 @@ impl RunningCall {
     }
 
     /// Ends the call: its future is dropped, and its stream closed, before the response is written.
-    fn finished(&mut self, mut outcome: Outcome) -> Poll<Finished> {
+    fn finished(&mut self, mut outcome: CallOutcome) -> Poll<Finished> {
         if let Err(panic) = self.drop_future()
-            && matches!(outcome, Outcome::Output(_) | Outcome::Input(_))
+            && matches!(outcome, CallOutcome::Output(_) | CallOutcome::Input(_))
         {
-            outcome = Outcome::Panicked(panic);
+            outcome = CallOutcome::Panicked(panic);
         }
         self.scope.close();
         match self.finish.take() {
@@ -135,8 +135,8 @@ impl RunningCall {
         }
         let poll = || self.scope.run(|| future.as_mut().poll(task));
         match finish.sight.within(poll) {
-            Ok(Poll::Ready(output)) => return self.finished(Outcome::Output(output)),
-            Err(panic) => return self.finished(Outcome::Panicked(panic)),
+            Ok(Poll::Ready(output)) => return self.finished(CallOutcome::Output(output)),
+            Err(panic) => return self.finished(CallOutcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
         }
         match self
@@ -145,7 +145,7 @@ impl RunningCall {
             .as_ref()
             .and_then(|context| context.asks.round_over())
         {
-            Some(end) => self.finished(Outcome::Input(end)),
+            Some(end) => self.finished(CallOutcome::Input(end)),
             None => Poll::Pending,
         }
     }
@@ -171,7 +171,7 @@ impl RunningCall {
         if let Some(context) = &self.scope.0 {
             context.cancel();
         }
-        self.finished(Outcome::TimedOut(limit))
+        self.finished(CallOutcome::TimedOut(limit))
     }
 
     /// Returns `true` while the call waits for the client, or for a permit.

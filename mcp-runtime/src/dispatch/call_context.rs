@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::context::{Asking, Call, Outbound, RequestContext};
+use crate::context::{Asking, CallHandle, Outbound, RequestContext};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::request::{Request, Sender};
-use crate::dispatch::rounds::{Memory, Round};
+use crate::dispatch::rounds::{CallMemory, Round};
 use crate::dispatch::session::LogLevel;
 use crate::dispatch::stream::{CallStream, LogBudget, Sink};
 use crate::jsonrpc::Member;
@@ -25,7 +25,7 @@ impl CallContext {
         request: &Request<'_>,
         logs: Option<Arc<LogBudget>>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
-        asking: Option<(&str, Option<Box<Memory>>)>,
+        asking: Option<(&str, Option<Box<CallMemory>>)>,
     ) -> Self {
         let sink = sink();
         let capabilities = request.sender.capabilities();
@@ -83,7 +83,7 @@ impl CallContext {
     }
 }
 
-impl Call for CallContext {
+impl CallHandle for CallContext {
     fn request(&self) -> &RequestContext {
         &self.request
     }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::dispatch::prepared::Prepared;
+use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, Sender};
 use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::encode::{self, Gap};
 use crate::protocol::{Claim, Era, Method, Modern, ProtocolVersion, claim, errors};
-use crate::telemetry::{Asked, Called, Timer};
+use crate::telemetry::{Called, RequestAttributes, Timer};
 
 /// The action for a message.
 #[allow(
@@ -32,20 +32,20 @@ pub(crate) enum Decision<'m> {
     /// status code for this, so nothing has been written yet.
     Forbidden(RequestId, Box<ErrorObject>),
     /// Run user code.
-    Call(Prepared<'m>),
+    Call(PreparedCall<'m>),
     /// Cancel the request with this id.
     Cancel(RequestId),
 }
 
 /// The result of answering a request.
 #[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
-pub(crate) enum Answer<'m> {
+pub(crate) enum RequestOutcome<'m> {
     /// The message to be sent now is written: the response, or the first message of a request that stays open.
     Written,
     /// The response is written, except for this page of a list, which is shared by all requests for it.
     Around(Gap, Bytes),
     /// User code has to run.
-    Call(Prepared<'m>),
+    Call(PreparedCall<'m>),
 }
 
 impl Dispatcher {
@@ -87,9 +87,9 @@ impl Dispatcher {
         let answer = self.answer(method, id, &message.params, session, out);
         self.note(timer, (method, id, &message.params), session, &answer);
         match answer {
-            Ok(Answer::Written) => Decision::Answered,
-            Ok(Answer::Around(gap, page)) => Decision::Around(gap, page),
-            Ok(Answer::Call(prepared)) => Decision::Call(prepared),
+            Ok(RequestOutcome::Written) => Decision::Answered,
+            Ok(RequestOutcome::Around(gap, page)) => Decision::Around(gap, page),
+            Ok(RequestOutcome::Call(prepared)) => Decision::Call(prepared),
             Err(error) if errors::scopes_needed(&error).is_some() => {
                 Decision::Forbidden(id.clone(), Box::new(error))
             }
@@ -110,7 +110,7 @@ impl Dispatcher {
         modern: Modern<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Result<Answer<'m>, ErrorObject> {
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let (name, id, params) = message;
         let timer = Timer::start();
         let answer = self.claimed(name, id, params, modern, session, out);
@@ -124,17 +124,17 @@ impl Dispatcher {
         timer: Timer,
         (name, id, params): (&str, &RequestId, &Params<'_>),
         session: &Session,
-        answer: &Result<Answer<'_>, ErrorObject>,
+        answer: &Result<RequestOutcome<'_>, ErrorObject>,
     ) {
         let code = match answer {
-            Ok(Answer::Call(_)) => return,
-            Ok(Answer::Written | Answer::Around(..)) => None,
+            Ok(RequestOutcome::Call(_)) => return,
+            Ok(RequestOutcome::Written | RequestOutcome::Around(..)) => None,
             Err(error) => Some(error.code),
         };
         timer.answered(&self.settings.hooks, code, || {
             let claimed = params.meta_string(MetaMember::ProtocolVersion);
             let agreed = session.legacy.as_ref().map(|legacy| legacy.client.version);
-            Asked {
+            RequestAttributes {
                 method: Method::named(name),
                 id,
                 version: match claimed.ok().flatten() {
@@ -156,7 +156,7 @@ impl Dispatcher {
         agreed: Result<ProtocolVersion, &ErrorObject>,
     ) {
         let code = agreed.err().map(|error| error.code);
-        timer.answered(&self.settings.hooks, code, || Asked {
+        timer.answered(&self.settings.hooks, code, || RequestAttributes {
             method: Some(Method::Initialize),
             id,
             version: agreed.ok(),
@@ -173,7 +173,7 @@ impl Dispatcher {
         modern: Modern<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Result<Answer<'m>, ErrorObject> {
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let method = Method::named(name).filter(|method| method.is_in(Era::Modern));
         let request = Request {
             id: id.clone(),
@@ -193,7 +193,7 @@ impl Dispatcher {
         params: &'m Params<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Result<Answer<'m>, ErrorObject> {
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
         if !params.is_object() {
             return Err(errors::invalid_member("params", "an object"));
         }
@@ -208,7 +208,7 @@ impl Dispatcher {
             }
             Some(Method::Ping) => {
                 legacy::pong(self, id, session, out);
-                return Ok(Answer::Written);
+                return Ok(RequestOutcome::Written);
             }
             Some(Method::Discover) if !session.is_legacy => return Err(errors::missing_claim()),
             method => method.filter(|method| method.is_in(Era::Legacy)),

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::cancellation::CancellationToken;
 #[cfg(any(feature = "auth", feature = "cli", feature = "testing"))]
 use crate::context::Caller;
-use crate::context::{Change, Control, Edit, List, OnceStore, ServerHandle, States};
+use crate::context::{
+    Capability, ChangeNotification, Control, Edit, OnceStore, ServerHandle, States,
+};
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notices::Notices;
 use crate::dispatch::rates::Rates;
@@ -18,7 +20,7 @@ use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
-use crate::registry::{Places, Registry, Snapshot};
+use crate::registry::{CallPermits, Registry, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{
     CompletionsCapability, ListChangedCapability, LoggingCapability, ResourcesCapability,
@@ -29,10 +31,10 @@ use crate::types::{
 pub(crate) struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ServerShared>,
     pub(super) rates: Rates,
     /// Permits for tools that block a thread.
-    pub(super) blocking: Places,
+    pub(super) blocking: CallPermits,
 }
 
 /// The settings of the server, from its builder.
@@ -77,11 +79,11 @@ impl Dispatcher {
     pub(crate) fn new(
         settings: Settings,
         registry: Arc<Registry>,
-        shared: Arc<Shared>,
+        shared: Arc<ServerShared>,
     ) -> Arc<Self> {
         Arc::new(Self {
             rates: Rates::new(settings.rate, &settings.limits),
-            blocking: Places::new(settings.limits.blocking),
+            blocking: CallPermits::new(settings.limits.blocking),
             settings,
             registry,
             shared,
@@ -168,7 +170,7 @@ impl std::fmt::Debug for Dispatcher {
 
 /// The target of a [`ServerHandle`]; it exists before the server starts.
 #[derive(Default)]
-pub(crate) struct Shared {
+pub(crate) struct ServerShared {
     notices: Notices,
     registry: OnceLock<Arc<Registry>>,
     /// Changes made before the start, applied at the start.
@@ -176,7 +178,7 @@ pub(crate) struct Shared {
     shutdown: CancellationToken,
 }
 
-impl Shared {
+impl ServerShared {
     /// Returns the token that is cancelled when the server has to stop.
     pub(crate) fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
@@ -203,8 +205,8 @@ impl Shared {
     }
 }
 
-impl Control for Shared {
-    fn notify(&self, change: Change) {
+impl Control for ServerShared {
+    fn notify(&self, change: ChangeNotification) {
         self.notices.post(&change);
     }
 
@@ -225,7 +227,7 @@ impl Control for Shared {
         Ok(edited.changed)
     }
 
-    fn names(&self, list: List) -> Vec<String> {
+    fn names(&self, list: Capability) -> Vec<String> {
         self.registry
             .get()
             .map(|registry| registry.snapshot().names(list))

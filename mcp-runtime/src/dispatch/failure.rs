@@ -5,30 +5,32 @@ use std::fmt;
 use crate::dispatch::finish::{Finish, Target};
 use crate::error::Causes;
 use crate::handler::check::{Fault, describe};
-use crate::handler::tool_error::{Repr, ToolError};
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{codes, encode, errors};
 use crate::random;
-use crate::telemetry::{Ended, Refused, refused};
+use crate::telemetry::{Ended, RefusalKind, refused};
 
 impl Finish {
     /// Writes a failure: a message for the model, an internal error whose cause is only logged, or a JSON-RPC error.
     pub(super) fn write_failure(
         &self,
-        ToolError(failure): ToolError,
+        HandlerError(failure): HandlerError,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
-        if matches!(failure, Repr::Busy(_)) {
-            refused(Refused::TooMany, None);
+        if matches!(failure, HandlerErrorRepr::Busy(_)) {
+            refused(RefusalKind::TooMany, None);
         }
         let text = match failure {
-            Repr::Arguments(faults) => return self.write_faults(&faults, out),
-            Repr::Busy(error) if matches!(self.target, Target::Tool(_)) => error.message,
-            Repr::Protocol(error) | Repr::Busy(error) => return Err(error),
-            Repr::Unwritable(cause) => {
+            HandlerErrorRepr::Arguments(faults) => return self.write_faults(&faults, out),
+            HandlerErrorRepr::Busy(error) if matches!(self.target, Target::Tool(_)) => {
+                error.message
+            }
+            HandlerErrorRepr::Protocol(error) | HandlerErrorRepr::Busy(error) => return Err(error),
+            HandlerErrorRepr::Unwritable(cause) => {
                 return Err(self.internal("a result cannot be written as JSON", &cause));
             }
-            Repr::ResourceNotFound(text) => match &self.target {
+            HandlerErrorRepr::ResourceNotFound(text) => match &self.target {
                 Target::Resource(located) => {
                     let mut error = errors::resource_not_found(self.version, &located.uri);
                     if let Some(text) = text {
@@ -38,8 +40,8 @@ impl Finish {
                 }
                 _ => text.unwrap_or_else(|| "there is no such resource".to_owned()),
             },
-            Repr::Shown(text) => text,
-            Repr::Opaque(cause) => {
+            HandlerErrorRepr::Shown(text) => text,
+            HandlerErrorRepr::Opaque(cause) => {
                 let reference = self.log("a handler failed", &Causes(&*cause));
                 if !matches!(self.target, Target::Tool(_)) {
                     return Err(internal(&reference));
@@ -141,7 +143,7 @@ impl Finish {
         // Without the size: it differs between protocol versions, by the members around the result.
         let text = format!("the result is larger than {limit} bytes, so ask for less");
         Some(if matches!(self.target, Target::Tool(_)) {
-            encode::tool_error(out, self.reply(), text);
+            encode::handler_error(out, self.reply(), text);
             Ended::ToolError
         } else {
             encode::error(out, Some(&self.id), &ErrorObject::internal(text));

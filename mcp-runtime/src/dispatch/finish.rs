@@ -9,13 +9,13 @@ use crate::dispatch::call::run;
 use crate::dispatch::located::Located;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
-use crate::handler::call::{Answer, Output, Refusal};
+use crate::handler::call::{CallOutput, CallRefusal, Output};
 use crate::handler::completion::rank;
+use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
-use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, CacheHint, Reply};
+use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::structured::OutputRoot;
 use crate::registry::{PromptEntry, ToolEntry};
 use crate::telemetry::{Called, Ended, Sight};
@@ -45,9 +45,9 @@ pub(super) enum Target {
 }
 
 /// The outcome of a call.
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     Output(Output),
-    Refused(Refusal),
+    Refused(CallRefusal),
     Panicked(String),
     TimedOut(Duration),
     /// The round is over: the open questions are sent to the client.
@@ -57,11 +57,11 @@ pub(super) enum Outcome {
 /// A finished call whose response can be written.
 pub(crate) struct Finished {
     finish: Finish,
-    outcome: Outcome,
+    outcome: CallOutcome,
 }
 
 impl Finish {
-    pub(super) fn with(self, outcome: Outcome) -> Finished {
+    pub(super) fn with(self, outcome: CallOutcome) -> Finished {
         Finished {
             finish: self,
             outcome,
@@ -78,7 +78,7 @@ impl Finished {
             outcome,
         } = self;
         let mut ended = outcome.ended();
-        let is_question = matches!(outcome, Outcome::Input(_));
+        let is_question = matches!(outcome, CallOutcome::Input(_));
         let write = || run(None, || finish.write_clean(outcome, out));
         let mut error = match finish.sight.within(write) {
             Ok(written) => written.err(),
@@ -105,11 +105,11 @@ impl Finished {
     }
 }
 
-impl Outcome {
+impl CallOutcome {
     /// Returns the end of the request, assuming that it is answered with a result.
     fn ended(&self) -> Ended {
         match self {
-            Self::Output(Ok(Answer::Tool(result))) if result.is_error => Ended::ToolError,
+            Self::Output(Ok(CallOutput::Tool(result))) if result.is_error => Ended::ToolError,
             Self::Output(Ok(_)) => Ended::Answered,
             Self::Output(Err(_)) | Self::Refused(_) => Ended::ToolError,
             Self::Panicked(_) => Ended::Panicked,
@@ -132,8 +132,8 @@ impl Target {
 }
 
 impl Finish {
-    pub(super) fn reply(&self) -> Reply<'_> {
-        Reply {
+    pub(super) fn reply(&self) -> ResponseContext<'_> {
+        ResponseContext {
             id: &self.id,
             version: self.version,
             identity: self.dispatcher.identity(),
@@ -141,7 +141,7 @@ impl Finish {
     }
 
     /// Writes the result, or returns the error, with sanitized text.
-    fn write_clean(&self, outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_clean(&self, outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         self.write(outcome, out).map_err(|mut error| {
             let cleaned = self
                 .sanitizer()
@@ -195,29 +195,31 @@ impl Finish {
         Ok(())
     }
 
-    fn write(&self, mut outcome: Outcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write(&self, mut outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         // Nearly every response is this one. It is written in place, because moving a result is expensive.
-        if let (Outcome::Output(Ok(Answer::Tool(result))), Target::Tool(entry)) =
+        if let (CallOutcome::Output(Ok(CallOutput::Tool(result))), Target::Tool(entry)) =
             (&mut outcome, &self.target)
         {
             return self.write_tool(result, entry, out);
         }
         match outcome {
-            Outcome::Output(Ok(success)) => self.write_success(success, out),
-            Outcome::Output(Err(error)) | Outcome::Refused(Refusal::Error(error)) => {
+            CallOutcome::Output(Ok(success)) => self.write_success(success, out),
+            CallOutcome::Output(Err(error)) | CallOutcome::Refused(CallRefusal::Error(error)) => {
                 self.write_failure(error, out)
             }
-            Outcome::Refused(Refusal::Arguments(faults)) => self.write_faults(&faults, out),
-            Outcome::Panicked(panic) => Err(self.panicked(&panic)),
-            Outcome::Input(end) => self.write_input(&end, out),
-            Outcome::TimedOut(limit) => {
+            CallOutcome::Refused(CallRefusal::Arguments(faults)) => self.write_faults(&faults, out),
+            CallOutcome::Panicked(panic) => Err(self.panicked(&panic)),
+            CallOutcome::Input(end) => self.write_input(&end, out),
+            CallOutcome::TimedOut(limit) => {
                 tracing::warn!(
                     called = self.name(),
                     ?limit,
                     "a handler took too long and was cancelled"
                 );
                 self.write_failure(
-                    ToolError::shown(format_args!("took longer than {limit:?} and was stopped")),
+                    HandlerError::exposed(format_args!(
+                        "took longer than {limit:?} and was stopped"
+                    )),
                     out,
                 )
             }
@@ -230,7 +232,7 @@ impl Finish {
         if end.journal.round > limits.rounds {
             let most = limits.rounds;
             let text = format!("asked the client {most} times in a row without finishing");
-            return self.write_failure(ToolError::shown(text), out);
+            return self.write_failure(HandlerError::exposed(text), out);
         }
         let binding = self.binding(&end.arguments).digest();
         let seal = &self.dispatcher.settings.seal;
@@ -243,7 +245,7 @@ impl Finish {
             let text = format!(
                 "the state of this call between two rounds takes {size} characters; the maximum is {most}"
             );
-            return self.write_failure(ToolError::shown(text), out);
+            return self.write_failure(HandlerError::exposed(text), out);
         }
         let asked = end.open.iter();
         let asked = asked.map(|open| (open.place.key.as_str(), open.method, &open.params));
@@ -268,9 +270,9 @@ impl Finish {
         }
     }
 
-    fn write_success(&self, success: Answer, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_success(&self, success: CallOutput, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
-            (Answer::Prompt(mut result), Target::Prompt(entry)) => {
+            (CallOutput::Prompt(mut result), Target::Prompt(entry)) => {
                 result.description = result
                     .description
                     .or_else(|| entry.prompt.description.clone());
@@ -279,17 +281,17 @@ impl Finish {
                 }
                 encode::prompt_result(out, self.reply(), result);
             }
-            (Answer::Resource(result), Target::Resource(from)) => {
+            (CallOutput::Resource(result), Target::Resource(from)) => {
                 let mut result = from.complete(result);
                 if let Some(sanitizer) = self.sanitizer() {
                     sanitizer.resource(&mut result);
                 }
                 encode::resource_result(out, self.reply(), result, from.cache);
             }
-            (Answer::Completion(candidates), Target::Completion(partial)) => {
+            (CallOutput::Completion(candidates), Target::Completion(partial)) => {
                 encode::completion(out, self.reply(), &rank(partial, candidates));
             }
-            (Answer::List(members), Target::List(cache)) => {
+            (CallOutput::List(members), Target::List(cache)) => {
                 encode::list(out, self.reply(), &members, *cache);
             }
             _ => {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::context::{CallId, Place};
+use crate::context::{CallId, QuestionKey};
 
 /// The state that a call keeps between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub(super) struct Journal {
     #[serde(rename = "r")]
     pub(super) round: u16,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
-    answers: BTreeMap<String, Answer>,
+    answers: BTreeMap<String, RecordedAnswer>,
     /// Number of answers that did not fit, by key.
     #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
     rejected: BTreeMap<String, u32>,
@@ -34,7 +34,7 @@ pub(super) struct Journal {
 
 /// An answer, with a digest of its question if the key does not contain one.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answer(Option<String>, Box<RawValue>);
+struct RecordedAnswer(Option<String>, Box<RawValue>);
 
 /// The answers in a request, by key, each any JSON.
 pub(super) type Responses = BTreeMap<String, Box<RawValue>>;
@@ -66,12 +66,12 @@ impl Journal {
 
     /// Adds one answer, of any form: it is validated when the question reads it.
     pub(super) fn take(&mut self, key: String, digest: Option<String>, response: Box<RawValue>) {
-        self.answers.insert(key, Answer(digest, response));
+        self.answers.insert(key, RecordedAnswer(digest, response));
     }
 
     /// Returns the answer to a question, unless the question has changed.
-    pub(super) fn answer(&self, place: &Place) -> Option<&str> {
-        let Answer(digest, response) = self.answers.get(&place.key)?;
+    pub(super) fn answer(&self, place: &QuestionKey) -> Option<&str> {
+        let RecordedAnswer(digest, response) = self.answers.get(&place.key)?;
         let is_same = digest.as_ref().is_none_or(|digest| *digest == place.digest);
         is_same.then(|| response.get())
     }
@@ -101,7 +101,11 @@ impl Journal {
     }
 
     /// Ends the round with these open questions.
-    pub(super) fn end_round<'a>(&mut self, call: CallId, open: impl Iterator<Item = &'a Place>) {
+    pub(super) fn end_round<'a>(
+        &mut self,
+        call: CallId,
+        open: impl Iterator<Item = &'a QuestionKey>,
+    ) {
         self.call = Some(call.0);
         self.round = self.round.saturating_add(1);
         self.open.clear();
@@ -116,8 +120,8 @@ impl Journal {
 mod tests {
     use super::*;
 
-    fn place(key: &str, digest: &str, named: bool) -> Place {
-        Place {
+    fn place(key: &str, digest: &str, named: bool) -> QuestionKey {
+        QuestionKey {
             key: key.into(),
             digest: digest.into(),
             named,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::context::List;
+use crate::context::Capability;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::decide::Answer;
+use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::request::Request;
 use crate::dispatch::session::Session;
 use crate::jsonrpc::{ErrorObject, Member, Params, RequestId};
-use crate::protocol::encode::{self, Filter, Reply};
+use crate::protocol::encode::{self, Filter, ResponseContext};
 use crate::protocol::{InitializeParams, Method, ProtocolVersion, errors};
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
@@ -20,13 +20,13 @@ pub(super) fn initialize<'m>(
     params: &Params<'_>,
     session: &mut Session,
     out: &mut Vec<u8>,
-) -> Result<Answer<'m>, ErrorObject> {
+) -> Result<RequestOutcome<'m>, ErrorObject> {
     if session.legacy.is_some() {
         return Err(errors::already_initialized());
     }
     let (params, offered) = dispatcher.shake_hands(id, params, true, out)?;
     session.begin(params, offered);
-    Ok(Answer::Written)
+    Ok(RequestOutcome::Written)
 }
 
 impl Dispatcher {
@@ -46,7 +46,7 @@ impl Dispatcher {
         if !lasting {
             offered = without_memory(offered);
         }
-        let reply = Reply {
+        let reply = ResponseContext {
             id,
             version: params.version,
             identity: self.identity(),
@@ -80,7 +80,7 @@ pub(super) fn pong(dispatcher: &Dispatcher, id: &RequestId, session: &Session, o
     let version = agreed.unwrap_or(ProtocolVersion::LATEST_LEGACY);
     encode::empty(
         out,
-        Reply {
+        ResponseContext {
             id,
             version,
             identity: dispatcher.identity(),
@@ -94,7 +94,7 @@ pub(super) fn answer<'m>(
     request: Request<'m>,
     session: &mut Session,
     out: &mut Vec<u8>,
-) -> Result<Answer<'m>, ErrorObject> {
+) -> Result<RequestOutcome<'m>, ErrorObject> {
     let change = match request.method {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => follow,
         Method::LoggingSetLevel => set_level,
@@ -107,7 +107,7 @@ pub(super) fn answer<'m>(
     }
     change(dispatcher, &request, session)?;
     encode::empty(out, dispatcher.reply(&request));
-    Ok(Answer::Written)
+    Ok(RequestOutcome::Written)
 }
 
 fn follow(
@@ -126,7 +126,7 @@ fn follow(
     }
     let snapshot = dispatcher.registry.snapshot();
     // If callers see different resources, a hidden resource must look like one that does not exist.
-    if snapshot.is_filtered(List::Resources) {
+    if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
         view.read(&uri, request.version)?;
     }

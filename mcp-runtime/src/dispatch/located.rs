@@ -32,7 +32,7 @@ impl Located {
 mod tests {
     use super::*;
     use crate::handler::output::Json;
-    use crate::handler::resource::IntoResource;
+    use crate::handler::resource::IntoResourceResult;
     use crate::types::ResourceContents;
 
     fn located(mime_type: Option<&str>) -> Located {
@@ -70,7 +70,7 @@ mod tests {
             (None, "application/json"),
             (Some("application/geo+json"), "application/geo+json"),
         ] {
-            let result = Json([1]).into_resource().unwrap();
+            let result = Json([1]).into_resource_result().unwrap();
             let result = located(definition).complete(result);
             assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
         }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::context::List;
+use crate::context::Capability;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::decide::Answer;
-use crate::dispatch::prepared::Prepared;
+use crate::dispatch::decide::RequestOutcome;
+use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
 use crate::dispatch::session::Session;
-use crate::dispatch::work::{Completion, Reading, Work};
+use crate::dispatch::work::{CompletionCall, Reading, Work};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::protocol::encode::{self, CacheHint, Reply};
-use crate::protocol::{self, Capability, Era, Method, errors};
-use crate::registry::{Page, Snapshot, View};
+use crate::protocol::encode::{self, CacheHint, ResponseContext};
+use crate::protocol::{self, Era, Method, MethodCapability, errors};
+use crate::registry::{ListPage, Snapshot, View};
 use crate::types::{CacheScope, CompletionReference};
 
 impl Dispatcher {
-    pub(super) fn reply<'a>(&'a self, request: &'a Request<'_>) -> Reply<'a> {
-        Reply {
+    pub(super) fn reply<'a>(&'a self, request: &'a Request<'_>) -> ResponseContext<'a> {
+        ResponseContext {
             id: &request.id,
             version: request.version,
             identity: self.identity(),
@@ -33,7 +33,7 @@ impl Dispatcher {
         request: Request<'m>,
         session: &Session,
         out: &mut Vec<u8>,
-    ) -> Result<Answer<'m>, ErrorObject> {
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let snapshot = self.registry.snapshot();
         if !self.offers(request.method, &snapshot) {
             return Err(errors::method_not_found(request.method.as_str()));
@@ -74,16 +74,16 @@ impl Dispatcher {
                     cache.scope = CacheScope::Private;
                 }
                 match self.page(&request, list, view)? {
-                    Page::Ready(members) => {
+                    ListPage::Ready(members) => {
                         let gap = encode::list_around(out, self.reply(&request), cache);
-                        return Ok(Answer::Around(gap, members));
+                        return Ok(RequestOutcome::Around(gap, members));
                     }
-                    Page::Listing(listing) => Work::List(Box::new(listing), cache),
+                    ListPage::Listing(listing) => Work::List(Box::new(listing), cache),
                 }
             }
         };
         let logs = session.logs.clone();
-        Ok(Answer::Call(Prepared {
+        Ok(RequestOutcome::Call(PreparedCall {
             dispatcher: Arc::clone(self),
             request,
             logs,
@@ -95,27 +95,34 @@ impl Dispatcher {
     /// Returns `true` if the capability of a method is declared.
     pub(super) fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
         match method.capability() {
-            Some(Capability::Tools) => snapshot.has_tools(),
-            Some(Capability::Prompts) => snapshot.has_prompts(),
-            Some(Capability::Resources | Capability::Subscribe) => snapshot.has_resources(),
-            Some(Capability::Completions) => snapshot.has_completers(),
-            Some(Capability::Logging) => self.settings.logging,
+            Some(MethodCapability::Tools) => snapshot.has_tools(),
+            Some(MethodCapability::Prompts) => snapshot.has_prompts(),
+            Some(MethodCapability::Resources | MethodCapability::Subscribe) => {
+                snapshot.has_resources()
+            }
+            Some(MethodCapability::Completions) => snapshot.has_completers(),
+            Some(MethodCapability::Logging) => self.settings.logging,
             None => true,
         }
     }
 
-    fn list(&self, method: Method) -> Option<(List, CacheHint)> {
+    fn list(&self, method: Method) -> Option<(Capability, CacheHint)> {
         let cache = &self.settings.cache;
         match method {
-            Method::ToolsList => Some((List::Tools, cache.tools)),
-            Method::PromptsList => Some((List::Prompts, cache.prompts)),
-            Method::ResourcesList => Some((List::Resources, cache.resources)),
-            Method::ResourceTemplatesList => Some((List::Templates, cache.templates)),
+            Method::ToolsList => Some((Capability::Tools, cache.tools)),
+            Method::PromptsList => Some((Capability::Prompts, cache.prompts)),
+            Method::ResourcesList => Some((Capability::Resources, cache.resources)),
+            Method::ResourceTemplatesList => Some((Capability::Templates, cache.templates)),
             _ => None,
         }
     }
 
-    fn page(&self, request: &Request<'_>, list: List, view: View<'_>) -> Result<Page, ErrorObject> {
+    fn page(
+        &self,
+        request: &Request<'_>,
+        list: Capability,
+        view: View<'_>,
+    ) -> Result<ListPage, ErrorObject> {
         let cursor = request
             .params
             .string(Member::Cursor)
@@ -136,7 +143,7 @@ impl Dispatcher {
         view: View<'_>,
     ) -> Result<Work<'m>, ErrorObject> {
         let reference = member::<CompletionReference>(request, Member::Ref)?;
-        let argument = member::<Argument>(request, Member::Argument)?;
+        let argument = member::<CompletionArgument>(request, Member::Argument)?;
         if argument.value.len() > self.limits().completion_input {
             let most = self.limits().completion_input;
             return Err(ErrorObject::invalid_params(format!(
@@ -150,7 +157,7 @@ impl Dispatcher {
                 .arguments
                 .map(|earlier| earlier.get().to_owned()),
         };
-        Ok(Work::Complete(Box::new(Completion {
+        Ok(Work::Complete(Box::new(CompletionCall {
             completer,
             of: match reference {
                 CompletionReference::Prompt { name } => name,
@@ -182,18 +189,18 @@ impl Lacking {
         dispatcher: &Dispatcher,
         request: &Request<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Answer<'m>, ErrorObject> {
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let error = errors::missing_capability(request.version, self.0);
         if request.version.era() == Era::Modern {
             return Err(error);
         }
-        encode::tool_error(out, dispatcher.reply(request), error.message);
-        Ok(Answer::Written)
+        encode::handler_error(out, dispatcher.reply(request), error.message);
+        Ok(RequestOutcome::Written)
     }
 }
 
 #[derive(Deserialize)]
-struct Argument {
+struct CompletionArgument {
     name: String,
     value: String,
 }

@@ -32,17 +32,17 @@ mod stream;
 mod work;
 
 pub(crate) use admission::Admission;
-pub(crate) use call::{Finished, RunningCall, Started};
-#[cfg(feature = "http")]
-pub(crate) use decide::Answer;
+pub(crate) use call::{CallProgress, Finished, RunningCall};
 pub(crate) use decide::Decision;
-pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings, Shared};
+#[cfg(feature = "http")]
+pub(crate) use decide::RequestOutcome;
+pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
 #[cfg(feature = "http")]
 pub(crate) use notices::Version;
-pub(crate) use prepared::Prepared;
+pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
-pub(crate) use resumed::{Agreed, Memory};
+pub(crate) use resumed::{Agreed, SessionMemory};
 #[cfg(feature = "http")]
-pub(crate) use session::Channel;
+pub(crate) use session::ChannelId;
 pub(crate) use session::Session;
 pub(crate) use stream::Sink;

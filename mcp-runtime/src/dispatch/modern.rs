@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::context::List;
+use crate::context::Capability;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::decide::Answer;
+use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::request::Request;
 use crate::dispatch::session::{Listen, Session};
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, Filter};
 use crate::protocol::{Method, errors};
-use crate::telemetry::Open;
+use crate::telemetry::GaugeGuard;
 
 /// Answers a self-contained request.
 pub(super) fn answer<'m>(
@@ -21,7 +21,7 @@ pub(super) fn answer<'m>(
     request: Request<'m>,
     session: &mut Session,
     out: &mut Vec<u8>,
-) -> Result<Answer<'m>, ErrorObject> {
+) -> Result<RequestOutcome<'m>, ErrorObject> {
     match request.method {
         Method::Discover => {
             let offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
@@ -34,7 +34,7 @@ pub(super) fn answer<'m>(
                 instructions,
                 cache,
             );
-            Ok(Answer::Written)
+            Ok(RequestOutcome::Written)
         }
         Method::SubscriptionsListen => listen(dispatcher, &request, session, out),
         _ => dispatcher.answer_common(request, session, out),
@@ -58,7 +58,7 @@ fn listen<'m>(
     request: &Request<'m>,
     session: &mut Session,
     out: &mut Vec<u8>,
-) -> Result<Answer<'m>, ErrorObject> {
+) -> Result<RequestOutcome<'m>, ErrorObject> {
     let snapshot = dispatcher.registry.snapshot();
     let offered = dispatcher.capabilities(&snapshot);
     if offered.tools.is_none() && offered.prompts.is_none() && offered.resources.is_none() {
@@ -103,7 +103,7 @@ fn listen<'m>(
         )));
     }
     // If callers see different resources, a caller can subscribe only to those it may read.
-    if snapshot.is_filtered(List::Resources) {
+    if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
         uris.retain(|uri| view.read(uri, request.version).is_ok());
     }
@@ -123,7 +123,7 @@ fn listen<'m>(
     session.listens.push(Listen {
         id: request.id.clone(),
         mailbox,
-        _open: Open::subscription(),
+        _open: GaugeGuard::subscription(),
     });
-    Ok(Answer::Written)
+    Ok(RequestOutcome::Written)
 }

@@ -14,7 +14,7 @@ pub(crate) use versions::Version;
 #[cfg(feature = "http")]
 use versions::Versions;
 
-use crate::context::{Caller, Change};
+use crate::context::{Caller, ChangeNotification};
 use crate::handler::audience::Audience;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, ListKind};
@@ -40,9 +40,9 @@ impl Notices {
     /// Adds a listener, which is notified of changes until it is dropped.
     pub(crate) fn listen(&self, filter: Filter, wake: Wake) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox {
-            state: Mutex::new(State {
+            state: Mutex::new(MailboxState {
                 filter,
-                pending: Pending::default(),
+                pending: PendingNotifications::default(),
             }),
             wake,
         });
@@ -84,10 +84,10 @@ impl Notices {
     }
 
     /// Notifies all listeners that have subscribed to this change.
-    pub(crate) fn post(&self, change: &Change) {
+    pub(crate) fn post(&self, change: &ChangeNotification) {
         match change {
-            Change::List(list) => self.post_list(*list, &Audience::Everybody),
-            Change::Resource(uri) => {
+            ChangeNotification::List(list) => self.post_list(*list, &Audience::Everybody),
+            ChangeNotification::Resource(uri) => {
                 for mailbox in self.listening() {
                     mailbox.post_resource(uri);
                 }
@@ -122,18 +122,18 @@ impl std::fmt::Debug for Notices {
 
 /// One listener: a legacy session, or one `subscriptions/listen` request.
 pub(crate) struct Mailbox {
-    state: Mutex<State>,
+    state: Mutex<MailboxState>,
     wake: Wake,
 }
 
-struct State {
+struct MailboxState {
     filter: Filter,
-    pending: Pending,
+    pending: PendingNotifications,
 }
 
 /// The changes since the client was last notified.
 #[derive(Default)]
-struct Pending {
+struct PendingNotifications {
     /// For each list, the callers that are notified if the mailbox is emptied for them.
     lists: [Audience; 3],
     uris: Vec<Box<str>>,
@@ -142,7 +142,7 @@ struct Pending {
 impl Mailbox {
     fn post_list(&self, changed: ListKind, audience: &Audience) {
         let news = {
-            let State { filter, pending } = &mut *self.state();
+            let MailboxState { filter, pending } = &mut *self.state();
             let is_followed = match changed {
                 ListKind::Tools => filter.tools,
                 ListKind::Prompts => filter.prompts,
@@ -159,7 +159,7 @@ impl Mailbox {
 
     fn post_resource(&self, uri: &str) {
         let news = {
-            let State { filter, pending } = &mut *self.state();
+            let MailboxState { filter, pending } = &mut *self.state();
             let is_followed = filter.uris.iter().any(|followed| **followed == *uri);
             let news = is_followed && !pending.uris.iter().any(|known| **known == *uri);
             if news {
@@ -195,7 +195,7 @@ impl Mailbox {
     /// Replaces its subscriptions with these resources.
     #[cfg(feature = "http")]
     pub(super) fn follow_only(&self, uris: &[Box<str>]) {
-        let State { filter, pending } = &mut *self.state();
+        let MailboxState { filter, pending } = &mut *self.state();
         filter.uris = uris.to_vec();
         pending.uris.retain(|uri| uris.contains(uri));
     }
@@ -207,7 +207,7 @@ impl Mailbox {
 
     /// Ends the subscription to a resource.
     pub(super) fn unfollow(&self, uri: &str) {
-        let State { filter, pending } = &mut *self.state();
+        let MailboxState { filter, pending } = &mut *self.state();
         filter.uris.retain(|followed| **followed != *uri);
         pending.uris.retain(|followed| **followed != *uri);
     }
@@ -253,7 +253,7 @@ impl Mailbox {
         pending.uris.is_empty() && lists.iter().all(Audience::is_empty)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MailboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,30 +21,30 @@ use crate::protocol::encode;
 const MOST_WITHDRAWN: usize = 1_024;
 
 /// The open questions of a session.
-pub(super) struct Pending {
-    table: Mutex<Table>,
+pub(super) struct PendingQuestions {
+    table: Mutex<QuestionTable>,
     wake: Wake,
 }
 
 #[derive(Default)]
-struct Table {
+struct QuestionTable {
     /// `true` once the client has reported that it is initialized; before that, no question is sent.
     ready: bool,
     last: u64,
-    open: HashMap<u64, Slot>,
+    open: HashMap<u64, QuestionSlot>,
     withdrawn: Vec<u64>,
     closed: bool,
 }
 
-enum Slot {
+enum QuestionSlot {
     /// Not sent yet.
     Held(Waker),
     Waiting(Waker),
-    Answered(Reply),
+    Answered(ClientReply),
 }
 
 /// The client's answer: the JSON text of a result, or an error.
-pub(super) type Reply = Result<Box<str>, ClientError>;
+pub(super) type ClientReply = Result<Box<str>, ClientError>;
 
 /// An error returned by the client.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) struct ClientError {
     pub(super) message: String,
 }
 
-impl Pending {
+impl PendingQuestions {
     pub(super) fn new(wake: Wake) -> Self {
         Self {
             table: Mutex::default(),
@@ -76,8 +76,8 @@ impl Pending {
         let mut table = self.table();
         table.ready = true;
         let held = table.open.values().filter_map(|slot| match slot {
-            Slot::Held(waker) => Some(waker.clone()),
-            Slot::Waiting(_) | Slot::Answered(_) => None,
+            QuestionSlot::Held(waker) => Some(waker.clone()),
+            QuestionSlot::Waiting(_) | QuestionSlot::Answered(_) => None,
         });
         let held: Vec<Waker> = held.collect();
         drop(table);
@@ -92,36 +92,36 @@ impl Pending {
         }
         table.last = table.last.checked_add(1)?;
         let id = table.last;
-        table.open.insert(id, Slot::Held(waker.clone()));
+        table.open.insert(id, QuestionSlot::Held(waker.clone()));
         Some(id)
     }
 
     /// Returns `true`, once, when a question that was held back may be sent.
     pub(super) fn release(&self, id: u64) -> bool {
-        let Table { ready, open, .. } = &mut *self.table();
+        let QuestionTable { ready, open, .. } = &mut *self.table();
         if *ready
             && let Some(slot) = open.get_mut(&id)
-            && let Slot::Held(waker) = slot
+            && let QuestionSlot::Held(waker) = slot
         {
-            *slot = Slot::Waiting(waker.clone());
+            *slot = QuestionSlot::Waiting(waker.clone());
             return true;
         }
         false
     }
 
     /// Takes the answer to a question if it has arrived; `Err` if there will be none.
-    pub(super) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, Closed>> {
+    pub(super) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<ClientReply, SessionClosed>> {
         let mut table = self.table();
         match table.open.get_mut(&id) {
-            Some(Slot::Held(before) | Slot::Waiting(before)) => {
+            Some(QuestionSlot::Held(before) | QuestionSlot::Waiting(before)) => {
                 before.clone_from(waker);
                 Poll::Pending
             }
-            Some(Slot::Answered(_)) => match table.open.remove(&id) {
-                Some(Slot::Answered(reply)) => Poll::Ready(Ok(reply)),
-                _ => Poll::Ready(Err(Closed)),
+            Some(QuestionSlot::Answered(_)) => match table.open.remove(&id) {
+                Some(QuestionSlot::Answered(reply)) => Poll::Ready(Ok(reply)),
+                _ => Poll::Ready(Err(SessionClosed)),
             },
-            None => Poll::Ready(Err(Closed)),
+            None => Poll::Ready(Err(SessionClosed)),
         }
     }
 
@@ -133,7 +133,7 @@ impl Pending {
             .parse()
             .ok()
             .and_then(|id: u64| table.open.get_mut(&id));
-        let Some(slot @ Slot::Waiting(_)) = slot else {
+        let Some(slot @ QuestionSlot::Waiting(_)) = slot else {
             tracing::debug!("ignored a response that matches no open request");
             return;
         };
@@ -143,9 +143,9 @@ impl Pending {
                 .and_then(|error| serde_json::from_str(error).ok())
                 .unwrap_or_default()),
         };
-        let before = std::mem::replace(slot, Slot::Answered(reply));
+        let before = std::mem::replace(slot, QuestionSlot::Answered(reply));
         drop(table);
-        if let Slot::Waiting(waker) = before {
+        if let QuestionSlot::Waiting(waker) = before {
             waker.wake();
         }
     }
@@ -155,9 +155,9 @@ impl Pending {
     pub(super) fn withdraw(&self, id: u64) {
         let mut table = self.table();
         let (waker, was_asked) = match table.open.remove(&id) {
-            Some(Slot::Held(waker)) => (waker, false),
-            Some(Slot::Waiting(waker)) => (waker, true),
-            Some(Slot::Answered(_)) | None => return,
+            Some(QuestionSlot::Held(waker)) => (waker, false),
+            Some(QuestionSlot::Waiting(waker)) => (waker, true),
+            Some(QuestionSlot::Answered(_)) | None => return,
         };
         if was_asked && table.withdrawn.len() < MOST_WITHDRAWN {
             table.withdrawn.push(id);
@@ -190,27 +190,27 @@ impl Pending {
         let open = std::mem::take(&mut table.open);
         drop(table);
         for slot in open.into_values() {
-            if let Slot::Held(waker) | Slot::Waiting(waker) = slot {
+            if let QuestionSlot::Held(waker) | QuestionSlot::Waiting(waker) = slot {
                 waker.wake();
             }
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, QuestionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Error: no answer will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Closed;
+pub(super) struct SessionClosed;
 
 /// Returns the id as sent on the wire.
 pub(super) fn id_of(id: u64) -> RequestId {
     RequestId::from_valid(&id.to_string())
 }
 
-impl std::fmt::Debug for Pending {
+impl std::fmt::Debug for PendingQuestions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pending")
             .field("open", &self.table().open.len())
@@ -227,14 +227,14 @@ mod tests {
     use super::*;
 
     /// Returns the questions of a client that is initialized.
-    fn pending() -> Pending {
-        let pending = Pending::new(Arc::new(|| {}));
+    fn pending() -> PendingQuestions {
+        let pending = PendingQuestions::new(Arc::new(|| {}));
         pending.set_ready();
         pending
     }
 
     /// Opens a question and marks it as sent.
-    fn ask(pending: &Pending) -> u64 {
+    fn ask(pending: &PendingQuestions) -> u64 {
         let id = pending.open(Waker::noop()).unwrap();
         assert!(pending.release(id) && !pending.release(id));
         id
@@ -254,7 +254,7 @@ mod tests {
     fn what_is_asked_too_early_is_held_back_and_then_sent_once() {
         let count = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&count));
-        let pending = Pending::new(Arc::new(|| {}));
+        let pending = PendingQuestions::new(Arc::new(|| {}));
         let (one, two) = (pending.open(&waker).unwrap(), pending.open(&waker).unwrap());
         assert!(!pending.release(one));
         // A question that was not sent can be neither answered nor cancelled.
@@ -284,7 +284,7 @@ mod tests {
             pending.poll(id, waker),
             Poll::Ready(Ok(Ok("{\"a\":1}".into())))
         );
-        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(Closed)));
+        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(SessionClosed)));
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
         let waker = Waker::noop();
         let id = ask(&pending);
         pending.close();
-        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(Closed)));
+        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(SessionClosed)));
         assert_eq!(pending.open(waker), None);
     }
 }

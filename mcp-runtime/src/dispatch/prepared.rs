@@ -6,35 +6,35 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{Waits, on_a_thread};
-use crate::dispatch::call::{RunningCall, Scope, Started, run};
+use crate::dispatch::call::{CallProgress, RunningCall, Scope, run};
 use crate::dispatch::call_context::CallContext;
-use crate::dispatch::finish::{Finish, Outcome};
+use crate::dispatch::finish::{CallOutcome, Finish};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::rates::Applicant;
 use crate::dispatch::request::Request;
-use crate::dispatch::rounds::Memory;
-use crate::dispatch::seal::{self, Refused};
-use crate::dispatch::session::Channel;
+use crate::dispatch::rounds::CallMemory;
+use crate::dispatch::seal::{self, SealError};
+use crate::dispatch::session::ChannelId;
 use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::work::Work;
 use crate::handler::decode::entries;
-use crate::handler::tool_error::ToolError;
+use crate::handler::handler_error::HandlerError;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
 use crate::registry::{self, Pace};
 use crate::telemetry::Sight;
 
 /// A call that is ready to start: its request is valid, except perhaps for the arguments.
-pub(crate) struct Prepared<'m> {
+pub(crate) struct PreparedCall<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
     /// The log budget of the session, if the session is longer than this call.
     pub(super) logs: Option<Arc<LogBudget>>,
-    pub(super) channel: Channel,
+    pub(super) channel: ChannelId,
     pub(super) work: Work<'m>,
 }
 
-impl Prepared<'_> {
+impl PreparedCall<'_> {
     /// Returns the id of the request.
     #[cfg(feature = "http")]
     pub(crate) fn id(&self) -> &crate::jsonrpc::RequestId {
@@ -55,7 +55,7 @@ impl Prepared<'_> {
     /// Starts the call: decodes its arguments, and runs a synchronous handler to its end.
     ///
     /// `sink` creates the stream for messages before the response; it is called only if the call may send some.
-    pub(crate) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started {
+    pub(crate) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>) -> CallProgress {
         let Self {
             dispatcher,
             request,
@@ -82,13 +82,15 @@ impl Prepared<'_> {
             max_output: max_output.map_or(limits.result, |most| most.min(limits.result)),
         };
         let arguments = work.arguments();
-        let resumed = resume(&finish, &request, arguments).map_err(ToolError::protocol);
+        let resumed = resume(&finish, &request, arguments).map_err(HandlerError::protocol);
         let admitted = resumed.and_then(|resumed| {
             admit(&finish, channel, &work, resumed.as_deref()).map(|()| resumed)
         });
         let resumed = match admitted {
             Ok(resumed) => resumed,
-            Err(error) => return Started::Done(finish.with(Outcome::Refused(error.into()))),
+            Err(error) => {
+                return CallProgress::Done(finish.with(CallOutcome::Refused(error.into())));
+            }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let around = &dispatcher.settings.around;
@@ -115,7 +117,7 @@ impl Prepared<'_> {
                     let future = Box::pin(async move { around.start(call).await });
                     let scope = Scope(made.into_inner());
                     let call = RunningCall::new(future, finish, scope, limit);
-                    return Started::Running(call.with_waits(waits));
+                    return CallProgress::Running(call.with_waits(waits));
                 }
                 Err(list) => work = list,
             }
@@ -128,21 +130,21 @@ impl Prepared<'_> {
             .within(|| run(made.get(), || work.start(&context)));
         let mut scope = Scope(made.into_inner());
         let outcome = match started {
-            Ok(Ok(registry::Started::Running(future))) => {
-                return Started::Running(RunningCall::new(future, finish, scope, limit));
+            Ok(Ok(registry::HandlerProgress::Running(future))) => {
+                return CallProgress::Running(RunningCall::new(future, finish, scope, limit));
             }
-            Ok(Ok(registry::Started::Blocking(work))) => {
+            Ok(Ok(registry::HandlerProgress::Blocking(work))) => {
                 let waits = Waits::default();
                 let future = Box::pin(on_a_thread(dispatcher, work, waits.clone(), None));
                 let call = RunningCall::new(future, finish, scope, limit).with_waits(waits);
-                return Started::Running(call);
+                return CallProgress::Running(call);
             }
-            Ok(Ok(registry::Started::Done(output))) => Outcome::Output(output),
-            Ok(Err(refusal)) => Outcome::Refused(refusal),
-            Err(panic) => Outcome::Panicked(panic),
+            Ok(Ok(registry::HandlerProgress::Done(output))) => CallOutcome::Output(output),
+            Ok(Err(refusal)) => CallOutcome::Refused(refusal),
+            Err(panic) => CallOutcome::Panicked(panic),
         };
         scope.close();
-        Started::Done(finish.with(outcome))
+        CallProgress::Done(finish.with(outcome))
     }
 }
 
@@ -153,7 +155,7 @@ fn resume(
     finish: &Finish,
     request: &Request<'_>,
     arguments: Option<&str>,
-) -> Result<Option<Box<Memory>>, ErrorObject> {
+) -> Result<Option<Box<CallMemory>>, ErrorObject> {
     let Some(arguments) = arguments.filter(|_| request.version.era() == Era::Modern) else {
         return Ok(None);
     };
@@ -161,7 +163,7 @@ fn resume(
     if !has(Member::InputResponses) && !has(Member::RequestState) {
         return Ok(None);
     }
-    let mut memory = Box::<Memory>::default();
+    let mut memory = Box::<CallMemory>::default();
     if let Some(json) = request.params.get(Member::InputResponses) {
         let given = Some(json).filter(|json| json.starts_with('{'));
         let name = Member::InputResponses.as_str();
@@ -190,7 +192,7 @@ fn resume(
             refused.into_error()
         })?;
         let journal = Journal::read(&sealed);
-        memory.journal = journal.ok_or_else(|| Refused::Malformed.into_error())?;
+        memory.journal = journal.ok_or_else(|| SealError::Malformed.into_error())?;
         let mut responses = std::mem::take(&mut memory.loose);
         // Only answers to open questions are used.
         memory.journal.enter(&mut responses);
@@ -201,10 +203,10 @@ fn resume(
 /// Admits a call, if the rates of its caller permit it now.
 fn admit(
     finish: &Finish,
-    channel: Channel,
+    channel: ChannelId,
     work: &Work<'_>,
-    resumed: Option<&Memory>,
-) -> Result<(), ToolError> {
+    resumed: Option<&CallMemory>,
+) -> Result<(), HandlerError> {
     let guards = work.guards();
     let applicant = Applicant {
         principal: finish.caller.principal(),

@@ -9,8 +9,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use tokio::time::Instant;
 
 use crate::context::{CallId, Principal};
-use crate::dispatch::session::Channel;
-use crate::handler::tool_error::{Repr, ToolError};
+use crate::dispatch::session::ChannelId;
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::limits::Limits;
 use crate::protocol::errors;
 use crate::rate::{Limiter, Rate};
@@ -31,7 +31,7 @@ pub(super) struct Rates {
 /// A call that requests admission.
 pub(super) struct Applicant<'a> {
     pub(super) principal: Option<&'a Principal>,
-    pub(super) channel: Channel,
+    pub(super) channel: ChannelId,
     /// The call that this one continues, and the number of its rounds that have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
@@ -58,7 +58,7 @@ impl Rates {
         &self,
         applicant: &Applicant<'_>,
         name: impl FnOnce() -> &'n str,
-    ) -> Result<(), ToolError> {
+    ) -> Result<(), HandlerError> {
         let completions = applicant.is_completion.then_some(&self.completions);
         let rates = [completions, applicant.rate, self.all.as_ref()];
         if rates.iter().all(Option::is_none) {
@@ -82,7 +82,10 @@ impl Rates {
         taken.map_err(|wait| {
             let name = name();
             tracing::debug!(called = name, ?wait, "a call was refused: rate exceeded");
-            ToolError(Repr::Busy(errors::too_often(&format!("`{name}`"), wait)))
+            HandlerError(HandlerErrorRepr::Busy(errors::too_often(
+                &format!("`{name}`"),
+                wait,
+            )))
         })
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::context::{Caller, Client};
+use crate::context::{Caller, ClientIdentity};
 use crate::dispatch::session::{LegacyClient, LogLevel};
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::protocol::{Method, Modern, ProtocolVersion};
-use crate::telemetry::{Asked, Called};
+use crate::telemetry::{Called, RequestAttributes};
 use crate::types::ClientCapabilities;
 
 /// A valid request.
@@ -40,10 +40,10 @@ impl Sender<'_> {
         }
     }
 
-    pub(super) fn client(&self) -> Client {
+    pub(super) fn client(&self) -> ClientIdentity {
         match self {
-            Self::Legacy(client) => Client::Known(client.info.clone()),
-            Self::Modern(_) => Client::Claimed(OnceLock::new()),
+            Self::Legacy(client) => ClientIdentity::Known(client.info.clone()),
+            Self::Modern(_) => ClientIdentity::Claimed(OnceLock::new()),
         }
     }
 
@@ -57,8 +57,8 @@ impl Sender<'_> {
 
 impl<'m> Request<'m> {
     /// Returns the request as recorded in telemetry.
-    pub(super) fn asked<'a>(&'a self, called: Called<'a>) -> Asked<'a> {
-        Asked {
+    pub(super) fn asked<'a>(&'a self, called: Called<'a>) -> RequestAttributes<'a> {
+        RequestAttributes {
             method: Some(self.method),
             id: &self.id,
             version: Some(self.version),

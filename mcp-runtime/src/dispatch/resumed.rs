@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::dispatch::Dispatcher;
 use crate::dispatch::notices::{Version, Wake};
-use crate::dispatch::pending::Pending;
+use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::session::{Legacy, LegacyClient, Session};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::Filter;
-use crate::telemetry::Open;
+use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// Above every level.
@@ -28,7 +28,7 @@ pub(crate) struct Agreed {
 
 /// The part of a session's state that can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Memory {
+pub(crate) struct SessionMemory {
     pub(crate) level: LoggingLevel,
     /// `true` once the client has sent `notifications/initialized`.
     pub(crate) ready: bool,
@@ -42,7 +42,7 @@ impl Session {
         dispatcher: &Arc<Dispatcher>,
         wake: Wake,
         agreed: Agreed,
-        memory: Option<&Memory>,
+        memory: Option<&SessionMemory>,
     ) -> Self {
         let mut session = Self::new(dispatcher, wake);
         let wake = || Arc::clone(&session.wake);
@@ -51,7 +51,7 @@ impl Session {
             capabilities: Arc::new(agreed.capabilities),
             info: agreed.info.map(Arc::new),
             level: Arc::new(AtomicU8::new(SILENT)),
-            pending: Arc::new(Pending::new(wake()).somewhere()),
+            pending: Arc::new(PendingQuestions::new(wake()).somewhere()),
         };
         let notices = dispatcher.notices();
         let mailbox = notices.listen_again(agreed.offered, wake(), agreed.seen);
@@ -61,7 +61,7 @@ impl Session {
             client: Arc::new(client),
             ready: false,
             mailbox,
-            _open: Open::session(),
+            _open: GaugeGuard::session(),
         });
         if let Some(memory) = memory {
             session.recall(memory);
@@ -70,10 +70,10 @@ impl Session {
     }
 
     /// Returns its current state, or `None` before a handshake.
-    pub(crate) fn memory(&self) -> Option<Memory> {
+    pub(crate) fn memory(&self) -> Option<SessionMemory> {
         let legacy = self.legacy.as_ref()?;
         let level = usize::from(legacy.client.level.load(Ordering::Relaxed));
-        Some(Memory {
+        Some(SessionMemory {
             level: *LoggingLevel::ALL.get(level)?,
             ready: legacy.ready,
             uris: legacy.mailbox.uris(),
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Replaces its state.
-    pub(crate) fn recall(&mut self, memory: &Memory) {
+    pub(crate) fn recall(&mut self, memory: &SessionMemory) {
         let Some(legacy) = &mut self.legacy else {
             return;
         };

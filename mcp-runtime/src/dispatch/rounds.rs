@@ -9,28 +9,28 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde_json::Value;
 
-use crate::context::{AskError, Asked, CallId, Place, Question};
+use crate::context::{AskError, CallId, CallQuestion, QuestionKey, QuestionProgress};
 use crate::dispatch::journal::{Journal, Responses};
 use crate::protocol::{ProtocolVersion, input};
 
 /// A round in progress.
 pub(super) struct Round {
-    state: Mutex<State>,
+    state: Mutex<RoundState>,
     /// The arguments as received; the sealed state is bound to them.
     arguments: Box<str>,
 }
 
-struct State {
+struct RoundState {
     /// `None` until something is asked or done once.
-    memory: Option<Box<Memory>>,
-    open: Vec<Open>,
+    memory: Option<Box<CallMemory>>,
+    open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
 }
 
 /// State that a call resumes with.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct CallMemory {
     /// Record of earlier rounds.
     pub(super) journal: Journal,
     /// Answers that arrived without a state: taken if this run asks for them.
@@ -38,14 +38,14 @@ pub(super) struct Memory {
 }
 
 /// A question without an answer.
-struct Open {
+struct OpenQuestion {
     asked: InputRequired,
     waker: Waker,
 }
 
 /// A question in the form that the client receives.
 pub(super) struct InputRequired {
-    pub(super) place: Place,
+    pub(super) place: QuestionKey,
     pub(super) method: &'static str,
     pub(super) params: Value,
 }
@@ -60,16 +60,16 @@ pub(super) struct RoundEnd {
 /// Error: the maximum number of open questions is exceeded.
 pub(super) struct TooMany;
 
-impl State {
-    fn memory(&mut self) -> &mut Memory {
+impl RoundState {
+    fn memory(&mut self) -> &mut CallMemory {
         self.memory.get_or_insert_default()
     }
 }
 
 impl Round {
-    pub(super) fn new(memory: Option<Box<Memory>>, arguments: &str) -> Self {
+    pub(super) fn new(memory: Option<Box<CallMemory>>, arguments: &str) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(RoundState {
                 memory,
                 open: Vec::new(),
                 once_under_way: 0,
@@ -87,7 +87,7 @@ impl Round {
     /// Returns the answer to a question, or adds the question to the open ones.
     pub(super) fn poll(
         &self,
-        question: &mut Question,
+        question: &mut CallQuestion,
         version: ProtocolVersion,
         most: usize,
         task: &TaskContext<'_>,
@@ -97,7 +97,7 @@ impl Round {
             return Poll::Ready(Ok(Err(AskError::Gone)));
         }
         let place = &question.place;
-        let Memory { journal, loose } = state.memory.get_or_insert_default().as_mut();
+        let CallMemory { journal, loose } = state.memory.get_or_insert_default().as_mut();
         if journal.answer(place).is_none()
             && let Some(answer) = loose.remove(&place.key)
         {
@@ -105,7 +105,7 @@ impl Round {
             journal.take(place.key.clone(), digest, answer);
         }
         if let Some(answer) = journal.answer(place) {
-            question.progress = Asked::Over;
+            question.progress = QuestionProgress::Over;
             return Poll::Ready(Ok(Ok(answer.into())));
         }
         let waker = task.waker().clone();
@@ -124,9 +124,9 @@ impl Round {
                 method: input::method(&question.request),
                 params: input::params(&question.request, version, ""),
             };
-            state.open.push(Open { asked, waker });
+            state.open.push(OpenQuestion { asked, waker });
         }
-        question.progress = Asked::Open;
+        question.progress = QuestionProgress::Open;
         Poll::Pending
     }
 
@@ -198,7 +198,7 @@ impl Round {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RoundState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

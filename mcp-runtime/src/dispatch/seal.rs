@@ -20,7 +20,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 #[cfg(not(feature = "sealing"))]
 pub(crate) use kept::{Seal, hash};
 #[cfg(feature = "sealing")]
-pub use sealed::StateKey;
+pub use sealed::SealingKey;
 #[cfg(feature = "sealing")]
 pub(crate) use sealed::{Seal, hash};
 
@@ -29,7 +29,7 @@ use canonical::canonical;
 
 /// Reason why a state is refused. Always -32602, and the call is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum SealError {
     /// It was not issued by this server.
     Malformed,
     /// It was sealed with a key that this server does not have.
@@ -41,7 +41,7 @@ pub(crate) enum Refused {
     Expired,
 }
 
-impl Refused {
+impl SealError {
     pub(crate) fn into_error(self) -> ErrorObject {
         ErrorObject::invalid_params(match self {
             Self::Malformed => "`requestState` was not issued by this server",

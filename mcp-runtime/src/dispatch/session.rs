@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notices::{Mailbox, Wake};
-use crate::dispatch::pending::Pending;
+use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
-use crate::protocol::encode::{self, Filter, Reply};
-use crate::protocol::{InitializeParams, Known, ProtocolVersion};
-use crate::telemetry::Open;
+use crate::protocol::encode::{self, Filter, ResponseContext};
+use crate::protocol::{InitializeParams, KnownClientInfo, ProtocolVersion};
+use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// The state of one multiplexed channel.
@@ -24,7 +24,7 @@ pub(crate) struct Session {
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
     /// Client information of an earlier modern request, known to be valid, which need not be parsed again.
-    pub(super) known: Known,
+    pub(super) known: KnownClientInfo,
     /// `true` if the legacy state is kept for the next message.
     pub(super) is_lasting: bool,
     /// `true` if all messages are legacy unless they have a claim.
@@ -34,14 +34,14 @@ pub(crate) struct Session {
     pub(super) caller: Caller,
     /// The log budget. `None` for a session of a single request, which needs no shared one.
     pub(super) logs: Option<Arc<LogBudget>>,
-    pub(crate) channel: Channel,
+    pub(crate) channel: ChannelId,
 }
 
 /// The identity of a session or connection, for rates per caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Channel(u64);
+pub(crate) struct ChannelId(u64);
 
-impl Channel {
+impl ChannelId {
     /// The channel of all requests without a session or connection.
     pub(crate) const SHARED: Self = Self(0);
 
@@ -68,7 +68,7 @@ pub(super) struct Legacy {
     pub(super) ready: bool,
     pub(super) mailbox: Arc<Mailbox>,
     /// Counts the session in telemetry while it exists.
-    pub(super) _open: Open,
+    pub(super) _open: GaugeGuard,
 }
 
 /// A client that completed a handshake.
@@ -79,7 +79,7 @@ pub(super) struct LegacyClient {
     pub(super) info: Option<Arc<Implementation>>,
     pub(super) level: Arc<AtomicU8>,
     /// Requests from the server that it has not answered.
-    pub(super) pending: Arc<Pending>,
+    pub(super) pending: Arc<PendingQuestions>,
 }
 
 /// An open `subscriptions/listen` request.
@@ -87,7 +87,7 @@ pub(super) struct Listen {
     pub(super) id: RequestId,
     pub(super) mailbox: Arc<Mailbox>,
     /// Counts the subscription in telemetry while it exists.
-    pub(super) _open: Open,
+    pub(super) _open: GaugeGuard,
 }
 
 impl Session {
@@ -96,7 +96,7 @@ impl Session {
         let limits = dispatcher.limits();
         Self {
             logs: Some(Arc::new(LogBudget::new(limits.logs))),
-            channel: Channel::next(),
+            channel: ChannelId::next(),
             ..Self::of_one_request(dispatcher, wake)
         }
     }
@@ -107,13 +107,13 @@ impl Session {
             dispatcher: Arc::clone(dispatcher),
             wake,
             legacy: None,
-            known: Known::default(),
+            known: KnownClientInfo::default(),
             is_lasting: true,
             is_legacy: false,
             listens: Vec::new(),
             caller: dispatcher.settings.admission.admit(Caller::anonymous()),
             logs: None,
-            channel: Channel::SHARED,
+            channel: ChannelId::SHARED,
         }
     }
 
@@ -165,7 +165,7 @@ impl Session {
     #[cfg(feature = "http")]
     pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
         for listen in self.listens.drain(..) {
-            let reply = Reply {
+            let reply = ResponseContext {
                 id: &listen.id,
                 version: ProtocolVersion::LATEST,
                 identity: self.dispatcher.identity(),
@@ -184,7 +184,7 @@ impl Session {
             let identity = self.dispatcher.identity();
             encode::listen_result(
                 out,
-                Reply {
+                ResponseContext {
                     id: &listen.id,
                     version: ProtocolVersion::LATEST,
                     identity,
@@ -212,13 +212,13 @@ impl Session {
             capabilities: Arc::new(capabilities),
             info: Some(Arc::new(info)),
             level: Arc::new(AtomicU8::new(LoggingLevel::Info as u8)),
-            pending: Arc::new(Pending::new(Arc::clone(&self.wake))),
+            pending: Arc::new(PendingQuestions::new(Arc::clone(&self.wake))),
         };
         self.legacy = Some(Legacy {
             client: Arc::new(client),
             ready: false,
             mailbox,
-            _open: Open::session(),
+            _open: GaugeGuard::session(),
         });
     }
 }

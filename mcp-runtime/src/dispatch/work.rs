@@ -10,13 +10,13 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{Waits, on_a_thread};
 use crate::dispatch::finish::Target;
 use crate::dispatch::located::Located;
-use crate::handler::call::{Answer, Refusal, Running};
+use crate::handler::call::{CallOutput, CallRefusal, Running};
 use crate::handler::definition::Kind;
+use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, Handling};
-use crate::handler::tool_error::ToolError;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
-    Completing, Guards, Listing, Place, PromptEntry, Readable, Started, ToolEntry,
+    CallPermit, Completing, Guards, HandlerProgress, PartialPage, PromptEntry, Readable, ToolEntry,
 };
 
 /// The work of a call. Calls are moved around and most of them are of tools, so larger variants are boxed.
@@ -30,8 +30,8 @@ pub(super) enum Work<'m> {
         arguments: &'m str,
     },
     Read(Box<Reading<'m>>),
-    Complete(Box<Completion>),
-    List(Box<Listing>, CacheHint),
+    Complete(Box<CompletionCall>),
+    List(Box<PartialPage>, CacheHint),
 }
 
 /// A resource to read.
@@ -41,7 +41,7 @@ pub(super) struct Reading<'m> {
 }
 
 /// An argument to complete.
-pub(super) struct Completion {
+pub(super) struct CompletionCall {
     pub(super) completer: Completing,
     /// The prompt or template.
     pub(super) of: String,
@@ -85,7 +85,10 @@ impl<'m> Work<'m> {
     }
 
     /// Starts the work without any middleware.
-    pub(super) fn start(self, context: &dyn Fn() -> Context) -> Result<Started, Refusal> {
+    pub(super) fn start(
+        self,
+        context: &dyn Fn() -> Context,
+    ) -> Result<HandlerProgress, CallRefusal> {
         match self {
             Self::Tool { entry, arguments } => entry.handler.start(arguments, context),
             Self::Prompt { entry, arguments } => entry.start(arguments, context),
@@ -95,7 +98,7 @@ impl<'m> Work<'m> {
                 let completer = &completion.completer;
                 completer.start(&completion.partial, earlier, context)
             }
-            Self::List(listing, _) => Ok(Started::Running(list(*listing, context()))),
+            Self::List(listing, _) => Ok(HandlerProgress::Running(list(*listing, context()))),
         }
     }
 
@@ -156,7 +159,7 @@ impl<'m> Work<'m> {
     }
 }
 
-impl Completion {
+impl CompletionCall {
     /// Returns the arguments filled in so far and the one being typed, as one JSON object.
     fn to_arguments(&self) -> String {
         let earlier = self.earlier.as_deref();
@@ -171,7 +174,7 @@ impl Completion {
         &self,
         arguments: &str,
         context: &dyn Fn() -> Context,
-    ) -> Result<Started, Refusal> {
+    ) -> Result<HandlerProgress, CallRefusal> {
         let mut earlier: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
         let partial = earlier.shift_remove(&self.argument);
         let partial = partial.as_ref().and_then(Value::as_str).unwrap_or_default();
@@ -192,7 +195,7 @@ enum Callee {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
     Read(Readable),
-    Complete(Box<Completion>),
+    Complete(Box<CompletionCall>),
 }
 
 impl Callee {
@@ -205,7 +208,11 @@ impl Callee {
         }
     }
 
-    fn start(&self, arguments: &str, context: &dyn Fn() -> Context) -> Result<Started, Refusal> {
+    fn start(
+        &self,
+        arguments: &str,
+        context: &dyn Fn() -> Context,
+    ) -> Result<HandlerProgress, CallRefusal> {
         match self {
             Self::Tool(entry) => entry.handler.start(arguments, context),
             Self::Prompt(entry) => entry.start(arguments, context),
@@ -217,7 +224,7 @@ impl Callee {
 
 impl Innermost {
     /// Waits for a permit among the concurrent calls of the handler, if their number is limited.
-    async fn place(&self) -> Result<Option<Place>, ToolError> {
+    async fn place(&self) -> Result<Option<CallPermit>, HandlerError> {
         let places = self
             .callee
             .guards()
@@ -240,20 +247,22 @@ impl Handling for Innermost {
             let started = self.callee.start(&arguments, &|| context.clone())?;
             let (dispatcher, waits) = (Arc::clone(&self.dispatcher), self.waits.clone());
             match started {
-                Started::Done(output) => output,
-                Started::Running(running) => {
+                HandlerProgress::Done(output) => output,
+                HandlerProgress::Running(running) => {
                     let output = running.await;
                     drop(place);
                     output
                 }
-                Started::Blocking(work) => on_a_thread(dispatcher, work, waits, place).await,
+                HandlerProgress::Blocking(work) => {
+                    on_a_thread(dispatcher, work, waits, place).await
+                }
             }
         })
     }
 }
 
 /// Runs a list function of user code.
-fn list(listing: Listing, context: Context) -> Running {
+fn list(listing: PartialPage, context: Context) -> Running {
     let members = listing.start(context);
-    Box::pin(async move { members.await.map(Answer::List) })
+    Box::pin(async move { members.await.map(CallOutput::List) })
 }

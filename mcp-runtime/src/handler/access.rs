@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn all_scopes_are_needed_and_all_are_named() {
         let access = Access::declared(&["read", "write", "read"], None);
-        let alice = |scopes: &[&str]| Caller::from(Principal::new("alice").scopes(scopes.to_vec()));
+        let alice =
+            |scopes: &[&str]| Caller::from(Principal::new("alice").with_scopes(scopes.to_vec()));
         access
             .check_scopes(&alice(&["read", "write", "more"]))
             .unwrap();

@@ -72,7 +72,7 @@ mod tests {
     use crate::context::Principal;
 
     fn caller(scope: &str) -> Caller {
-        Principal::new("alice").scopes([scope]).into()
+        Principal::new("alice").with_scopes([scope]).into()
     }
 
     fn users(scope: &str) -> Audience {

@@ -7,23 +7,23 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::handler::check::Fault;
-use crate::handler::completion::{Candidates, IntoCompletion};
+use crate::handler::completion::{Candidates, IntoCompletionResult};
 use crate::handler::decode::Decoder;
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::output::IntoToolResult;
-use crate::handler::prompt::IntoPrompt;
-use crate::handler::resource::IntoResource;
-use crate::handler::tool_error::{Repr, ToolError};
+use crate::handler::prompt::IntoPromptResult;
+use crate::handler::resource::IntoResourceResult;
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 
 /// The outcome of a handler.
-pub type Output = Result<Answer, ToolError>;
+pub type Output = Result<CallOutput, HandlerError>;
 
 /// The result of a successful call, by the kind of handler.
 ///
-/// Middleware may change or create it: see [`Server::around`](crate::Server::around).
+/// Middleware may change or create it: see [`Server::middleware`](crate::Server::middleware).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Answer {
+pub enum CallOutput {
     /// From a tool.
     Tool(CallToolResult),
     /// From a prompt.
@@ -47,46 +47,46 @@ pub type Blocking = Box<dyn FnOnce() -> Output + Send>;
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
     /// Runs the handler to completion at once.
-    Sync(fn(&mut Call<'_>) -> Result<Output, Refusal>),
+    Sync(fn(&mut HandlerCall<'_>) -> Result<Output, CallRefusal>),
     /// Returns a future.
-    Async(fn(&mut Call<'_>) -> Result<Running, Refusal>),
+    Async(fn(&mut HandlerCall<'_>) -> Result<Running, CallRefusal>),
     /// Returns work for a thread that may block.
-    Blocking(fn(&mut Call<'_>) -> Result<Blocking, Refusal>),
+    Blocking(fn(&mut HandlerCall<'_>) -> Result<Blocking, CallRefusal>),
 }
 
 /// The reasons why a call was not started.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum CallRefusal {
     /// The arguments are invalid; all faults.
     Arguments(Vec<Fault>),
     /// An injected value is unavailable, or there is a bug in the framework.
-    Error(ToolError),
+    Error(HandlerError),
 }
 
-impl From<ToolError> for Refusal {
-    fn from(error: ToolError) -> Self {
+impl From<HandlerError> for CallRefusal {
+    fn from(error: HandlerError) -> Self {
         Self::Error(error)
     }
 }
 
-impl From<Refusal> for ToolError {
-    fn from(refusal: Refusal) -> Self {
+impl From<CallRefusal> for HandlerError {
+    fn from(refusal: CallRefusal) -> Self {
         match refusal {
-            Refusal::Arguments(faults) => Self(Repr::Arguments(faults)),
-            Refusal::Error(error) => error,
+            CallRefusal::Arguments(faults) => Self(HandlerErrorRepr::Arguments(faults)),
+            CallRefusal::Error(error) => error,
         }
     }
 }
 
 /// One call before its handler starts.
-pub struct Call<'a> {
+pub struct HandlerCall<'a> {
     decoder: &'a Decoder,
     arguments: &'a str,
     receiver: Option<&'a Arc<dyn Any + Send + Sync>>,
     context: &'a dyn Fn() -> Context,
 }
 
-impl std::fmt::Debug for Call<'_> {
+impl std::fmt::Debug for HandlerCall<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call")
             .field("arguments", &self.arguments)
@@ -94,7 +94,7 @@ impl std::fmt::Debug for Call<'_> {
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> HandlerCall<'a> {
     /// Creates a call with these arguments, one JSON object (or `{}`), and a function that creates the context on demand.
     pub(crate) fn new(
         decoder: &'a Decoder,
@@ -115,7 +115,7 @@ impl<'a> Call<'a> {
     /// # Errors
     ///
     /// All faults in the arguments, or the first injected value that is unavailable.
-    pub fn decode(&mut self, slots: &mut [&mut dyn Any]) -> Result<(), Refusal> {
+    pub fn decode(&mut self, slots: &mut [&mut dyn Any]) -> Result<(), CallRefusal> {
         self.decoder.decode(self.arguments, slots, self.context)
     }
 
@@ -124,17 +124,17 @@ impl<'a> Call<'a> {
     /// # Errors
     ///
     /// If the framework lost the value.
-    pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Refusal> {
+    pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, CallRefusal> {
         self.receiver
             .and_then(|receiver| Arc::clone(receiver).downcast().ok())
-            .ok_or_else(|| ToolError::bug("a method was called without its receiver").into())
+            .ok_or_else(|| HandlerError::bug("a method was called without its receiver").into())
     }
 
     /// Returns the error for a slot that is empty after [`decode`](Self::decode) succeeded, which is a bug in the
     /// framework.
     #[must_use]
-    pub fn lost(&self) -> Refusal {
-        ToolError::bug("a decoded argument was lost").into()
+    pub fn lost(&self) -> CallRefusal {
+        HandlerError::bug("a decoded argument was lost").into()
     }
 }
 
@@ -173,11 +173,11 @@ macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
         pub mod $name {
-            use super::{Answer, Output, $bound};
+            use super::{CallOutput, Output, $bound};
 
             /// Converts the function's return value.
             pub fn reply<R: $bound>(value: R) -> Output {
-                value.$method().map(Answer::$variant)
+                value.$method().map(CallOutput::$variant)
             }
         }
     };
@@ -185,25 +185,25 @@ macro_rules! kind {
 
 /// Finishing of tools.
 pub mod tool {
-    use super::{Answer, IntoToolResult, Output};
+    use super::{CallOutput, IntoToolResult, Output};
 
     /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
         let mut result = value.into_tool_result()?;
         result.conforms = R::CONFORMS;
-        Ok(Answer::Tool(result))
+        Ok(CallOutput::Tool(result))
     }
 }
 
 kind!(
     /// Finishing of prompts.
-    prompt, IntoPrompt, into_prompt, Prompt
+    prompt, IntoPromptResult, into_prompt_result, Prompt
 );
 kind!(
     /// Finishing of resources and templates.
-    resource, IntoResource, into_resource, Resource
+    resource, IntoResourceResult, into_resource_result, Resource
 );
 kind!(
     /// Finishing of completers.
-    completer, IntoCompletion, into_completion, Completion
+    completer, IntoCompletionResult, into_completion_result, Completion
 );

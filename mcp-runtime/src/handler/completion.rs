@@ -3,8 +3,8 @@
 //! Ranking needs no dictionary and no index: one pass over the candidates assigns each to a class by how it matches the
 //! partial text. Within a class candidates keep their order, so authors decide which come first.
 
+use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::handler::suggest::distance;
-use crate::handler::tool_error::{IntoToolError, ToolError};
 use crate::types::Completion;
 
 /// Maximum number of values in one result, set by the specification.
@@ -61,46 +61,46 @@ impl Candidates {
     label = "not a list of candidates",
     note = "return a `Vec`, array or slice of strings, `Candidates`, or a `Result` of these"
 )]
-pub trait IntoCompletion {
+pub trait IntoCompletionResult {
     /// Returns the candidates.
     ///
     /// # Errors
     ///
     /// The completer's error.
-    fn into_completion(self) -> Result<Candidates, ToolError>;
+    fn into_completion_result(self) -> Result<Candidates, HandlerError>;
 }
 
-impl IntoCompletion for Candidates {
-    fn into_completion(self) -> Result<Candidates, ToolError> {
+impl IntoCompletionResult for Candidates {
+    fn into_completion_result(self) -> Result<Candidates, HandlerError> {
         Ok(self)
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<S: Into<String>> IntoCompletion for Vec<S> {
-    fn into_completion(self) -> Result<Candidates, ToolError> {
+impl<S: Into<String>> IntoCompletionResult for Vec<S> {
+    fn into_completion_result(self) -> Result<Candidates, HandlerError> {
         Ok(Candidates::new(self))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<S: Into<String>, const N: usize> IntoCompletion for [S; N] {
-    fn into_completion(self) -> Result<Candidates, ToolError> {
+impl<S: Into<String>, const N: usize> IntoCompletionResult for [S; N] {
+    fn into_completion_result(self) -> Result<Candidates, HandlerError> {
         Ok(Candidates::new(self))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<S: AsRef<str>> IntoCompletion for &[S] {
-    fn into_completion(self) -> Result<Candidates, ToolError> {
+impl<S: AsRef<str>> IntoCompletionResult for &[S] {
+    fn into_completion_result(self) -> Result<Candidates, HandlerError> {
         Ok(Candidates::new(self.iter().map(AsRef::as_ref)))
     }
 }
 
-impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
-    fn into_completion(self) -> Result<Candidates, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?
-            .into_completion()
+impl<T: IntoCompletionResult, E: IntoHandlerError> IntoCompletionResult for Result<T, E> {
+    fn into_completion_result(self) -> Result<Candidates, HandlerError> {
+        self.map_err(IntoHandlerError::into_tool_error)?
+            .into_completion_result()
     }
 }
 
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn ranked(partial: &str, values: &[&str]) -> Vec<String> {
-        rank(partial, values.into_completion().unwrap()).values
+        rank(partial, values.into_completion_result().unwrap()).values
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl<T> GuardOptions<T> {
 
 /// A prompt or template as a completer refers to it, with `#[completer(prompt = …)]`.
 #[derive(Clone, Copy, Debug)]
-pub struct Reference {
+pub struct CompletionTarget {
     /// The type of the function item.
     pub function: TypeId,
     /// The parameters.

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 
 use crate::context::{Context, FromContext};
-use crate::handler::tool_error::{IntoToolError, ToolError};
+use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::types::Resource;
 
 /// Lists the resources of a template, page by page.
@@ -19,7 +19,7 @@ pub trait Lister: Send + Sync + fmt::Debug {
         &self,
         context: Context,
         cursor: Option<String>,
-    ) -> Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
+    ) -> Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
 }
 
 /// One page of a list, and the cursor of the next page.
@@ -70,14 +70,14 @@ pub trait ListParameter<Kind> {
     /// # Errors
     ///
     /// If the value is not available.
-    fn take(context: &Context, cursor: &mut Option<String>) -> Result<Self::Taken, ToolError>;
+    fn take(context: &Context, cursor: &mut Option<String>) -> Result<Self::Taken, HandlerError>;
 
     /// Passes it to the function; a value can be passed by value only once.
     ///
     /// # Errors
     ///
     /// If it was already passed by value, which is a bug in the framework.
-    fn give(taken: &mut Option<Self::Taken>) -> Result<Self::Given<'_>, ToolError>;
+    fn give(taken: &mut Option<Self::Taken>) -> Result<Self::Given<'_>, HandlerError>;
 }
 
 /// Marks values from the context.
@@ -94,11 +94,11 @@ impl<T: FromContext + Send + 'static> ListParameter<FromTheContext> for T {
     type Taken = T;
     type Given<'a> = T;
 
-    fn take(context: &Context, _: &mut Option<String>) -> Result<T, ToolError> {
+    fn take(context: &Context, _: &mut Option<String>) -> Result<T, HandlerError> {
         T::from_context(context)
     }
 
-    fn give(taken: &mut Option<T>) -> Result<T, ToolError> {
+    fn give(taken: &mut Option<T>) -> Result<T, HandlerError> {
         taken.take().ok_or_else(given_away)
     }
 }
@@ -107,11 +107,11 @@ impl ListParameter<FromTheRequest> for ListCursor {
     type Taken = Self;
     type Given<'a> = Self;
 
-    fn take(_: &Context, cursor: &mut Option<String>) -> Result<Self, ToolError> {
+    fn take(_: &Context, cursor: &mut Option<String>) -> Result<Self, HandlerError> {
         Ok(Self(cursor.take()))
     }
 
-    fn give(taken: &mut Option<Self>) -> Result<Self, ToolError> {
+    fn give(taken: &mut Option<Self>) -> Result<Self, HandlerError> {
         taken.take().ok_or_else(given_away)
     }
 }
@@ -123,17 +123,17 @@ where
     type Taken = T;
     type Given<'a> = &'a T;
 
-    fn take(context: &Context, cursor: &mut Option<String>) -> Result<T, ToolError> {
+    fn take(context: &Context, cursor: &mut Option<String>) -> Result<T, HandlerError> {
         T::take(context, cursor)
     }
 
-    fn give(taken: &mut Option<T>) -> Result<&T, ToolError> {
+    fn give(taken: &mut Option<T>) -> Result<&T, HandlerError> {
         taken.as_ref().ok_or_else(given_away)
     }
 }
 
-fn given_away() -> ToolError {
-    ToolError::bug("a value for a listing function was already passed")
+fn given_away() -> HandlerError {
+    HandlerError::bug("a value for a listing function was already passed")
 }
 
 /// A type that a listing function may return.
@@ -148,28 +148,28 @@ pub trait IntoPage {
     /// # Errors
     ///
     /// The function's error.
-    fn into_page(self) -> Result<Page<Resource>, ToolError>;
+    fn into_page(self) -> Result<Page<Resource>, HandlerError>;
 }
 
 impl IntoPage for Page<Resource> {
-    fn into_page(self) -> Result<Page<Resource>, ToolError> {
+    fn into_page(self) -> Result<Page<Resource>, HandlerError> {
         Ok(self)
     }
 }
 
 impl IntoPage for Vec<Resource> {
-    fn into_page(self) -> Result<Page<Resource>, ToolError> {
+    fn into_page(self) -> Result<Page<Resource>, HandlerError> {
         Ok(Page::new(self))
     }
 }
 
-impl<T: IntoPage, E: IntoToolError> IntoPage for Result<T, E> {
-    fn into_page(self) -> Result<Page<Resource>, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?.into_page()
+impl<T: IntoPage, E: IntoHandlerError> IntoPage for Result<T, E> {
+    fn into_page(self) -> Result<Page<Resource>, HandlerError> {
+        self.map_err(IntoHandlerError::into_tool_error)?.into_page()
     }
 }
 
-type Listing = Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
+type ListerFuture = Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
 
 /// A function that lists resources. `Kind` is inferred.
 #[diagnostic::on_unimplemented(
@@ -179,7 +179,7 @@ type Listing = Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + 
 )]
 pub trait ListFunction<Kind>: Send + Sync + 'static {
     /// Calls the function.
-    fn call(&self, context: &Context, cursor: Option<String>) -> Listing;
+    fn call(&self, context: &Context, cursor: Option<String>) -> ListerFuture;
 }
 
 /// Marks synchronous functions.
@@ -216,7 +216,7 @@ macro_rules! functions {
             $($part: ListParameter<$kind>,)*
         {
             #[allow(non_snake_case, unused, reason = "each parameter is named after its type, and there may be none")]
-            fn call(&self, context: &Context, mut cursor: Option<String>) -> Listing {
+            fn call(&self, context: &Context, mut cursor: Option<String>) -> ListerFuture {
                 fn given<R, $($part),*>(function: impl Fn($($part),*) -> R, $($part: $part),*) -> R {
                     function($($part),*)
                 }
@@ -249,9 +249,9 @@ macro_rules! functions {
             $($part: ListParameter<$kind>,)*
         {
             #[allow(non_snake_case, unused, reason = "each parameter is named after its type, and there may be none")]
-            fn call(&self, context: &Context, mut cursor: Option<String>) -> Listing {
+            fn call(&self, context: &Context, mut cursor: Option<String>) -> ListerFuture {
                 let function = self.clone();
-                let taken = run(|| Ok::<_, ToolError>(($(Some($part::take(context, &mut cursor)?),)*)));
+                let taken = run(|| Ok::<_, HandlerError>(($(Some($part::take(context, &mut cursor)?),)*)));
                 Box::pin(async move {
                     let ($(mut $part,)*) = taken?;
                     let future = function.call_later(($($part::give(&mut $part)?,)*));
@@ -284,7 +284,7 @@ impl<F, Kind> fmt::Debug for Function<F, Kind> {
 }
 
 impl<F: ListFunction<Kind>, Kind> Lister for Function<F, Kind> {
-    fn list(&self, context: Context, cursor: Option<String>) -> Listing {
+    fn list(&self, context: Context, cursor: Option<String>) -> ListerFuture {
         self.0.call(&context, cursor)
     }
 }

@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use crate::context::{Context, Principal};
-use crate::handler::call::{Answer, Running};
+use crate::handler::call::{CallOutput, Running};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
-use crate::handler::tool_error::Result;
+use crate::handler::handler_error::Result;
 
 /// A call of a tool, a prompt, a resource or a completer, as middleware sees it.
 #[derive(Clone)]
@@ -142,7 +142,7 @@ impl Next {
     /// # Errors
     ///
     /// The handler's error. Invalid arguments are also reported as an error.
-    pub fn run(self, call: Call) -> impl Future<Output = Result<Answer>> + Send + use<> {
+    pub fn run(self, call: Call) -> impl Future<Output = Result<CallOutput>> + Send + use<> {
         self.start(call)
     }
 
@@ -182,7 +182,7 @@ pub(crate) fn chain(around: Vec<Around>) -> Next {
 pub(crate) fn function<F, A>(function: F) -> Around
 where
     F: Fn(Call, Next) -> A + Send + Sync + 'static,
-    A: Future<Output = Result<Answer>> + Send + 'static,
+    A: Future<Output = Result<CallOutput>> + Send + 'static,
 {
     Box::new(|next| Next::link(move |call| Box::pin(function(call, next.clone()))))
 }

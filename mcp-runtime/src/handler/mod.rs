@@ -14,6 +14,7 @@ pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod exact;
 pub mod form;
+pub(crate) mod handler_error;
 pub(crate) mod kind;
 pub(crate) mod listing;
 pub(crate) mod middleware;
@@ -27,6 +28,5 @@ pub(crate) mod sanitize;
 pub(crate) mod schema;
 pub(crate) mod suggest;
 pub(crate) mod template;
-pub(crate) mod tool_error;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;

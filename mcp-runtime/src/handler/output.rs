@@ -18,7 +18,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::handler::tool_error::{IntoToolError, Repr, ToolError};
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, IntoHandlerError};
 use crate::types::{
     AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, ResourceContents,
     ResourceLink, TextContent,
@@ -53,7 +53,7 @@ pub trait IntoToolResult {
     /// # Errors
     ///
     /// The error of the handler.
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError>;
 
     /// Returns the schema of `structuredContent`, if there is any.
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
@@ -63,25 +63,25 @@ pub trait IntoToolResult {
 }
 
 impl IntoToolResult for CallToolResult {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         Ok(self)
     }
 }
 
 impl IntoToolResult for () {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         Ok(CallToolResult::default())
     }
 }
 
 impl IntoToolResult for &str {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         Ok(CallToolResult::text(self))
     }
 }
 
 impl IntoToolResult for Cow<'_, str> {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         Ok(CallToolResult::text(self))
     }
 }
@@ -89,7 +89,7 @@ impl IntoToolResult for Cow<'_, str> {
 macro_rules! as_text {
     ($($type:ty)*) => {$(
         impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+            fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
                 Ok(CallToolResult::text(self))
             }
         }
@@ -101,7 +101,7 @@ as_text!(String Box<str> char);
 macro_rules! displayed {
     ($($type:ty)*) => {$(
         impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+            fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
                 Ok(CallToolResult::text(self.to_string()))
             }
         }
@@ -113,7 +113,7 @@ displayed!(bool i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
 macro_rules! blocks {
     ($($type:ty)*) => {$(
         impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+            fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
                 Ok(CallToolResult::new(vec![self.into()]))
             }
         }
@@ -124,7 +124,7 @@ blocks!(ContentBlock TextContent ImageContent AudioContent ResourceLink Embedded
 
 #[diagnostic::do_not_recommend]
 impl<T: Into<ContentBlock>> IntoToolResult for Vec<T> {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         let blocks: Vec<ContentBlock> = self.into_iter().map(Into::into).collect();
         Ok(CallToolResult::new(blocks))
     }
@@ -132,7 +132,7 @@ impl<T: Into<ContentBlock>> IntoToolResult for Vec<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Into<ContentBlock>, const N: usize> IntoToolResult for [T; N] {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         let blocks: Vec<ContentBlock> = self.into_iter().map(Into::into).collect();
         Ok(CallToolResult::new(blocks))
     }
@@ -142,7 +142,7 @@ macro_rules! tuples {
     ($($($part:ident)+;)+) => {$(
         #[diagnostic::do_not_recommend]
         impl<$($part: Into<ContentBlock>),+> IntoToolResult for ($($part,)+) {
-            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+            fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
                 #[allow(non_snake_case, reason = "each part is named after its type parameter")]
                 let ($($part,)+) = self;
                 Ok(CallToolResult::new(vec![$($part.into()),+]))
@@ -158,7 +158,7 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     const STRUCTURED: bool = T::STRUCTURED;
     const CONFORMS: bool = T::CONFORMS;
 
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         match self {
             Some(value) => value.into_tool_result(),
             None if T::STRUCTURED => Ok(structured(RawValue::NULL.to_owned())),
@@ -172,12 +172,12 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     }
 }
 
-impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: IntoHandlerError> IntoToolResult for Result<T, E> {
     const STRUCTURED: bool = T::STRUCTURED;
     const CONFORMS: bool = T::CONFORMS;
 
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
+        self.map_err(IntoHandlerError::into_tool_error)?
             .into_tool_result()
     }
 
@@ -191,8 +191,9 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     const STRUCTURED: bool = true;
     const CONFORMS: bool = true;
 
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        let json = to_raw_value(&self.0).map_err(|error| ToolError(Repr::Unwritable(error)))?;
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
+        let json = to_raw_value(&self.0)
+            .map_err(|error| HandlerError(HandlerErrorRepr::Unwritable(error)))?;
         Ok(structured(json))
     }
 
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(json(()), r#"{"content":[]}"#);
         assert_eq!(json(None::<String>), text("no result"));
         assert_eq!(json(Some("a")), text("a"));
-        assert_eq!(json(Ok::<_, ToolError>("a")), text("a"));
+        assert_eq!(json(Ok::<_, HandlerError>("a")), text("a"));
         let two = r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
         assert_eq!(json(vec!["a", "b"]), two);
         assert_eq!(json(["a", "b"]), two);

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::context::{Context, FromContext, States};
 use crate::handler::constraint::Constraints;
 use crate::handler::exact::is_exact;
-use crate::handler::tool_error::ToolError;
+use crate::handler::handler_error::HandlerError;
 
 /// Marks a parameter that comes from the client.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ pub trait Parameter<Kind>: Sized {
     }
 
     /// Takes the value from the context.
-    fn inject(_: &Context) -> Result<Self, ToolError> {
-        Err(ToolError::bug(
+    fn inject(_: &Context) -> Result<Self, HandlerError> {
+        Err(HandlerError::bug(
             "an argument cannot be taken from the context",
         ))
     }
@@ -93,7 +93,7 @@ impl<T: FromContext> Parameter<Injected> for T {
         T::check(states)
     }
 
-    fn inject(context: &Context) -> Result<Self, ToolError> {
+    fn inject(context: &Context) -> Result<Self, HandlerError> {
         T::from_context(context)
     }
 }
@@ -248,7 +248,7 @@ pub struct ParameterType {
     /// Reads an argument into its slot, an `Option<T>`; returns the number of bytes read.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
     /// Puts an injected value into its slot, an `Option<T>`.
-    pub inject: fn(&mut dyn Any, &Context) -> Result<(), ToolError>,
+    pub inject: fn(&mut dyn Any, &Context) -> Result<(), HandlerError>,
 }
 
 /// The value of an argument that the client omits.
@@ -267,18 +267,22 @@ pub enum DefaultValue {
 
 /// The traits a type implements: [`Yes`] or [`No`] for `FromContext`, `Deserialize` and `JsonSchema`.
 #[derive(Debug)]
-pub struct Source<C, D, J>(PhantomData<Known<C, D, J>>);
+pub struct ImplementedTraits<C, D, J>(PhantomData<TypeTriple<C, D, J>>);
 
 /// A function type, because the three types have no values.
-type Known<C, D, J> = fn() -> (C, D, J);
+type TypeTriple<C, D, J> = fn() -> (C, D, J);
 
 /// Returns the traits that a type implements, from its three functions of [`Implements`].
 #[must_use]
-pub const fn source<C, D, J>(_: fn() -> C, _: fn() -> D, _: fn() -> J) -> Source<C, D, J> {
-    Source(PhantomData)
+pub const fn source<C, D, J>(
+    _: fn() -> C,
+    _: fn() -> D,
+    _: fn() -> J,
+) -> ImplementedTraits<C, D, J> {
+    ImplementedTraits(PhantomData)
 }
 
-impl<C, D, J> Source<C, D, J> {
+impl<C, D, J> ImplementedTraits<C, D, J> {
     /// Describes a parameter of the type `T`.
     ///
     /// This is the only place that requires `T: Parameter`; by now the compiler knows the kind.

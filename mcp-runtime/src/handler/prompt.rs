@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::handler::tool_error::{IntoToolError, ToolError};
+use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::types::{
     AudioContent, ContentBlock, EmbeddedResource, GetPromptResult, ImageContent, PromptMessage,
     ResourceContents, ResourceLink, TextContent,
@@ -16,13 +16,13 @@ use crate::types::{
     label = "not a prompt result",
     note = "return a string (one message from the user), `PromptMessage`, a `Vec` or tuple of messages or content, `GetPromptResult`, or a `Result` of these"
 )]
-pub trait IntoPrompt {
+pub trait IntoPromptResult {
     /// Returns the result, independent of the protocol version.
     ///
     /// # Errors
     ///
     /// The handler's error.
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError>;
+    fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError>;
 }
 
 /// Creates a message from the user.
@@ -32,16 +32,16 @@ impl<T: Into<ContentBlock>> From<T> for PromptMessage {
     }
 }
 
-impl IntoPrompt for GetPromptResult {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+impl IntoPromptResult for GetPromptResult {
+    fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
         Ok(self)
     }
 }
 
 macro_rules! messages {
     ($($type:ty)*) => {$(
-        impl IntoPrompt for $type {
-            fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+        impl IntoPromptResult for $type {
+            fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
                 Ok(GetPromptResult::new(vec![self.into()]))
             }
         }
@@ -53,29 +53,29 @@ messages!(
     ResourceContents
 );
 
-impl IntoPrompt for Cow<'_, str> {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
-        self.into_owned().into_prompt()
+impl IntoPromptResult for Cow<'_, str> {
+    fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
+        self.into_owned().into_prompt_result()
     }
 }
 
-impl IntoPrompt for Box<str> {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
-        String::from(self).into_prompt()
+impl IntoPromptResult for Box<str> {
+    fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
+        String::from(self).into_prompt_result()
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Into<PromptMessage>> IntoPrompt for Vec<T> {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+impl<T: Into<PromptMessage>> IntoPromptResult for Vec<T> {
+    fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
         let messages: Vec<PromptMessage> = self.into_iter().map(Into::into).collect();
         Ok(GetPromptResult::new(messages))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Into<PromptMessage>, const N: usize> IntoPrompt for [T; N] {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+impl<T: Into<PromptMessage>, const N: usize> IntoPromptResult for [T; N] {
+    fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
         let messages: Vec<PromptMessage> = self.into_iter().map(Into::into).collect();
         Ok(GetPromptResult::new(messages))
     }
@@ -84,8 +84,8 @@ impl<T: Into<PromptMessage>, const N: usize> IntoPrompt for [T; N] {
 macro_rules! tuples {
     ($($($part:ident)+;)+) => {$(
         #[diagnostic::do_not_recommend]
-        impl<$($part: Into<PromptMessage>),+> IntoPrompt for ($($part,)+) {
-            fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+        impl<$($part: Into<PromptMessage>),+> IntoPromptResult for ($($part,)+) {
+            fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
                 #[allow(non_snake_case, reason = "each part is named after its type parameter")]
                 let ($($part,)+) = self;
                 Ok(GetPromptResult::new(vec![$($part.into()),+]))
@@ -96,9 +96,10 @@ macro_rules! tuples {
 
 tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
-impl<T: IntoPrompt, E: IntoToolError> IntoPrompt for Result<T, E> {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?.into_prompt()
+impl<T: IntoPromptResult, E: IntoHandlerError> IntoPromptResult for Result<T, E> {
+    fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
+        self.map_err(IntoHandlerError::into_tool_error)?
+            .into_prompt_result()
     }
 }
 
@@ -107,8 +108,8 @@ mod tests {
     use super::*;
     use crate::types::Role;
 
-    fn roles(value: impl IntoPrompt) -> Vec<(Role, String)> {
-        let messages = value.into_prompt().unwrap().messages;
+    fn roles(value: impl IntoPromptResult) -> Vec<(Role, String)> {
+        let messages = value.into_prompt_result().unwrap().messages;
         let text = |content| match content {
             ContentBlock::Text(text) => text.text,
             other => format!("{other:?}"),

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde::Serialize;
 
+use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::handler::output::Json;
-use crate::handler::tool_error::{IntoToolError, ToolError};
 use crate::types::{ReadResourceResult, ResourceContents};
 
 /// A type that a resource or a resource template may return.
@@ -18,28 +18,28 @@ use crate::types::{ReadResourceResult, ResourceContents};
     label = "not resource contents",
     note = "return a string, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
 )]
-pub trait IntoResource {
+pub trait IntoResourceResult {
     /// Returns the result, independent of the protocol version. Contents without a URI or a media type receive those of the
     /// request and the definition.
     ///
     /// # Errors
     ///
-    /// The handler's error; [`ToolError::resource_not_found`] if there is no resource at the URI.
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError>;
+    /// The handler's error; [`HandlerError::resource_not_found`] if there is no resource at the URI.
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError>;
 }
 
-fn one(contents: ResourceContents) -> Result<ReadResourceResult, ToolError> {
-    vec![contents].into_resource()
+fn one(contents: ResourceContents) -> Result<ReadResourceResult, HandlerError> {
+    vec![contents].into_resource_result()
 }
 
-impl IntoResource for ReadResourceResult {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
+impl IntoResourceResult for ReadResourceResult {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         Ok(self)
     }
 }
 
-impl IntoResource for Vec<ResourceContents> {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
+impl IntoResourceResult for Vec<ResourceContents> {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         Ok(ReadResourceResult {
             contents: self,
             ..ReadResourceResult::default()
@@ -47,22 +47,22 @@ impl IntoResource for Vec<ResourceContents> {
     }
 }
 
-impl<const N: usize> IntoResource for [ResourceContents; N] {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
-        Vec::from(self).into_resource()
+impl<const N: usize> IntoResourceResult for [ResourceContents; N] {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
+        Vec::from(self).into_resource_result()
     }
 }
 
-impl IntoResource for ResourceContents {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
+impl IntoResourceResult for ResourceContents {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         one(self)
     }
 }
 
 macro_rules! text {
     ($($type:ty)*) => {$(
-        impl IntoResource for $type {
-            fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
+        impl IntoResourceResult for $type {
+            fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
                 one(ResourceContents::text("", self))
             }
         }
@@ -73,8 +73,8 @@ text!(String &str Box<str> Cow<'_, str>);
 
 macro_rules! blob {
     ($($type:ty)*) => {$(
-        impl IntoResource for $type {
-            fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
+        impl IntoResourceResult for $type {
+            fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
                 one(ResourceContents::blob("", self))
             }
         }
@@ -85,9 +85,9 @@ blob!(Vec<u8> &[u8] Box<[u8]> Bytes);
 
 /// The media type is `application/json`, unless the definition specifies another.
 #[diagnostic::do_not_recommend]
-impl<T: Serialize> IntoResource for Json<T> {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
-        let text = serde_json::to_string(&self.0).map_err(ToolError::opaque)?;
+impl<T: Serialize> IntoResourceResult for Json<T> {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
+        let text = serde_json::to_string(&self.0).map_err(HandlerError::opaque)?;
         Ok(ReadResourceResult {
             contents: vec![ResourceContents::text("", text)],
             mime_type: Some("application/json"),
@@ -97,17 +97,17 @@ impl<T: Serialize> IntoResource for Json<T> {
 }
 
 /// `None` means that there is no resource at this URI.
-impl<T: IntoResource> IntoResource for Option<T> {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
-        self.ok_or_else(ToolError::resource_not_found)?
-            .into_resource()
+impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
+        self.ok_or_else(HandlerError::resource_not_found)?
+            .into_resource_result()
     }
 }
 
-impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?
-            .into_resource()
+impl<T: IntoResourceResult, E: IntoHandlerError> IntoResourceResult for Result<T, E> {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
+        self.map_err(IntoHandlerError::into_tool_error)?
+            .into_resource_result()
     }
 }
 
@@ -115,8 +115,8 @@ impl<T: IntoResource, E: IntoToolError> IntoResource for Result<T, E> {
 mod tests {
     use super::*;
 
-    fn json(value: impl IntoResource) -> String {
-        serde_json::to_string(&value.into_resource().unwrap().contents).unwrap()
+    fn json(value: impl IntoResourceResult) -> String {
+        serde_json::to_string(&value.into_resource_result().unwrap().contents).unwrap()
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(json(vec![0_u8, 1]), blob);
         assert_eq!(json(Bytes::from_static(&[0, 1])), blob);
         assert_eq!(json(Json([1])), r#"[{"uri":"","text":"[1]"}]"#);
-        let result = Json([1]).into_resource().unwrap();
+        let result = Json([1]).into_resource_result().unwrap();
         assert_eq!(result.mime_type, Some("application/json"));
         assert_eq!(
             json([ResourceContents::text("a:", "a")]),
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn none_is_not_found() {
-        let error = None::<String>.into_resource().unwrap_err();
+        let error = None::<String>.into_resource_result().unwrap_err();
         assert_eq!(format!("{error:?}"), "ResourceNotFound");
     }
 }

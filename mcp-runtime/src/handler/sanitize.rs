@@ -115,13 +115,13 @@ impl fmt::Debug for Sanitizer {
 /// For [`Server::sanitize`](crate::Server::sanitize).
 ///
 /// ```
-/// use mcp_runtime::visible_text;
+/// use mcp_runtime::strip_invisible;
 ///
-/// assert_eq!(visible_text("\u{1b}[31mred\u{1b}[0m\tand\nblue"), "red\tand\nblue");
-/// assert_eq!(visible_text("harmless\u{E0041}\u{E0042}"), "harmless");
+/// assert_eq!(strip_invisible("\u{1b}[31mred\u{1b}[0m\tand\nblue"), "red\tand\nblue");
+/// assert_eq!(strip_invisible("harmless\u{E0041}\u{E0042}"), "harmless");
 /// ```
 #[must_use]
-pub fn visible_text(text: &str) -> Cow<'_, str> {
+pub fn strip_invisible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -213,16 +213,16 @@ mod tests {
             ("a\u{200f}b\u{61c}c\u{e0101}", "abc"),
             ("ok\u{E0001}\u{E0068}\u{E0069}\u{E007F}", "ok"),
         ] {
-            assert_eq!(visible_text(text), visible, "{text:?}");
-            assert_eq!(visible_text(visible), visible);
+            assert_eq!(strip_invisible(text), visible, "{text:?}");
+            assert_eq!(strip_invisible(visible), visible);
         }
-        assert!(matches!(visible_text("plain"), Cow::Borrowed("plain")));
+        assert!(matches!(strip_invisible("plain"), Cow::Borrowed("plain")));
     }
 
     #[test]
     fn texts_that_never_end_are_looked_through_once() {
         let text = "\u{1b}]x".repeat(1 << 20);
-        assert_eq!(visible_text(&text), "x".repeat(1 << 20));
+        assert_eq!(strip_invisible(&text), "x".repeat(1 << 20));
     }
 
     #[test]

@@ -12,12 +12,12 @@ const LONGEST: usize = 128;
 /// candidates, the first.
 ///
 /// ```
-/// use mcp_runtime::{ToolError, did_you_mean};
+/// use mcp_runtime::{HandlerError, did_you_mean};
 ///
-/// fn no_such(plant: &str) -> ToolError {
+/// fn no_such(plant: &str) -> HandlerError {
 ///     match did_you_mean(plant, ["basil", "rose"]) {
-///         Some(meant) => ToolError::shown(format_args!("there is no {plant}; did you mean {meant}?")),
-///         None => ToolError::shown(format_args!("there is no {plant}; there are basil and rose")),
+///         Some(meant) => HandlerError::exposed(format_args!("there is no {plant}; did you mean {meant}?")),
+///         None => HandlerError::exposed(format_args!("there is no {plant}; there are basil and rose")),
 ///     }
 /// }
 /// ```

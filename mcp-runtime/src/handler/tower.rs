@@ -10,9 +10,9 @@ use std::task::{Context, Poll};
 pub(crate) use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::handler::call::{Answer, Output, Running};
+use crate::handler::call::{CallOutput, Output, Running};
+use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Around, Call, Next};
-use crate::handler::tool_error::{Result, ToolError};
 
 /// Creates middleware from a tower layer, for the calls for which `applies` returns `true`.
 pub(crate) fn layer<L>(layer: L, applies: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Around
@@ -32,24 +32,24 @@ where
 }
 
 impl Service<Call> for Next {
-    type Response = Result<Answer>;
+    type Response = Result<CallOutput>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: Call) -> Answering {
-        Answering(self.start(call))
+    fn call(&mut self, call: Call) -> ResponseFuture {
+        ResponseFuture(self.start(call))
     }
 }
 
 /// A running call: the future of [`Next`] as a service.
 #[must_use = "a call that is not polled does nothing"]
-pub struct Answering(Running);
+pub struct ResponseFuture(Running);
 
-impl Future for Answering {
+impl Future for ResponseFuture {
     type Output = Result<Output, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
@@ -57,9 +57,9 @@ impl Future for Answering {
     }
 }
 
-impl fmt::Debug for Answering {
+impl fmt::Debug for ResponseFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answering")
+        f.write_str("ResponseFuture")
     }
 }
 
@@ -82,18 +82,18 @@ mod sealed {
     pub trait Sealed {}
 }
 
-impl<S> sealed::Sealed for S where S: Service<Call, Response = Result<Answer>> {}
+impl<S> sealed::Sealed for S where S: Service<Call, Response = Result<CallOutput>> {}
 
 impl<S> CallService for S
 where
-    S: Service<Call, Response = Result<Answer>> + Clone + Send + Sync + 'static,
+    S: Service<Call, Response = Result<CallOutput>> + Clone + Send + Sync + 'static,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     S::Future: Send,
 {
     fn answer(&self, call: Call) -> Running {
         let mut service = self.clone();
         Box::pin(async move {
-            let failed = |error: S::Error| ToolError::opaque(error);
+            let failed = |error: S::Error| HandlerError::opaque(error);
             poll_fn(|task| service.poll_ready(task))
                 .await
                 .map_err(failed)?;

@@ -10,10 +10,10 @@ use crate::jsonrpc::{unquote, write_string};
 ///
 /// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Written back byte for byte as received.
 #[derive(Clone)]
-pub(crate) struct RequestId(Repr);
+pub(crate) struct RequestId(IdRepr);
 
 #[derive(Clone)]
-enum Repr {
+enum IdRepr {
     /// Ids of most clients, which count; needs no allocation. Only for ids with a single spelling, so that bytes can be
     /// compared.
     Short { text: [u8; SHORT], length: u8 },
@@ -28,16 +28,16 @@ impl RequestId {
     /// Returns the id as it was on the wire, quotes and escapes included.
     pub(crate) fn as_json(&self) -> &str {
         match &self.0 {
-            Repr::Short { .. } => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
-            Repr::Long(text) => text,
+            IdRepr::Short { .. } => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
+            IdRepr::Long(text) => text,
         }
     }
 
     /// Returns the same as bytes, which costs less.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         match &self.0 {
-            Repr::Short { text, length } => text.get(..usize::from(*length)).unwrap_or_default(),
-            Repr::Long(text) => text.as_bytes(),
+            IdRepr::Short { text, length } => text.get(..usize::from(*length)).unwrap_or_default(),
+            IdRepr::Long(text) => text.as_bytes(),
         }
     }
 
@@ -53,16 +53,16 @@ impl RequestId {
         match (text.get_mut(..json.len()), u8::try_from(json.len())) {
             (Some(start), Ok(length)) if !has_other_spellings(json) => {
                 start.copy_from_slice(json.as_bytes());
-                Self(Repr::Short { text, length })
+                Self(IdRepr::Short { text, length })
             }
-            _ => Self(Repr::Long(Arc::new(json.to_owned()))),
+            _ => Self(IdRepr::Long(Arc::new(json.to_owned()))),
         }
     }
 
     /// Returns the canonical spelling of this id.
     fn canonical(&self) -> Cow<'_, [u8]> {
         let json = self.as_bytes();
-        if matches!(self.0, Repr::Short { .. }) || !has_other_spellings(self.as_json()) {
+        if matches!(self.0, IdRepr::Short { .. }) || !has_other_spellings(self.as_json()) {
             return Cow::Borrowed(json);
         }
         match unquote(self.as_json()) {
@@ -92,8 +92,8 @@ impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (
-                Repr::Short { text, length },
-                Repr::Short {
+                IdRepr::Short { text, length },
+                IdRepr::Short {
                     text: other,
                     length: other_length,
                 },

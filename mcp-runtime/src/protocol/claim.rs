@@ -54,9 +54,9 @@ pub(crate) fn client_info(meta: &str) -> Option<Implementation> {
 /// Client information known to be valid, as text: most clients send the same in every request, and it need not be parsed
 /// again.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Box<str>);
+pub(crate) struct KnownClientInfo(Box<str>);
 
-impl Known {
+impl KnownClientInfo {
     /// Maximum length in bytes; longer information is parsed each time.
     const MOST: usize = 1 << 10;
 
@@ -75,7 +75,7 @@ impl Known {
 /// Returns the claim of a message. A malformed claim is reported before an unsupported version.
 ///
 /// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
-pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut Known>) -> Claim<'a> {
+pub(crate) fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
         return Claim::None;
     }
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_known_admits_itself_and_nothing_else() {
-        let mut known = Known::default();
+        let mut known = KnownClientInfo::default();
         for (json, expected) in [
             (r#"{"name":"a"}"#, false),
             (r#"{"name":"a","version":"1"}"#, true),

@@ -21,8 +21,8 @@ pub(crate) use notifications::{
     resource_updated,
 };
 pub(crate) use results::{
-    Gap, completion, discover, empty, initialize, input_required, list, list_around, listen_result,
-    prompt_result, resource_result, tool_error, tool_result,
+    Gap, completion, discover, empty, handler_error, initialize, input_required, list, list_around,
+    listen_result, prompt_result, resource_result, tool_result,
 };
 
 /// Cache hints: how long, and for whom, a result may be cached. Modern era only.
@@ -57,7 +57,7 @@ impl Identity {
 
 /// The context of every response: the request id, the protocol version and the server's identity.
 #[derive(Clone, Copy)]
-pub(crate) struct Reply<'a> {
+pub(crate) struct ResponseContext<'a> {
     pub(crate) id: &'a RequestId,
     pub(crate) version: ProtocolVersion,
     pub(crate) identity: &'a Identity,

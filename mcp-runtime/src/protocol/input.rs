@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::{Era, ProtocolVersion};
 use crate::types::{
-    Choice, ClientCapabilities, ClientFeature, Field, Form, Format, Input, InputRequest, Role,
-    Sample, SamplingContent, SamplingMessage,
+    Choice, ClientCapabilities, ClientFeature, Field, FieldInput, Form, Format, InputRequest, Role,
+    SamplingContent, SamplingMessage, SamplingRequest,
 };
 
 /// Returns the method of a question.
@@ -46,7 +46,7 @@ pub(crate) fn leave_out(
     }
 }
 
-fn uses_tools(sample: &Sample) -> bool {
+fn uses_tools(sample: &SamplingRequest) -> bool {
     let has_tool_content = |message: &SamplingMessage| message.content.iter().any(is_tool_content);
     !sample.tools.is_empty()
         || sample.tool_choice.is_some()
@@ -99,7 +99,7 @@ fn check_url(url: &str) -> Result<(), String> {
 }
 
 /// Checks that the message after each tool use contains its results, and nothing else.
-fn check_conversation(sample: &Sample) -> Result<(), String> {
+fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in &sample.messages {
         let mut results = Vec::new();
@@ -156,7 +156,7 @@ pub(crate) fn params(request: &InputRequest, version: ProtocolVersion, id: &str)
     }
 }
 
-fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
+fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
     let mut sample = sample.clone();
     if version < ProtocolVersion::V2025_11_25 {
         // One block per message.
@@ -192,7 +192,7 @@ fn sampling(sample: &Sample, version: ProtocolVersion) -> Value {
 
 /// Converts the types by way of text, their form everywhere else: direct conversions would take much code. Returns `None`
 /// if the text is nested too deeply to be parsed.
-fn written(sample: &Sample) -> Option<Value> {
+fn written(sample: &SamplingRequest) -> Option<Value> {
     let text = serde_json::to_string(sample).ok()?;
     serde_json::from_str(&text).ok()
 }
@@ -221,21 +221,21 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
     let is_old = version < ProtocolVersion::V2025_11_25;
     let mut description = field.description.clone();
     let mut property = match &field.input {
-        Input::Boolean => json!({"type": "boolean"}),
-        Input::Text { min, max, format } => {
+        FieldInput::Boolean => json!({"type": "boolean"}),
+        FieldInput::Text { min, max, format } => {
             let mut text = json!({"type": "string"});
             optional(&mut text, "minLength", *min);
             optional(&mut text, "maxLength", *max);
             optional(&mut text, "format", format.map(Format::as_str));
             text
         }
-        Input::Number { integer, min, max } => {
+        FieldInput::Number { integer, min, max } => {
             let mut number = json!({"type": if *integer { "integer" } else { "number" }});
             optional(&mut number, "minimum", min.map(short));
             optional(&mut number, "maximum", max.map(short));
             number
         }
-        Input::One { choices, names } => {
+        FieldInput::One { choices, names } => {
             let is_titled = choices.iter().any(|choice| choice.title.is_some());
             if is_titled && !is_old && !names {
                 json!({"type": "string", "oneOf": titled(choices)})
@@ -249,7 +249,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
                 one
             }
         }
-        Input::Many { choices, .. } if is_old => {
+        FieldInput::Many { choices, .. } if is_old => {
             let values: Vec<_> = choices.iter().map(|choice| choice.value.as_str()).collect();
             let hint = format!("any of {}, separated by commas", values.join(", "));
             description = Some(match description {
@@ -258,7 +258,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
             });
             json!({"type": "string"})
         }
-        Input::Many { choices, min, max } => {
+        FieldInput::Many { choices, min, max } => {
             let items = if choices.iter().any(|choice| choice.title.is_some()) {
                 json!({"anyOf": titled(choices)})
             } else {
@@ -273,7 +273,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
     };
     optional(&mut property, "title", field.title.clone());
     optional(&mut property, "description", description);
-    let is_boolean = matches!(field.input, Input::Boolean);
+    let is_boolean = matches!(field.input, FieldInput::Boolean);
     if !is_old || is_boolean {
         optional(&mut property, "default", field.default.clone());
     }
@@ -369,7 +369,7 @@ mod tests {
             content: Vec::new(),
             is_error: false,
         };
-        let start = Sample::user("go").message(Role::Assistant, use_of("1"));
+        let start = SamplingRequest::user("go").message(Role::Assistant, use_of("1"));
         assert!(check_conversation(&start).is_err());
         let paired = start.clone().message(Role::User, result_of("1"));
         assert!(check_conversation(&paired).is_ok());
@@ -386,7 +386,7 @@ mod tests {
     fn what_is_nested_too_deeply_is_not_asked() {
         let nested = |depth| {
             let value = (0..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
-            let mut sample = Sample::user("go");
+            let mut sample = SamplingRequest::user("go");
             sample.tools = vec![value];
             check(&InputRequest::Sample(Box::new(sample)))
         };
@@ -397,7 +397,7 @@ mod tests {
     // Covers: SAMP-03
     #[test]
     fn older_clients_get_one_block_a_message_and_no_sound() {
-        let mut sample = Sample::user("look");
+        let mut sample = SamplingRequest::user("look");
         sample.messages = vec![
             SamplingMessage::new(Role::User, "look")
                 .and(crate::types::AudioContent::new(b"x", "audio/wav")),

@@ -58,19 +58,19 @@ impl Method {
     }
 
     /// Returns the capability that a server must offer for the method to exist; the era must have it too.
-    pub(crate) const fn capability(self) -> Option<Capability> {
+    pub(crate) const fn capability(self) -> Option<MethodCapability> {
         Some(match self {
             Self::Initialize | Self::Ping | Self::Discover | Self::SubscriptionsListen => {
                 return None;
             }
-            Self::ToolsList | Self::ToolsCall => Capability::Tools,
-            Self::PromptsList | Self::PromptsGet => Capability::Prompts,
+            Self::ToolsList | Self::ToolsCall => MethodCapability::Tools,
+            Self::PromptsList | Self::PromptsGet => MethodCapability::Prompts,
             Self::ResourcesList | Self::ResourceTemplatesList | Self::ResourcesRead => {
-                Capability::Resources
+                MethodCapability::Resources
             }
-            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => Capability::Subscribe,
-            Self::CompletionComplete => Capability::Completions,
-            Self::LoggingSetLevel => Capability::Logging,
+            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => MethodCapability::Subscribe,
+            Self::CompletionComplete => MethodCapability::Completions,
+            Self::LoggingSetLevel => MethodCapability::Logging,
         })
     }
 
@@ -90,7 +90,7 @@ impl Method {
 
 /// A capability of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Capability {
+pub(crate) enum MethodCapability {
     Tools,
     Prompts,
     Resources,

@@ -15,9 +15,9 @@ pub(crate) mod shape;
 pub(crate) mod structured;
 mod version;
 
-pub(crate) use claim::{Claim, Known, Modern, claim, client_info};
+pub(crate) use claim::{Claim, KnownClientInfo, Modern, claim, client_info};
 pub(crate) use handshake::InitializeParams;
 pub(crate) use meta::is_reserved;
-pub(crate) use method::{Capability, Method};
+pub(crate) use method::{Method, MethodCapability};
 pub(crate) use requirements::missing;
 pub(crate) use version::{Era, ProtocolVersion};

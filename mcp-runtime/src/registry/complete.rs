@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::call::{Answer, Refusal};
+use crate::handler::call::{CallOutput, CallRefusal};
 use crate::handler::completion::Candidates;
 use crate::registry::guards::Guards;
-use crate::registry::handler::{Handler, Started};
+use crate::registry::handler::{Handler, HandlerProgress};
 
 /// The source of candidates for one argument. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Completing {
         partial: &str,
         earlier: Option<&str>,
         context: &dyn Fn() -> Context,
-    ) -> Result<Started, Refusal> {
+    ) -> Result<HandlerProgress, CallRefusal> {
         match &self.completer {
             Completer::Nothing => Ok(offer(Vec::new())),
             Completer::Fixed(candidates) => Ok(offer(candidates.to_vec())),
@@ -89,7 +89,7 @@ impl CompleterEntry {
         partial: &str,
         earlier: &[(&str, &str)],
         context: &dyn Fn() -> Context,
-    ) -> Result<Started, Refusal> {
+    ) -> Result<HandlerProgress, CallRefusal> {
         // The partial text gets the empty name, which no argument can have.
         let earlier = earlier.iter().copied().filter(|(name, _)| !name.is_empty());
         let pairs = std::iter::once(("", partial)).chain(earlier);
@@ -101,14 +101,14 @@ impl CompleterEntry {
             return Ok(offer(Vec::new()));
         };
         match self.handler.start(&arguments, context) {
-            Err(Refusal::Arguments(_)) => Ok(offer(Vec::new())),
+            Err(CallRefusal::Arguments(_)) => Ok(offer(Vec::new())),
             started => started,
         }
     }
 }
 
-fn offer(values: Vec<String>) -> Started {
-    Started::Done(Ok(Answer::Completion(Candidates {
+fn offer(values: Vec<String>) -> HandlerProgress {
+    HandlerProgress::Done(Ok(CallOutput::Completion(Candidates {
         values,
         ranked: false,
         total: None,

@@ -10,8 +10,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::context::List;
-use crate::registry::table::{Key, fingerprint};
+use crate::context::Capability;
+use crate::registry::table::{OrderKey, fingerprint};
 
 /// The cursor is not valid for this list. The error code is -32602.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,26 +20,26 @@ pub(crate) struct InvalidCursor;
 /// The position at which a list continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    pub(crate) list: List,
-    pub(crate) place: Place,
+    pub(crate) list: Capability,
+    pub(crate) place: CursorPosition,
 }
 
 /// A position in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CursorPosition {
     /// After this item.
-    After(Mark),
+    After(ItemMark),
     /// Among the resources that this template lists: at the cursor of its lister, or at the start.
-    Within(Mark, Option<String>),
+    Within(ItemMark, Option<String>),
 }
 
 /// An item, wherever it is in the list now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct ItemMark {
     /// The fingerprint of the item's name.
     pub(crate) fingerprint: u64,
     /// The item's position in the order, in case it has been removed. Long names are truncated.
-    pub(crate) key: Key,
+    pub(crate) key: OrderKey,
 }
 
 /// Maximum length of a name in a cursor, in bytes.
@@ -51,16 +51,16 @@ const INSERTED: u32 = u32::MAX;
 /// Part of the checksum, so that cursors of other layouts and other programs are invalid.
 const SALT: &[u8] = b"mcp-runtime cursor 1";
 
-impl Mark {
-    pub(crate) fn new(key: &Key, name: &str) -> Self {
+impl ItemMark {
+    pub(crate) fn new(key: &OrderKey, name: &str) -> Self {
         let key = match key {
-            Key::Declared(rank) => Key::Declared(*rank),
-            Key::Inserted(name) => {
+            OrderKey::Declared(rank) => OrderKey::Declared(*rank),
+            OrderKey::Inserted(name) => {
                 let mut end = name.len().min(NAME);
                 while !name.is_char_boundary(end) {
                     end = end.saturating_sub(1);
                 }
-                Key::Inserted(name.get(..end).unwrap_or_default().into())
+                OrderKey::Inserted(name.get(..end).unwrap_or_default().into())
             }
         };
         Self {
@@ -75,13 +75,13 @@ impl Cursor {
     /// a list that is the same for all callers.
     pub(crate) fn encode(&self, owner: &str) -> String {
         let (stage, mark, inner) = match &self.place {
-            Place::After(mark) => (0, mark, None),
-            Place::Within(mark, None) => (1, mark, None),
-            Place::Within(mark, Some(inner)) => (2, mark, Some(inner)),
+            CursorPosition::After(mark) => (0, mark, None),
+            CursorPosition::Within(mark, None) => (1, mark, None),
+            CursorPosition::Within(mark, Some(inner)) => (2, mark, Some(inner)),
         };
         let (rank, name) = match &mark.key {
-            Key::Declared(rank) => (*rank, ""),
-            Key::Inserted(name) => (INSERTED, &**name),
+            OrderKey::Declared(rank) => (*rank, ""),
+            OrderKey::Inserted(name) => (INSERTED, &**name),
         };
         let mut bytes = vec![(tag(self.list) << 2) | stage];
         bytes.extend(rank.to_be_bytes());
@@ -94,14 +94,14 @@ impl Cursor {
     }
 
     /// Parses a cursor of `list` that was issued to `owner`.
-    pub(crate) fn decode(list: List, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
+    pub(crate) fn decode(list: Capability, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
         let place = place(list, owner, &bytes).ok_or(InvalidCursor)?;
         Ok(Self { list, place })
     }
 }
 
-fn place(list: List, owner: &str, bytes: &[u8]) -> Option<Place> {
+fn place(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPosition> {
     let (bytes, check) = bytes.split_last_chunk::<8>()?;
     if checksum(bytes, owner) != u64::from_be_bytes(*check) {
         return None;
@@ -117,28 +117,32 @@ fn place(list: List, owner: &str, bytes: &[u8]) -> Option<Place> {
     let name = std::str::from_utf8(name).ok()?;
     let inner = std::str::from_utf8(inner).ok()?;
     let key = match u32::from_be_bytes(*rank) {
-        INSERTED => Key::Inserted(name.into()),
-        rank if name.is_empty() => Key::Declared(rank),
+        INSERTED => OrderKey::Inserted(name.into()),
+        rank if name.is_empty() => OrderKey::Declared(rank),
         _ => return None,
     };
-    let mark = Mark {
+    let mark = ItemMark {
         fingerprint: u64::from_be_bytes(*fingerprint),
         key,
     };
     match head & 3 {
-        0 if inner.is_empty() => Some(Place::After(mark)),
-        1 if inner.is_empty() && list == List::Resources => Some(Place::Within(mark, None)),
-        2 if list == List::Resources => Some(Place::Within(mark, Some(inner.to_owned()))),
+        0 if inner.is_empty() => Some(CursorPosition::After(mark)),
+        1 if inner.is_empty() && list == Capability::Resources => {
+            Some(CursorPosition::Within(mark, None))
+        }
+        2 if list == Capability::Resources => {
+            Some(CursorPosition::Within(mark, Some(inner.to_owned())))
+        }
         _ => None,
     }
 }
 
-fn tag(list: List) -> u8 {
+fn tag(list: Capability) -> u8 {
     match list {
-        List::Tools => 1,
-        List::Prompts => 2,
-        List::Resources => 3,
-        List::Templates => 4,
+        Capability::Tools => 1,
+        Capability::Prompts => 2,
+        Capability::Resources => 3,
+        Capability::Templates => 4,
     }
 }
 
@@ -153,20 +157,25 @@ mod tests {
     fn cursors() -> Vec<Cursor> {
         let long = "é".repeat(5_000);
         let marks = [
-            Mark::new(&Key::Declared(7), "add"),
-            Mark::new(&Key::Inserted("add".into()), "add"),
-            Mark::new(&Key::Inserted(long.as_str().into()), &long),
+            ItemMark::new(&OrderKey::Declared(7), "add"),
+            ItemMark::new(&OrderKey::Inserted("add".into()), "add"),
+            ItemMark::new(&OrderKey::Inserted(long.as_str().into()), &long),
         ];
         let mut cursors = Vec::new();
         for mark in marks {
-            for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
-                let place = Place::After(mark.clone());
+            for list in [
+                Capability::Tools,
+                Capability::Prompts,
+                Capability::Resources,
+                Capability::Templates,
+            ] {
+                let place = CursorPosition::After(mark.clone());
                 cursors.push(Cursor { list, place });
             }
             for inner in [None, Some(String::new()), Some("x".repeat(INNER))] {
                 cursors.push(Cursor {
-                    list: List::Resources,
-                    place: Place::Within(mark.clone(), inner),
+                    list: Capability::Resources,
+                    place: CursorPosition::Within(mark.clone(), inner),
                 });
             }
         }
@@ -186,7 +195,12 @@ mod tests {
     fn a_cursor_of_another_list_is_invalid() {
         for cursor in cursors() {
             let text = cursor.encode("");
-            for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+            for list in [
+                Capability::Tools,
+                Capability::Prompts,
+                Capability::Resources,
+                Capability::Templates,
+            ] {
                 assert_eq!(
                     Cursor::decode(list, "", &text).is_ok(),
                     list == cursor.list,
@@ -233,7 +247,7 @@ mod tests {
     fn what_is_no_cursor_is_invalid() {
         for text in ["", "0", "invalid-cursor", "AAAA", "\u{0}", "é", "eyJ9"] {
             assert_eq!(
-                Cursor::decode(List::Tools, "", text),
+                Cursor::decode(Capability::Tools, "", text),
                 Err(InvalidCursor),
                 "{text}"
             );

@@ -8,11 +8,11 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::handler::access::Access;
 use crate::handler::check::Validator;
-use crate::handler::decode::{ArgumentInfo, Decoder, Style};
+use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
 use crate::handler::schema::{allows, hard_for_models, output_schema};
-use crate::handler::template::{List, UriTemplate};
+use crate::handler::template::{ExplodedList, UriTemplate};
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::guards::Guards;
@@ -36,12 +36,12 @@ pub(super) struct Given {
 type Held = Option<Arc<dyn Any + Send + Sync>>;
 
 /// An entry, or all problems of the definition.
-type Made<E> = Result<E, Vec<String>>;
+type DeclaredEntry<E> = Result<E, Vec<String>>;
 
 /// Finds the completer that a parameter names.
 pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
-pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
+pub(super) fn tool(definition: &Definition, given: Given) -> DeclaredEntry<ToolEntry> {
     let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
@@ -55,7 +55,7 @@ pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
         problems.push(format!("input schema: {error}"));
     }
     let generated = raw_schema.is_none();
-    let style = Style::Tool {
+    let style = ArgumentStyle::Tool {
         strict: options.strict,
     };
     let decoder = decoder(definition, style, raw_schema, &mut problems);
@@ -110,12 +110,16 @@ pub(super) fn tool(definition: &Definition, given: Given) -> Made<ToolEntry> {
     })
 }
 
-pub(super) fn prompt(definition: &Definition, given: Given, find: Find<'_>) -> Made<PromptEntry> {
+pub(super) fn prompt(
+    definition: &Definition,
+    given: Given,
+    find: Find<'_>,
+) -> DeclaredEntry<PromptEntry> {
     let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
-    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
         return Err(problems);
@@ -147,13 +151,13 @@ pub(super) fn prompt(definition: &Definition, given: Given, find: Find<'_>) -> M
     })
 }
 
-pub(super) fn resource(definition: &Definition, given: Given) -> Made<ResourceEntry> {
+pub(super) fn resource(definition: &Definition, given: Given) -> DeclaredEntry<ResourceEntry> {
     let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
     problems.extend(rules::uri(options.uri).into_result().err());
-    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
     for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
         problems.push(format!(
             "parameter `{}` can never have a value: a URI without variables has no arguments; use \
@@ -188,13 +192,13 @@ pub(super) fn template(
     definition: &Definition,
     given: Given,
     find: Find<'_>,
-) -> Made<TemplateEntry> {
+) -> DeclaredEntry<TemplateEntry> {
     let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
     let pattern = UriTemplate::parse(options.uri).map_err(|error| problems.push(error));
-    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
     let completions = completions(decoder.as_ref(), find, &mut problems);
     let pattern = pattern.map(|mut pattern| {
         for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
@@ -255,7 +259,7 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
         .is_none_or(|items| allows(items, "string"));
     pattern.keep_apart(
         name,
-        List {
+        ExplodedList {
             of_text,
             required: argument.required,
         },
@@ -263,10 +267,10 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
     Ok(())
 }
 
-pub(super) fn completer(definition: &Definition, receiver: Held) -> Made<CompleterEntry> {
+pub(super) fn completer(definition: &Definition, receiver: Held) -> DeclaredEntry<CompleterEntry> {
     let mut problems = Vec::new();
     let guards = Guards::new(&definition.options.guards, &mut problems);
-    let decoder = decoder(definition, Style::Text, None, &mut problems);
+    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
         return Err(problems);
     };
@@ -289,7 +293,7 @@ pub(super) fn describe(definition: &Definition) -> String {
 
 fn decoder(
     definition: &Definition,
-    style: Style,
+    style: ArgumentStyle,
     raw_schema: Option<schemars::Schema>,
     problems: &mut Vec<String>,
 ) -> Option<Decoder> {

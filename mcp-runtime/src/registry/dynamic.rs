@@ -13,15 +13,15 @@ use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::guards::Guards;
-use crate::registry::handler::{Handler, Input};
+use crate::registry::handler::{ArgumentRules, Handler};
 use crate::registry::meta;
 use crate::registry::outputs::Outputs;
 use crate::types::{ResourceTemplate, Tool};
 
 /// An entry, or all problems of the definition.
-type Made<E> = Result<E, Vec<String>>;
+type DynamicEntry<E> = Result<E, Vec<String>>;
 
-pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
+pub(super) fn tool(definition: DynamicTool) -> DynamicEntry<ToolEntry> {
     let mut problems = Vec::new();
     problems.extend(rules::tool_name(&definition.name).into_result().err());
     problems.extend(rules::icon_problems(&definition.icons));
@@ -60,7 +60,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
         },
         handler: Handler::Closure {
             run: definition.run,
-            input: Some(Input { validator, headers }),
+            input: Some(ArgumentRules { validator, headers }),
         },
         guards,
         requires: Box::default(),
@@ -69,7 +69,7 @@ pub(super) fn tool(definition: DynamicTool) -> Made<ToolEntry> {
     })
 }
 
-pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
+pub(super) fn prompt(definition: DynamicPrompt) -> DynamicEntry<PromptEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
     problems.extend(rules::icon_problems(&definition.icons));
     let guards = Guards::new(&definition.guards, &mut problems);
@@ -108,7 +108,7 @@ pub(super) fn prompt(definition: DynamicPrompt) -> Made<PromptEntry> {
     })
 }
 
-pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
+pub(super) fn resource(definition: DynamicResource) -> DynamicEntry<ResourceEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
     problems.extend(rules::icon_problems(&definition.icons));
     let guards = Guards::new(&definition.guards, &mut problems);
@@ -133,7 +133,7 @@ pub(super) fn resource(definition: DynamicResource) -> Made<ResourceEntry> {
     })
 }
 
-pub(super) fn template(definition: DynamicTemplate) -> Made<TemplateEntry> {
+pub(super) fn template(definition: DynamicTemplate) -> DynamicEntry<TemplateEntry> {
     let mut problems = meta::problems(definition.meta.as_ref());
     problems.extend(rules::icon_problems(&definition.icons));
     let guards = Guards::new(&definition.guards, &mut problems);

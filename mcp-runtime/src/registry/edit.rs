@@ -3,31 +3,31 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::context::{Edit, List, Step};
+use crate::context::{Capability, Edit, EditStep};
 use crate::error::{Error, ErrorKind};
 use crate::handler::audience::Audience;
 use crate::handler::dynamic::Item;
 use crate::handler::suggest::closest;
 use crate::registry::dynamic;
-use crate::registry::entry::{Entry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::entry::{ListEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::snapshot::Snapshot;
-use crate::registry::table::{Key, Slot, Table};
+use crate::registry::table::{EntryTable, OrderKey, TableEntry};
 
 /// Changes whose definitions have been checked.
-pub(super) struct Prepared {
-    list: List,
-    steps: Vec<Change>,
+pub(super) struct PreparedEdit {
+    list: Capability,
+    steps: Vec<EntryEdit>,
 }
 
 /// One change.
-enum Change {
-    Put { made: Made, replace: bool },
+enum EntryEdit {
+    Put { made: CheckedEntry, replace: bool },
     Remove(String),
     Show(String, bool),
 }
 
 /// A checked definition.
-pub(super) enum Made {
+pub(super) enum CheckedEntry {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
     Resource(Arc<ResourceEntry>),
@@ -35,23 +35,23 @@ pub(super) enum Made {
 }
 
 /// Checks a definition.
-pub(super) fn make(item: Item) -> Result<Made, String> {
+pub(super) fn make(item: Item) -> Result<CheckedEntry, String> {
     let (what, made) = match item {
         Item::Tool(definition) => (
             format!("tool `{}`", definition.name),
-            dynamic::tool(definition).map(|entry| Made::Tool(Arc::new(entry))),
+            dynamic::tool(definition).map(|entry| CheckedEntry::Tool(Arc::new(entry))),
         ),
         Item::Prompt(definition) => (
             format!("prompt `{}`", definition.name),
-            dynamic::prompt(definition).map(|entry| Made::Prompt(Arc::new(entry))),
+            dynamic::prompt(definition).map(|entry| CheckedEntry::Prompt(Arc::new(entry))),
         ),
         Item::Resource(definition) => (
             format!("resource `{}`", definition.uri),
-            dynamic::resource(definition).map(|entry| Made::Resource(Arc::new(entry))),
+            dynamic::resource(definition).map(|entry| CheckedEntry::Resource(Arc::new(entry))),
         ),
         Item::Template(definition) => (
             format!("resource template `{}`", definition.uri_template),
-            dynamic::template(definition).map(|entry| Made::Template(Arc::new(entry))),
+            dynamic::template(definition).map(|entry| CheckedEntry::Template(Arc::new(entry))),
         ),
     };
     made.map_err(|problems| format!("{what}: {}", problems.join("; ")))
@@ -68,7 +68,7 @@ pub(crate) struct Edited {
 
 impl Edited {
     /// Records that a slot is changed, or is about to be.
-    fn touch<E: Entry>(&mut self, slot: &Slot<E>) {
+    fn touch<E: ListEntry>(&mut self, slot: &TableEntry<E>) {
         if slot.enabled {
             self.audience.add_users(slot.entry.access());
         }
@@ -76,13 +76,13 @@ impl Edited {
 }
 
 /// The error for a name that is already in use.
-pub(super) struct Taken {
+pub(super) struct NameTaken {
     pub(super) noun: &'static str,
     pub(super) name: String,
 }
 
-impl From<Taken> for Error {
-    fn from(Taken { noun, name }: Taken) -> Self {
+impl From<NameTaken> for Error {
+    fn from(NameTaken { noun, name }: NameTaken) -> Self {
         Self::new(
             ErrorKind::Duplicate,
             format!("the {noun} `{name}` is already in use"),
@@ -96,24 +96,24 @@ pub(super) struct Missing {
     pub(super) suggestion: Option<String>,
 }
 
-impl Prepared {
+impl PreparedEdit {
     /// Returns the names of definitions to enable, disable or remove that do not exist.
     pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<Missing> {
         let mut known = match self.list {
-            List::Tools => all(&snapshot.tools),
-            List::Prompts => all(&snapshot.prompts),
-            List::Resources => all(&snapshot.resources),
-            List::Templates => all(&snapshot.templates),
+            Capability::Tools => all(&snapshot.tools),
+            Capability::Prompts => all(&snapshot.prompts),
+            Capability::Resources => all(&snapshot.resources),
+            Capability::Templates => all(&snapshot.templates),
         };
         let mut missing = Vec::new();
         for step in &self.steps {
             let (name, is_there) = match step {
-                Change::Put { made, .. } => {
+                EntryEdit::Put { made, .. } => {
                     known.insert(made.found_by().to_owned());
                     continue;
                 }
-                Change::Remove(name) => (name, known.remove(name)),
-                Change::Show(name, _) => (name, known.contains(name)),
+                EntryEdit::Remove(name) => (name, known.remove(name)),
+                EntryEdit::Show(name, _) => (name, known.contains(name)),
             };
             if !is_there {
                 let suggestion = closest(name, known.iter().map(String::as_str));
@@ -129,15 +129,15 @@ impl Prepared {
     /// Returns the noun for an item of the list.
     pub(super) fn noun(&self) -> &'static str {
         match self.list {
-            List::Tools => "tool",
-            List::Prompts => "prompt",
-            List::Resources => "resource",
-            List::Templates => "resource template",
+            Capability::Tools => "tool",
+            Capability::Prompts => "prompt",
+            Capability::Resources => "resource",
+            Capability::Templates => "resource template",
         }
     }
 }
 
-impl Made {
+impl CheckedEntry {
     fn found_by(&self) -> &str {
         match self {
             Self::Tool(entry) => entry.found_by(),
@@ -148,7 +148,7 @@ impl Made {
     }
 }
 
-fn all<E: Entry>(table: &Table<E>) -> BTreeSet<String> {
+fn all<E: ListEntry>(table: &EntryTable<E>) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for slot in table.slots() {
         all.insert(slot.entry.found_by().to_owned());
@@ -157,33 +157,33 @@ fn all<E: Entry>(table: &Table<E>) -> BTreeSet<String> {
 }
 
 /// Checks all definitions of an edit, and reports all problems.
-pub(super) fn prepare(edit: Edit) -> Result<Prepared, Vec<String>> {
+pub(super) fn prepare(edit: Edit) -> Result<PreparedEdit, Vec<String>> {
     let mut problems = Vec::new();
     let mut steps = Vec::new();
     for step in edit.steps {
         let (item, replace) = match step {
-            Step::Insert(item) => (item, false),
-            Step::Replace(item) => (item, true),
-            Step::Remove(name) => {
-                steps.push(Change::Remove(name));
+            EditStep::Insert(item) => (item, false),
+            EditStep::Replace(item) => (item, true),
+            EditStep::Remove(name) => {
+                steps.push(EntryEdit::Remove(name));
                 continue;
             }
-            Step::Enable(name) => {
-                steps.push(Change::Show(name, true));
+            EditStep::Enable(name) => {
+                steps.push(EntryEdit::Show(name, true));
                 continue;
             }
-            Step::Disable(name) => {
-                steps.push(Change::Show(name, false));
+            EditStep::Disable(name) => {
+                steps.push(EntryEdit::Show(name, false));
                 continue;
             }
         };
         match make(item) {
-            Ok(made) => steps.push(Change::Put { made, replace }),
+            Ok(made) => steps.push(EntryEdit::Put { made, replace }),
             Err(problem) => problems.push(problem),
         }
     }
     if problems.is_empty() {
-        Ok(Prepared {
+        Ok(PreparedEdit {
             list: edit.list,
             steps,
         })
@@ -193,24 +193,27 @@ pub(super) fn prepare(edit: Edit) -> Result<Prepared, Vec<String>> {
 }
 
 /// Applies all changes to a copy.
-pub(super) fn apply(snapshot: &Snapshot, prepared: Prepared) -> Result<(Snapshot, Edited), Taken> {
+pub(super) fn apply(
+    snapshot: &Snapshot,
+    prepared: PreparedEdit,
+) -> Result<(Snapshot, Edited), NameTaken> {
     let mut next = snapshot.clone();
-    let Prepared { list, steps } = prepared;
+    let PreparedEdit { list, steps } = prepared;
     let edited = match list {
-        List::Tools => edit(&mut next.tools, steps, |made| match made {
-            Made::Tool(entry) => Some(entry),
+        Capability::Tools => edit(&mut next.tools, steps, |made| match made {
+            CheckedEntry::Tool(entry) => Some(entry),
             _ => None,
         }),
-        List::Prompts => edit(&mut next.prompts, steps, |made| match made {
-            Made::Prompt(entry) => Some(entry),
+        Capability::Prompts => edit(&mut next.prompts, steps, |made| match made {
+            CheckedEntry::Prompt(entry) => Some(entry),
             _ => None,
         }),
-        List::Resources => edit(&mut next.resources, steps, |made| match made {
-            Made::Resource(entry) => Some(entry),
+        Capability::Resources => edit(&mut next.resources, steps, |made| match made {
+            CheckedEntry::Resource(entry) => Some(entry),
             _ => None,
         }),
-        List::Templates => edit(&mut next.templates, steps, |made| match made {
-            Made::Template(entry) => Some(entry),
+        Capability::Templates => edit(&mut next.templates, steps, |made| match made {
+            CheckedEntry::Template(entry) => Some(entry),
             _ => None,
         }),
     }?;
@@ -218,12 +221,12 @@ pub(super) fn apply(snapshot: &Snapshot, prepared: Prepared) -> Result<(Snapshot
     Ok((next, edited))
 }
 
-fn edit<E: Entry>(
-    table: &mut Arc<Table<E>>,
-    steps: Vec<Change>,
-    take: fn(Made) -> Option<Arc<E>>,
-) -> Result<Edited, Taken> {
-    let mut slots: Vec<Option<Slot<E>>> = table.slots().iter().cloned().map(Some).collect();
+fn edit<E: ListEntry>(
+    table: &mut Arc<EntryTable<E>>,
+    steps: Vec<EntryEdit>,
+    take: fn(CheckedEntry) -> Option<Arc<E>>,
+) -> Result<Edited, NameTaken> {
+    let mut slots: Vec<Option<TableEntry<E>>> = table.slots().iter().cloned().map(Some).collect();
     // Searching for each name would make a large batch slow.
     let mut places: HashMap<String, usize> = table
         .slots()
@@ -234,7 +237,7 @@ fn edit<E: Entry>(
     let mut edited = Edited::default();
     for step in steps {
         match step {
-            Change::Put { made, replace } => {
+            EntryEdit::Put { made, replace } => {
                 let Some(entry) = take(made) else {
                     continue;
                 };
@@ -243,7 +246,7 @@ fn edit<E: Entry>(
                 let held = places.get(&name).and_then(|index| slots.get_mut(*index));
                 match held {
                     Some(_) if !replace => {
-                        return Err(Taken {
+                        return Err(NameTaken {
                             noun: E::NOUN,
                             name,
                         });
@@ -255,8 +258,8 @@ fn edit<E: Entry>(
                     }
                     _ => {
                         places.insert(name.clone(), slots.len());
-                        slots.push(Some(Slot {
-                            key: Key::Inserted(name.into()),
+                        slots.push(Some(TableEntry {
+                            key: OrderKey::Inserted(name.into()),
                             entry,
                             enabled: true,
                         }));
@@ -264,7 +267,7 @@ fn edit<E: Entry>(
                 }
                 edited.changed = true;
             }
-            Change::Remove(name) => {
+            EntryEdit::Remove(name) => {
                 let held = places
                     .remove(&name)
                     .and_then(|index| slots.get_mut(index)?.take());
@@ -273,7 +276,7 @@ fn edit<E: Entry>(
                     edited.touch(&slot);
                 }
             }
-            Change::Show(name, enabled) => {
+            EntryEdit::Show(name, enabled) => {
                 let held = places.get(&name).and_then(|index| slots.get_mut(*index));
                 if let Some(Some(slot)) = held
                     && slot.enabled != enabled
@@ -287,7 +290,7 @@ fn edit<E: Entry>(
         }
     }
     if edited.changed {
-        *table = Arc::new(Table::new(slots.into_iter().flatten().collect()));
+        *table = Arc::new(EntryTable::new(slots.into_iter().flatten().collect()));
     }
     Ok(edited)
 }
@@ -304,10 +307,13 @@ mod tests {
         let registry = prompts(&["b", "c"], 10);
         assert!(change(
             &registry,
-            List::Prompts,
-            vec![Step::Insert(prompt("a").into_item())]
+            Capability::Prompts,
+            vec![EditStep::Insert(prompt("a").into_item())]
         ));
-        assert_eq!(registry.snapshot().names(List::Prompts), ["a", "b", "c"]);
+        assert_eq!(
+            registry.snapshot().names(Capability::Prompts),
+            ["a", "b", "c"]
+        );
     }
 
     #[test]
@@ -315,21 +321,21 @@ mod tests {
         let registry = prompts(&["a", "b"], 10);
         assert!(change(
             &registry,
-            List::Prompts,
-            vec![Step::Disable("a".into())]
+            Capability::Prompts,
+            vec![EditStep::Disable("a".into())]
         ));
         let snapshot = registry.snapshot();
         assert!(snapshot.prompts.get("a").is_none());
-        assert_eq!(page(&snapshot, List::Prompts, None).0, ["b"]);
+        assert_eq!(page(&snapshot, Capability::Prompts, None).0, ["b"]);
         assert!(snapshot.has_prompts());
         assert!(change(
             &registry,
-            List::Prompts,
-            vec![Step::Enable("a".into())]
+            Capability::Prompts,
+            vec![EditStep::Enable("a".into())]
         ));
         assert!(registry.snapshot().prompts.get("a").is_some());
         assert_eq!(
-            page(&registry.snapshot(), List::Prompts, None).0,
+            page(&registry.snapshot(), Capability::Prompts, None).0,
             ["a", "b"]
         );
     }
@@ -338,12 +344,12 @@ mod tests {
     fn an_edit_that_changes_nothing_says_so() {
         let registry = prompts(&["a"], 10);
         for step in [
-            Step::Enable("a".into()),
-            Step::Enable("x".into()),
-            Step::Disable("x".into()),
-            Step::Remove("x".into()),
+            EditStep::Enable("a".into()),
+            EditStep::Enable("x".into()),
+            EditStep::Disable("x".into()),
+            EditStep::Remove("x".into()),
         ] {
-            assert!(!change(&registry, List::Prompts, vec![step]));
+            assert!(!change(&registry, Capability::Prompts, vec![step]));
         }
     }
 
@@ -352,16 +358,16 @@ mod tests {
         let registry = prompts(&["a"], 10);
         let error = registry
             .edit(Edit {
-                list: List::Prompts,
+                list: Capability::Prompts,
                 steps: vec![
-                    Step::Insert(prompt("b").into_item()),
-                    Step::Insert(prompt("a").into_item()),
+                    EditStep::Insert(prompt("b").into_item()),
+                    EditStep::Insert(prompt("a").into_item()),
                 ],
             })
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Duplicate);
         assert_eq!(error.to_string(), "the prompt name `a` is already in use");
-        assert_eq!(registry.snapshot().names(List::Prompts), ["a"]);
+        assert_eq!(registry.snapshot().names(Capability::Prompts), ["a"]);
     }
 
     #[test]
@@ -369,14 +375,14 @@ mod tests {
         let registry = prompts(&["a", "b"], 10);
         change(
             &registry,
-            List::Prompts,
+            Capability::Prompts,
             vec![
-                Step::Disable("a".into()),
-                Step::Replace(prompt("a").title("new").into_item()),
+                EditStep::Disable("a".into()),
+                EditStep::Replace(prompt("a").title("new").into_item()),
             ],
         );
         let snapshot = registry.snapshot();
-        assert_eq!(snapshot.names(List::Prompts), ["a", "b"]);
+        assert_eq!(snapshot.names(Capability::Prompts), ["a", "b"]);
         let title = &snapshot.prompts.get("a").unwrap().prompt.title;
         assert_eq!(title.as_deref(), Some("new"));
     }
@@ -386,21 +392,25 @@ mod tests {
         let registry = prompts(&["a", "b"], 10);
         change(
             &registry,
-            List::Prompts,
+            Capability::Prompts,
             vec![
-                Step::Remove("a".into()),
-                Step::Insert(prompt("a").into_item()),
-                Step::Remove("b".into()),
+                EditStep::Remove("a".into()),
+                EditStep::Insert(prompt("a").into_item()),
+                EditStep::Remove("b".into()),
             ],
         );
-        assert_eq!(registry.snapshot().names(List::Prompts), ["a"]);
+        assert_eq!(registry.snapshot().names(Capability::Prompts), ["a"]);
     }
 
     #[test]
     fn a_call_keeps_the_snapshot_it_started_with() {
         let registry = prompts(&["a"], 10);
         let before = registry.snapshot();
-        change(&registry, List::Prompts, vec![Step::Remove("a".into())]);
+        change(
+            &registry,
+            Capability::Prompts,
+            vec![EditStep::Remove("a".into())],
+        );
         assert!(before.prompts.get("a").is_some());
         assert!(registry.snapshot().prompts.get("a").is_none());
     }
@@ -410,8 +420,8 @@ mod tests {
         let registry = prompts(&[], 10);
         let error = registry
             .edit(Edit {
-                list: List::Prompts,
-                steps: vec![Step::Insert(
+                list: Capability::Prompts,
+                steps: vec![EditStep::Insert(
                     prompt("p")
                         .required("x", "")
                         .required("x", "")
@@ -428,10 +438,14 @@ mod tests {
     #[test]
     fn removing_what_nobody_sees_is_a_change_nobody_sees() {
         let registry = prompts(&["a", "b"], 10);
-        change(&registry, List::Prompts, vec![Step::Disable("a".into())]);
+        change(
+            &registry,
+            Capability::Prompts,
+            vec![EditStep::Disable("a".into())],
+        );
         let edited = registry.edit(Edit {
-            list: List::Prompts,
-            steps: vec![Step::Remove("a".into())],
+            list: Capability::Prompts,
+            steps: vec![EditStep::Remove("a".into())],
         });
         let edited = edited.unwrap();
         assert!(edited.changed && edited.audience.is_empty());
@@ -441,9 +455,9 @@ mod tests {
     fn an_edit_says_who_sees_another_list() {
         let registry = prompts(&[], 10);
         let [reader, writer, nobody] = ["read", "write", ""]
-            .map(|scope| Caller::from(Principal::new("alice").scopes([scope])));
+            .map(|scope| Caller::from(Principal::new("alice").with_scopes([scope])));
         let seen = |step| {
-            let (list, steps) = (List::Prompts, vec![step]);
+            let (list, steps) = (Capability::Prompts, vec![step]);
             let audience = registry.edit(Edit { list, steps }).unwrap().audience;
             [&reader, &writer, &nobody].map(|caller| audience.includes(caller))
         };
@@ -454,22 +468,26 @@ mod tests {
             [false, true, false],
             [true, true, false],
         ];
-        assert_eq!(seen(Step::Insert(reading())), readers);
-        assert_eq!(seen(Step::Replace(writing())), both);
-        assert_eq!(seen(Step::Disable("a".into())), writers);
+        assert_eq!(seen(EditStep::Insert(reading())), readers);
+        assert_eq!(seen(EditStep::Replace(writing())), both);
+        assert_eq!(seen(EditStep::Disable("a".into())), writers);
         // It was visible to no caller.
-        assert_eq!(seen(Step::Replace(reading())), readers);
-        assert_eq!(seen(Step::Replace(prompt("a").into_item())), [true; 3]);
-        assert_eq!(seen(Step::Remove("a".into())), [true; 3]);
+        assert_eq!(seen(EditStep::Replace(reading())), readers);
+        assert_eq!(seen(EditStep::Replace(prompt("a").into_item())), [true; 3]);
+        assert_eq!(seen(EditStep::Remove("a".into())), [true; 3]);
     }
 
     #[test]
     fn a_list_that_was_offered_stays_offered() {
         let registry = prompts(&["a"], 10);
-        change(&registry, List::Prompts, vec![Step::Remove("a".into())]);
+        change(
+            &registry,
+            Capability::Prompts,
+            vec![EditStep::Remove("a".into())],
+        );
         let snapshot = registry.snapshot();
         assert!(snapshot.has_prompts() && !snapshot.has_tools());
-        assert_eq!(page(&snapshot, List::Prompts, None), (vec![], None));
+        assert_eq!(page(&snapshot, Capability::Prompts, None), (vec![], None));
     }
 
     #[test]
@@ -479,10 +497,14 @@ mod tests {
         let completing = prompt("b").optional("x", "").candidates("x", ["1"]);
         change(
             &registry,
-            List::Prompts,
-            vec![Step::Insert(completing.into_item())],
+            Capability::Prompts,
+            vec![EditStep::Insert(completing.into_item())],
         );
-        change(&registry, List::Prompts, vec![Step::Remove("b".into())]);
+        change(
+            &registry,
+            Capability::Prompts,
+            vec![EditStep::Remove("b".into())],
+        );
         assert!(registry.snapshot().has_completers());
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::handler::access::Access;
-use crate::handler::call::Refusal;
+use crate::handler::call::CallRefusal;
 use crate::handler::check::{Fault, missing};
 use crate::handler::decode::strings;
 use crate::handler::definition::ClientFeature;
@@ -19,7 +19,7 @@ use crate::protocol::encode::CacheHint;
 use crate::protocol::shape::Shape;
 use crate::registry::complete::Completions;
 use crate::registry::guards::Guards;
-use crate::registry::handler::{Handler, Started};
+use crate::registry::handler::{Handler, HandlerProgress};
 use crate::registry::outputs::Outputs;
 use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 
@@ -81,14 +81,14 @@ impl PromptEntry {
         &self,
         arguments: &str,
         context: &dyn Fn() -> Context,
-    ) -> Result<Started, Refusal> {
+    ) -> Result<HandlerProgress, CallRefusal> {
         if let Some(decoder) = self.handler.decoder() {
             let arguments = decoder
                 .from_strings(arguments)
-                .map_err(Refusal::Arguments)?;
+                .map_err(CallRefusal::Arguments)?;
             return self.handler.start(&arguments, context);
         }
-        let given = strings(arguments).map_err(Refusal::Arguments)?;
+        let given = strings(arguments).map_err(CallRefusal::Arguments)?;
         let is_given = |name: &str| given.iter().any(|(given, _)| given == name);
         let required = self.prompt.arguments.iter();
         let text = json!({"type": "string"});
@@ -97,7 +97,7 @@ impl PromptEntry {
             .map(|argument| Fault::new("", missing("argument", &argument.name, Some(&text))))
             .collect();
         if !faults.is_empty() {
-            return Err(Refusal::Arguments(faults));
+            return Err(CallRefusal::Arguments(faults));
         }
         let given: Map<String, Value> = given
             .into_iter()
@@ -158,7 +158,7 @@ impl Pace {
 }
 
 /// An entry of a list.
-pub(crate) trait Entry: Send + Sync + 'static {
+pub(crate) trait ListEntry: Send + Sync + 'static {
     /// The representation in lists.
     type Wire: Shape + Serialize + Clone;
     /// The name of the list in its result.
@@ -175,7 +175,7 @@ pub(crate) trait Entry: Send + Sync + 'static {
 
 macro_rules! entry {
     ($entry:ident, $field:ident: $wire:ident, $name:ident, $member:literal, $noun:literal) => {
-        impl Entry for $entry {
+        impl ListEntry for $entry {
             type Wire = $wire;
             const MEMBER: &'static str = $member;
             const NOUN: &'static str = $noun;

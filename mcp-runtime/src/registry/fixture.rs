@@ -4,15 +4,16 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, Call, CallId, Caller, Change, Client, Context, Control, Edit, List,
-    OnceStore, Outbound, Place, Progress, Question, RequestContext, ServerHandle, States, Step,
+    AskError, Asking, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
+    ClientIdentity, Context, Control, Edit, EditStep, OnceStore, Outbound, Progress, QuestionKey,
+    RequestContext, ServerHandle, States,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
-use crate::handler::resource::IntoResource;
-use crate::handler::tool_error::ToolError;
+use crate::handler::handler_error::HandlerError;
+use crate::handler::resource::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
-use crate::registry::{Page, Registry, Snapshot, Sources};
+use crate::registry::{ListPage, Registry, Snapshot, Sources};
 use crate::types::{
     ClientCapabilities, ClientFeature, InputRequest, LoggingLevel, ReadResourceResult,
 };
@@ -30,11 +31,11 @@ impl Outbound for Nobody {
 }
 
 impl Control for Nobody {
-    fn notify(&self, _: Change) {}
+    fn notify(&self, _: ChangeNotification) {}
     fn edit(&self, _: Edit) -> Result<bool, Error> {
         Ok(false)
     }
-    fn names(&self, _: List) -> Vec<String> {
+    fn names(&self, _: Capability) -> Vec<String> {
         Vec::new()
     }
     fn shut_down(&self) {}
@@ -48,19 +49,19 @@ impl Asking for Nobody {
     fn check(&self, _: &InputRequest) -> Result<(), AskError> {
         unreachable!()
     }
-    fn place(&self, _: &InputRequest) -> Place {
+    fn place(&self, _: &InputRequest) -> QuestionKey {
         unreachable!()
     }
     fn key(&self, _: &str) -> String {
         unreachable!()
     }
-    fn poll(&self, _: &mut Question, _: &mut Task<'_>) -> Poll<Result<Box<str>, AskError>> {
+    fn poll(&self, _: &mut CallQuestion, _: &mut Task<'_>) -> Poll<Result<Box<str>, AskError>> {
         unreachable!()
     }
-    fn reject(&self, _: &mut Question, _: String) -> Result<(), AskError> {
+    fn reject(&self, _: &mut CallQuestion, _: String) -> Result<(), AskError> {
         unreachable!()
     }
-    fn withdraw(&self, _: &mut Question) {}
+    fn withdraw(&self, _: &mut CallQuestion) {}
     fn call_id(&self) -> CallId {
         unreachable!()
     }
@@ -76,7 +77,7 @@ impl Asking for Nobody {
 /// A call that sends no notifications and asks no questions.
 struct Unasked(RequestContext);
 
-impl Call for Unasked {
+impl CallHandle for Unasked {
     fn request(&self) -> &RequestContext {
         &self.0
     }
@@ -90,7 +91,7 @@ impl Call for Unasked {
 
 pub(crate) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
-        client: Client::Known(None),
+        client: ClientIdentity::Known(None),
         caller: Caller::trusted(),
         #[cfg(feature = "telemetry")]
         trace: None,
@@ -118,9 +119,9 @@ pub(super) fn resource(uri: &str) -> DynamicResource {
 
 pub(super) struct Closed;
 
-impl IntoResource for Closed {
-    fn into_resource(self) -> Result<ReadResourceResult, ToolError> {
-        Err(ToolError::shown("closed"))
+impl IntoResourceResult for Closed {
+    fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
+        Err(HandlerError::exposed("closed"))
     }
 }
 
@@ -139,25 +140,25 @@ pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
 pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
     let edit = |item| Edit {
         list: match &item {
-            Item::Tool(_) => List::Tools,
-            Item::Prompt(_) => List::Prompts,
-            Item::Resource(_) => List::Resources,
-            Item::Template(_) => List::Templates,
+            Item::Tool(_) => Capability::Tools,
+            Item::Prompt(_) => Capability::Prompts,
+            Item::Resource(_) => Capability::Resources,
+            Item::Template(_) => Capability::Templates,
         },
-        steps: vec![Step::Insert(item)],
+        steps: vec![EditStep::Insert(item)],
     };
     items.into_iter().map(edit).collect()
 }
 
 /// Applies edits that must succeed. Returns `true` if they changed the list.
-pub(super) fn change(registry: &Registry, list: List, steps: Vec<Step>) -> bool {
+pub(super) fn change(registry: &Registry, list: Capability, steps: Vec<EditStep>) -> bool {
     registry.edit(Edit { list, steps }).unwrap().changed
 }
 
 /// Returns the items of a page, and the cursor of the next page.
 pub(super) fn page(
     snapshot: &Snapshot,
-    list: List,
+    list: Capability,
     cursor: Option<&str>,
 ) -> (Vec<String>, Option<String>) {
     let text = match snapshot
@@ -165,10 +166,12 @@ pub(super) fn page(
         .page(list, MODERN, cursor)
         .unwrap()
     {
-        Page::Ready(text) => String::from_utf8(text.into()).unwrap(),
-        Page::Listing(listing) => futures_util::FutureExt::now_or_never(listing.start(context()))
-            .expect("test listers do not wait")
-            .unwrap(),
+        ListPage::Ready(text) => String::from_utf8(text.into()).unwrap(),
+        ListPage::Listing(listing) => {
+            futures_util::FutureExt::now_or_never(listing.start(context()))
+                .expect("test listers do not wait")
+                .unwrap()
+        }
     };
     let mut page: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(&format!("{{{text}}}")).unwrap();

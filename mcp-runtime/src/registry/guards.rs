@@ -15,7 +15,7 @@ use crate::rate::Limiter;
 pub(crate) struct Guards {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rate: Option<Limiter>,
-    pub(crate) places: Option<Places>,
+    pub(crate) places: Option<CallPermits>,
     /// Maximum size of a result, in bytes.
     pub(crate) max_output: Option<usize>,
 }
@@ -39,7 +39,7 @@ impl Guards {
         Self {
             timeout: options.timeout,
             rate: rate.ok().flatten().map(Limiter::new),
-            places: options.concurrency.map(Places::new),
+            places: options.concurrency.map(CallPermits::new),
             max_output: options.max_output,
         }
     }
@@ -47,16 +47,16 @@ impl Guards {
 
 /// Permits for concurrent calls, granted in order of arrival.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct CallPermits {
     free: Arc<Semaphore>,
     most: usize,
     waiting: AtomicUsize,
 }
 
 /// A permit, released when dropped.
-pub(crate) type Place = OwnedSemaphorePermit;
+pub(crate) type CallPermit = OwnedSemaphorePermit;
 
-impl Places {
+impl CallPermits {
     pub(crate) fn new(most: usize) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         Self {
@@ -72,20 +72,20 @@ impl Places {
     }
 
     /// Waits for a permit; `None` if `most` calls wait already. Dropping the future gives up the wait.
-    pub(crate) async fn enter(&self, most: usize) -> Option<Place> {
+    pub(crate) async fn enter(&self, most: usize) -> Option<CallPermit> {
         if let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(place);
         }
-        let _waiting = Waiting::enter(&self.waiting, most)?;
+        let _waiting = QueuedCall::enter(&self.waiting, most)?;
         // The semaphore is never closed.
         Arc::clone(&self.free).acquire_owned().await.ok()
     }
 }
 
 /// A call that waits for a permit.
-struct Waiting<'a>(&'a AtomicUsize);
+struct QueuedCall<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> QueuedCall<'a> {
     fn enter(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
         let entered = Self(waiting);
         let before = waiting.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +93,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::call::{Blocking, Call, Output, Refusal, Run, Running};
+use crate::handler::call::{Blocking, CallRefusal, HandlerCall, Output, Run, Running};
 use crate::handler::check::Validator;
 use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 
 /// A call whose arguments have been accepted.
-pub(crate) enum Started {
+pub(crate) enum HandlerProgress {
     /// The call is over.
     Done(Output),
     /// The call continues.
@@ -33,12 +33,12 @@ pub(crate) enum Handler {
     /// A closure, and the constraints on its arguments.
     Closure {
         run: DynamicRun,
-        input: Option<Input>,
+        input: Option<ArgumentRules>,
     },
 }
 
 /// The constraints on the arguments of a closure.
-pub(crate) struct Input {
+pub(crate) struct ArgumentRules {
     pub(crate) validator: Validator,
     /// The arguments that are mirrored by headers.
     #[cfg_attr(
@@ -58,29 +58,29 @@ impl Handler {
         &self,
         arguments: &str,
         context: &dyn Fn() -> Context,
-    ) -> Result<Started, Refusal> {
+    ) -> Result<HandlerProgress, CallRefusal> {
         match self {
             Self::Function {
                 run,
                 decoder,
                 receiver,
             } => {
-                let mut call = Call::new(decoder, arguments, receiver.as_ref(), context);
+                let mut call = HandlerCall::new(decoder, arguments, receiver.as_ref(), context);
                 match run {
-                    Run::Sync(run) => run(&mut call).map(Started::Done),
-                    Run::Async(run) => run(&mut call).map(Started::Running),
-                    Run::Blocking(run) => run(&mut call).map(Started::Blocking),
+                    Run::Sync(run) => run(&mut call).map(HandlerProgress::Done),
+                    Run::Async(run) => run(&mut call).map(HandlerProgress::Running),
+                    Run::Blocking(run) => run(&mut call).map(HandlerProgress::Blocking),
                 }
             }
             Self::Closure { run, input } => {
-                let arguments = to_map(arguments).map_err(Refusal::Arguments)?;
+                let arguments = to_map(arguments).map_err(CallRefusal::Arguments)?;
                 let arguments = match input {
                     None => arguments,
                     Some(input) => {
                         let arguments = Value::Object(arguments);
                         let faults = input.validator.check(&arguments);
                         if !faults.is_empty() {
-                            return Err(Refusal::Arguments(faults));
+                            return Err(CallRefusal::Arguments(faults));
                         }
                         match arguments {
                             Value::Object(arguments) => arguments,
@@ -88,7 +88,10 @@ impl Handler {
                         }
                     }
                 };
-                Ok(Started::Running(run(Arguments(arguments), context())))
+                Ok(HandlerProgress::Running(run(
+                    Arguments(arguments),
+                    context(),
+                )))
             }
         }
     }

@@ -29,9 +29,9 @@ pub(crate) use build::{Receiver, Sources};
 pub(crate) use complete::Completing;
 pub(crate) use edit::Edited;
 pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
-pub(crate) use guards::{Guards, Place, Places};
-pub(crate) use handler::Started;
-pub(crate) use page::{Listing, Page};
+pub(crate) use guards::{CallPermit, CallPermits, Guards};
+pub(crate) use handler::HandlerProgress;
+pub(crate) use page::{ListPage, PartialPage};
 pub(crate) use snapshot::{Readable, Snapshot, View};
 
 use crate::context::Edit;

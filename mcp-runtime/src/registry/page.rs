@@ -8,36 +8,36 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::context::{Context, List};
+use crate::context::{Capability, Context};
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::listing::Lister;
 use crate::handler::rules;
-use crate::handler::tool_error::{Repr, ToolError};
 use crate::protocol::ProtocolVersion;
-use crate::registry::cursor::{Cursor, INNER, Mark, Place};
-use crate::registry::entry::{Entry as _, ResourceEntry};
-use crate::registry::table::{Table, append};
+use crate::registry::cursor::{Cursor, CursorPosition, INNER, ItemMark};
+use crate::registry::entry::{ListEntry as _, ResourceEntry};
+use crate::registry::table::{EntryTable, append};
 
 /// One page of a list.
-pub(crate) enum Page {
+pub(crate) enum ListPage {
     /// The text of its members, such as `"tools":[…],"nextCursor":"…"`.
     Ready(Bytes),
     /// User code has to run first; only for `resources/list`.
-    Listing(Listing),
+    Listing(PartialPage),
 }
 
 /// A page of resources with templates whose listers have not run yet.
-pub(crate) struct Listing {
+pub(crate) struct PartialPage {
     /// The resources already on the page, separated by commas, and their number.
     pub(super) text: String,
     pub(super) count: usize,
     /// The templates whose listers are to run, in order.
-    pub(super) listers: Vec<(Mark, Listable)>,
+    pub(super) listers: Vec<(ItemMark, Listable)>,
     /// The cursor of the first one.
     pub(super) cursor: Option<String>,
     /// The owner of its cursors.
     pub(super) owner: String,
     /// The resources with definitions, which are not listed a second time.
-    pub(super) listed: Arc<Table<ResourceEntry>>,
+    pub(super) listed: Arc<EntryTable<ResourceEntry>>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
 }
@@ -50,20 +50,22 @@ pub(super) struct Listable {
 
 impl Listable {
     /// Names the template in an error of its lister. Hidden causes stay hidden.
-    fn failed(&self, failure: ToolError) -> ToolError {
+    fn failed(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
-        ToolError(match failure.0 {
-            Repr::Shown(text) | Repr::ResourceNotFound(Some(text)) => {
-                Repr::Shown(format!("{listing}: {text}"))
+        HandlerError(match failure.0 {
+            HandlerErrorRepr::Shown(text) | HandlerErrorRepr::ResourceNotFound(Some(text)) => {
+                HandlerErrorRepr::Shown(format!("{listing}: {text}"))
             }
-            Repr::ResourceNotFound(None) => {
-                Repr::Shown(format!("{listing}: there is no such resource"))
+            HandlerErrorRepr::ResourceNotFound(None) => {
+                HandlerErrorRepr::Shown(format!("{listing}: there is no such resource"))
             }
-            Repr::Opaque(source) => Repr::Opaque(Box::new(Failed { listing, source })),
-            other @ (Repr::Protocol(_)
-            | Repr::Busy(_)
-            | Repr::Arguments(_)
-            | Repr::Unwritable(_)) => other,
+            HandlerErrorRepr::Opaque(source) => {
+                HandlerErrorRepr::Opaque(Box::new(Failed { listing, source }))
+            }
+            other @ (HandlerErrorRepr::Protocol(_)
+            | HandlerErrorRepr::Busy(_)
+            | HandlerErrorRepr::Arguments(_)
+            | HandlerErrorRepr::Unwritable(_)) => other,
         })
     }
 }
@@ -90,7 +92,7 @@ impl StdError for Failed {
 /// Maximum number of empty pages with a cursor that a lister may return before it counts as faulty.
 const EMPTY: usize = 64;
 
-impl Listing {
+impl PartialPage {
     /// Runs the listers in turn until the page is full. Returns the text of the members.
     ///
     /// # Errors
@@ -99,16 +101,16 @@ impl Listing {
     pub(crate) fn start(
         self,
         context: Context,
-    ) -> Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>> {
+    ) -> Pin<Box<dyn Future<Output = Result<String, HandlerError>> + Send>> {
         Box::pin(self.compose(context))
     }
 
-    async fn compose(mut self, context: Context) -> Result<String, ToolError> {
+    async fn compose(mut self, context: Context) -> Result<String, HandlerError> {
         let mut empty = 0_usize;
         let mut listers = std::mem::take(&mut self.listers).into_iter().peekable();
         while let Some((mark, template)) = listers.peek() {
             if self.count >= self.size {
-                let place = Place::Within(mark.clone(), self.cursor.take());
+                let place = CursorPosition::Within(mark.clone(), self.cursor.take());
                 return Ok(self.finish(Some(place)));
             }
             let asked = self.cursor.take();
@@ -132,19 +134,19 @@ impl Listing {
                 }
                 Some(next) => {
                     if next.len() > INNER {
-                        return Err(template.failed(ToolError::opaque(format!(
+                        return Err(template.failed(HandlerError::opaque(format!(
                             "a cursor has {} bytes; the maximum is {INNER}",
                             next.len()
                         ))));
                     }
                     empty = empty.saturating_add(1);
                     if empty > EMPTY || asked.as_ref() == Some(&next) {
-                        return Err(template.failed(ToolError::opaque(
+                        return Err(template.failed(HandlerError::opaque(
                             "the list does not end: it continues without resources",
                         )));
                     }
                     if self.count > 0 {
-                        let place = Place::Within(mark.clone(), Some(next));
+                        let place = CursorPosition::Within(mark.clone(), Some(next));
                         return Ok(self.finish(Some(place)));
                     }
                     self.cursor = Some(next);
@@ -154,11 +156,11 @@ impl Listing {
         Ok(self.finish(None))
     }
 
-    fn finish(&self, next: Option<Place>) -> String {
+    fn finish(&self, next: Option<CursorPosition>) -> String {
         let mut text = format!("\"{}\":[{}]", ResourceEntry::MEMBER, self.text);
         if let Some(place) = next {
             let cursor = Cursor {
-                list: List::Resources,
+                list: Capability::Resources,
                 place,
             };
             text.push_str(",\"nextCursor\":\"");
@@ -172,7 +174,7 @@ impl Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::{Caller, Step};
+    use crate::context::{Caller, EditStep};
     use crate::handler::dynamic::{DynamicTemplate, Item, ItemKind as _};
     use crate::handler::listing;
     use crate::registry::fixture::{Closed, change, context, early, page, resource};
@@ -215,7 +217,11 @@ mod tests {
         let mut pages = Vec::new();
         let mut cursor = None;
         loop {
-            let (items, next) = page(&registry.snapshot(), List::Resources, cursor.as_deref());
+            let (items, next) = page(
+                &registry.snapshot(),
+                Capability::Resources,
+                cursor.as_deref(),
+            );
             pages.push(items);
             cursor = next;
             if cursor.is_none() {
@@ -289,20 +295,20 @@ mod tests {
             template("c:{x}", &[&["c:1"]]),
         ];
         let registry = registry(&[], listers, 10);
-        let (_, next) = page(&registry.snapshot(), List::Resources, None);
+        let (_, next) = page(&registry.snapshot(), Capability::Resources, None);
         change(
             &registry,
-            List::Templates,
-            vec![Step::Remove("b:{x}".into())],
+            Capability::Templates,
+            vec![EditStep::Remove("b:{x}".into())],
         );
-        let (items, _) = page(&registry.snapshot(), List::Resources, next.as_deref());
+        let (items, _) = page(&registry.snapshot(), Capability::Resources, next.as_deref());
         assert_eq!(items, ["c:1"]);
         change(
             &registry,
-            List::Templates,
-            vec![Step::Remove("c:{x}".into())],
+            Capability::Templates,
+            vec![EditStep::Remove("c:{x}".into())],
         );
-        let end = page(&registry.snapshot(), List::Resources, next.as_deref());
+        let end = page(&registry.snapshot(), Capability::Resources, next.as_deref());
         assert_eq!(end, (vec![], None));
     }
 
@@ -325,11 +331,11 @@ mod tests {
         ] {
             let registry = registry(&[], vec![endless(next)], 10);
             let version = crate::registry::fixture::MODERN;
-            let Ok(Page::Listing(listing)) = registry.snapshot().seen_by(&Caller::trusted()).page(
-                List::Resources,
-                version,
-                None,
-            ) else {
+            let Ok(ListPage::Listing(listing)) = registry
+                .snapshot()
+                .seen_by(&Caller::trusted())
+                .page(Capability::Resources, version, None)
+            else {
                 panic!("there is a lister");
             };
             let listed = futures_util::FutureExt::now_or_never(listing.start(context()));

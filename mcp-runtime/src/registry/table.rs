@@ -8,12 +8,12 @@ use crate::fnv::{FnvMap, fnv};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::one_line;
 use crate::protocol::shape::Shape;
-use crate::registry::cursor::Mark;
-use crate::registry::entry::Entry;
+use crate::registry::cursor::ItemMark;
+use crate::registry::entry::ListEntry;
 
 /// The position of an entry in its list. The same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Key {
+pub(crate) enum OrderKey {
     /// Annotated functions come first, by the number of the definition in the program.
     Declared(u32),
     /// Entries inserted at run time follow, by name, whatever the order of insertion.
@@ -22,13 +22,13 @@ pub(crate) enum Key {
 
 /// An entry with its position.
 #[derive(Debug)]
-pub(crate) struct Slot<E> {
-    pub(crate) key: Key,
+pub(crate) struct TableEntry<E> {
+    pub(crate) key: OrderKey,
     pub(crate) entry: Arc<E>,
     pub(crate) enabled: bool,
 }
 
-impl<E> Clone for Slot<E> {
+impl<E> Clone for TableEntry<E> {
     fn clone(&self) -> Self {
         Self {
             key: self.key.clone(),
@@ -40,9 +40,9 @@ impl<E> Clone for Slot<E> {
 
 /// All entries of a kind. Immutable; an edit creates a new table.
 #[derive(Debug)]
-pub(crate) struct Table<E> {
+pub(crate) struct EntryTable<E> {
     /// The entries, in order.
-    slots: Vec<Slot<E>>,
+    slots: Vec<TableEntry<E>>,
     /// The index in `slots` by name.
     names: FnvMap<Box<str>, usize>,
     /// The indexes of enabled entries in `slots`.
@@ -57,10 +57,10 @@ pub(crate) struct Table<E> {
 
 type Pages = Box<[OnceLock<Bytes>]>;
 
-impl<E: Entry> Table<E> {
+impl<E: ListEntry> EntryTable<E> {
     /// Creates a table of these entries, given in any order. Of entries with the same name, all but one are lost, so check
     /// first.
-    pub(crate) fn new(slots: Vec<Slot<E>>) -> Self {
+    pub(crate) fn new(slots: Vec<TableEntry<E>>) -> Self {
         let slots = in_order(slots);
         let names = slots
             .iter()
@@ -92,17 +92,17 @@ impl<E: Entry> Table<E> {
     }
 
     /// Returns the entry with this name, enabled or not.
-    pub(crate) fn slot(&self, name: &str) -> Option<&Slot<E>> {
+    pub(crate) fn slot(&self, name: &str) -> Option<&TableEntry<E>> {
         self.slots.get(*self.names.get(name)?)
     }
 
     /// Returns all entries, enabled or not, in order.
-    pub(crate) fn slots(&self) -> &[Slot<E>] {
+    pub(crate) fn slots(&self) -> &[TableEntry<E>] {
         &self.slots
     }
 
     /// Returns the enabled entries, in order.
-    pub(crate) fn visible(&self) -> impl Iterator<Item = &Slot<E>> {
+    pub(crate) fn visible(&self) -> impl Iterator<Item = &TableEntry<E>> {
         self.visible
             .iter()
             .filter_map(|index| self.slots.get(*index))
@@ -120,7 +120,7 @@ impl<E: Entry> Table<E> {
 
     /// Returns the number of enabled entries up to and including the marked one, or up to its former position
     /// if it is gone.
-    pub(crate) fn after(&self, mark: &Mark) -> usize {
+    pub(crate) fn after(&self, mark: &ItemMark) -> usize {
         let held = self
             .slots
             .iter()
@@ -140,7 +140,7 @@ impl<E: Entry> Table<E> {
         start: usize,
         size: usize,
         version: ProtocolVersion,
-        cursor: impl Fn(&Slot<E>) -> String,
+        cursor: impl Fn(&TableEntry<E>) -> String,
     ) -> Bytes {
         let render = || self.members(&self.part(start, size, |_| true), version, cursor);
         let Some(number) = start
@@ -173,10 +173,10 @@ impl<E: Entry> Table<E> {
     }
 
     /// Returns up to `size` enabled entries from `start` for which `shows` returns `true`.
-    pub(crate) fn part(&self, start: usize, size: usize, shows: impl Fn(&E) -> bool) -> Part {
+    pub(crate) fn part(&self, start: usize, size: usize, shows: impl Fn(&E) -> bool) -> TableRange {
         let places = start..self.visible.len();
         let mut places = places.filter(|place| self.at(*place).is_some_and(|at| shows(&at.entry)));
-        Part {
+        TableRange {
             places: places.by_ref().take(size).collect(),
             more: places.next().is_some(),
         }
@@ -185,9 +185,9 @@ impl<E: Entry> Table<E> {
     /// Returns the members of a page, with `cursor` after its last entry if there are more.
     pub(crate) fn members(
         &self,
-        part: &Part,
+        part: &TableRange,
         version: ProtocolVersion,
-        cursor: impl Fn(&Slot<E>) -> String,
+        cursor: impl Fn(&TableEntry<E>) -> String,
     ) -> String {
         let mut text = format!("\"{}\":[", E::MEMBER);
         text.push_str(&self.items(part, version));
@@ -202,7 +202,7 @@ impl<E: Entry> Table<E> {
     }
 
     /// Returns the entries of a part in the shape of `version`, separated by commas.
-    pub(crate) fn items(&self, part: &Part, version: ProtocolVersion) -> String {
+    pub(crate) fn items(&self, part: &TableRange, version: ProtocolVersion) -> String {
         let mut text = String::new();
         let rendered = self.items.get(version as usize).filter(|_| self.restricted);
         let rendered = rendered.map(|items| items.get_or_init(|| self.render(version)));
@@ -222,7 +222,7 @@ impl<E: Entry> Table<E> {
     /// Renders all enabled entries in the shape of `version`.
     fn render(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
         let known = || self.items.iter().filter_map(OnceLock::get);
-        let render = |(place, slot): (usize, &Slot<E>)| {
+        let render = |(place, slot): (usize, &TableEntry<E>)| {
             let mut text = String::new();
             append(&mut text, slot.entry.wire().clone(), version);
             // Most protocol versions have the same entry: keep one copy.
@@ -235,15 +235,15 @@ impl<E: Entry> Table<E> {
     }
 
     /// Returns the enabled entry at this position among the enabled ones.
-    fn at(&self, place: usize) -> Option<&Slot<E>> {
+    fn at(&self, place: usize) -> Option<&TableEntry<E>> {
         self.slots.get(*self.visible.get(place)?)
     }
 }
 
 /// Sorts by key. Indexes are sorted, so that the code is shared by entries of all kinds.
-fn in_order<E>(slots: Vec<Slot<E>>) -> Vec<Slot<E>> {
+fn in_order<E>(slots: Vec<TableEntry<E>>) -> Vec<TableEntry<E>> {
     let keys = slots.iter().map(|slot| slot.key.clone());
-    let mut keys: Vec<(Key, usize)> = keys.zip(0..).collect();
+    let mut keys: Vec<(OrderKey, usize)> = keys.zip(0..).collect();
     keys.sort();
     let mut slots: Vec<_> = slots.into_iter().map(Some).collect();
     let places = keys.into_iter().map(|(_, place)| place);
@@ -254,14 +254,14 @@ fn in_order<E>(slots: Vec<Slot<E>>) -> Vec<Slot<E>> {
 
 /// Some of the enabled entries, in order.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct TableRange {
     /// Their positions among the enabled entries.
     places: Vec<usize>,
     /// `true` if more entries follow.
     pub(crate) more: bool,
 }
 
-impl Part {
+impl TableRange {
     /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.places.len()

@@ -4,18 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Control, List, OnceStore, ServerHandle, States};
+use crate::context::{Capability, Control, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
-use crate::dispatch::seal::StateKey;
-use crate::dispatch::{Admission, CacheHints, Dispatcher, Settings, Shared};
+use crate::dispatch::seal::SealingKey;
+use crate::dispatch::{Admission, CacheHints, Dispatcher, ServerShared, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{Receiver, Registry, Sources};
-use crate::server::around::Surroundings;
+use crate::server::middleware::Surroundings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -48,7 +48,7 @@ pub struct Server {
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
-    offered: Vec<List>,
+    offered: Vec<Capability>,
     page_size: usize,
     logging: bool,
     argument_errors: bool,
@@ -56,7 +56,7 @@ pub struct Server {
     cache: CacheHints,
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
-    state_keys: Vec<StateKey>,
+    state_keys: Vec<SealingKey>,
     pub(super) surroundings: Surroundings,
     /// Mistakes found in the settings so far, reported at start-up.
     pub(super) faults: Vec<String>,
@@ -64,7 +64,7 @@ pub struct Server {
     hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::transport::HttpOptions,
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
 }
 
 /// Creates a server named after the calling package: `Server::new` with the name and version of its `Cargo.toml`.
@@ -220,7 +220,7 @@ impl Server {
     ///
     /// Clients read the capabilities of a server only once. Without this, clients that connect before the first definition
     /// of a kind is added never request that list. A list that has had an item stays declared.
-    pub fn offers(mut self, list: List) -> Self {
+    pub fn capability(mut self, list: Capability) -> Self {
         self.offered.push(list);
         self
     }
@@ -251,7 +251,7 @@ impl Server {
 
     /// Sets whether invalid tool arguments are answered with the error -32602 instead of a tool result, for clients of
     /// revisions up to 2025-06-18. Default `false`: the model reads the problem and tries again.
-    pub fn argument_errors(mut self, as_errors: bool) -> Self {
+    pub fn invalid_arguments_as_errors(mut self, as_errors: bool) -> Self {
         self.argument_errors = as_errors;
         self
     }
@@ -301,20 +301,20 @@ impl Server {
     /// Default: a random key for this process, so that a call cannot continue on another instance or after a restart. To
     /// rotate keys, put the new one first, and remove the old one after [`Limits::state_time`].
     #[cfg(feature = "sealing")]
-    pub fn state_keys(mut self, keys: impl IntoIterator<Item = StateKey>) -> Self {
+    pub fn sealing_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Self {
         self.state_keys = keys.into_iter().collect();
         self
     }
 
     /// Sets the keys that seal the state of calls from an environment variable: separated by commas, the sealing key first,
-    /// each in a format that [`StateKey::parse`] accepts.
+    /// each in a format that [`SealingKey::parse`] accepts.
     ///
     /// A missing or invalid variable is an error at start-up.
     #[cfg(feature = "sealing")]
-    pub fn state_keys_from_env(mut self, variable: &str) -> Self {
+    pub fn sealing_keys_from_env(mut self, variable: &str) -> Self {
         let text = std::env::var(variable).unwrap_or_default();
         let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
-        match keys.map(StateKey::parse).collect::<Option<Vec<_>>>() {
+        match keys.map(SealingKey::parse).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => self.state_keys = keys,
             Some(_) => self.faults.push(format!(
                 "the environment variable `{variable}` holds no keys; create one with `openssl rand -base64 32`"
@@ -328,7 +328,7 @@ impl Server {
     }
 
     /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that it runs at most once
-    /// even if a client resends a round of a call. [`MemoryStore`](crate::MemoryStore) suffices for a single instance.
+    /// even if a client resends a round of a call. [`MemoryOnceStore`](crate::MemoryOnceStore) suffices for a single instance.
     pub fn once_store(mut self, store: impl OnceStore) -> Self {
         self.once_store = Some(Arc::new(store));
         self
@@ -381,7 +381,7 @@ impl Server {
     }
 
     /// Checks all definitions and settings, and makes the server ready for connections.
-    pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<Shared>), Error> {
+    pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let mut faults = self.faults;
         faults.extend(self.limits.faults());
         if !faults.is_empty() {
@@ -400,7 +400,7 @@ impl Server {
         })?);
         self.shared.attach(&registry)?;
         let surroundings = self.surroundings;
-        surroundings.check(&registry.snapshot().names(List::Tools))?;
+        surroundings.check(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.state_keys, self.limits.state_time);
         #[cfg(not(feature = "sealing"))]

@@ -22,7 +22,7 @@ impl Server {
     /// `/mcp`; [`http`](Self::http) sets another.
     ///
     /// Serves all revisions at once: requests of 2026-07-28, sessions of 2025, and streams of 2024-11-05 if
-    /// [`HttpOptions::sse_2024`] is on. Authentication needs feature `auth`, and TLS needs
+    /// [`HttpOptions::legacy_sse`] is on. Authentication needs feature `auth`, and TLS needs
     /// [`serve_http_with`](Self::serve_http_with): otherwise, to serve other machines, run it behind a reverse proxy that
     /// provides both.
     ///

@@ -15,12 +15,12 @@ use tracing::{Event, Metadata, Subscriber};
 const MOST: u32 = 10;
 
 /// Writes warnings and errors, and limits how often each repeats. Ignores spans.
-pub(super) struct Log<W> {
+pub(super) struct LogWriter<W> {
     leave: W,
     seen: Mutex<HashMap<Identifier, (Instant, u32)>>,
 }
 
-impl<W: Fn(&str) + Send + Sync + 'static> Log<W> {
+impl<W: Fn(&str) + Send + Sync + 'static> LogWriter<W> {
     /// Creates a subscriber that passes each line to `leave`, including its line break.
     pub(super) fn new(leave: W) -> Self {
         let seen = Mutex::default();
@@ -28,7 +28,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Log<W> {
     }
 }
 
-impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for Log<W> {
+impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= LevelFilter::WARN
     }
@@ -51,7 +51,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for Log<W> {
 
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
-        let mut line = Line(date(SystemTime::now()));
+        let mut line = EscapedLine(date(SystemTime::now()));
         let (level, target) = (metadata.level(), metadata.target());
         // Writing into a string never fails.
         let _ = write!(line, " {level:>5} {target}:");
@@ -72,9 +72,9 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for Log<W> {
 
 /// A buffer that stays one line: control characters are escaped, so that the content of an event can neither forge another
 /// line nor move the cursor of a terminal.
-struct Line(String);
+struct EscapedLine(String);
 
-impl fmt::Write for Line {
+impl fmt::Write for EscapedLine {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for character in text.chars() {
             if character.is_control() {
@@ -87,7 +87,7 @@ impl fmt::Write for Line {
     }
 }
 
-impl Visit for Line {
+impl Visit for EscapedLine {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let _ = match field.name() {
             "message" => write!(self, " {value:?}"),
@@ -132,7 +132,7 @@ mod tests {
         let lines = Arc::<Mutex<Vec<_>>>::default();
         let kept = Arc::clone(&lines);
         let leave = move |line: &str| kept.lock().unwrap().push(line.to_owned());
-        tracing::subscriber::with_default(Log::new(leave), log);
+        tracing::subscriber::with_default(LogWriter::new(leave), log);
         std::mem::take(&mut lines.lock().unwrap())
     }
 

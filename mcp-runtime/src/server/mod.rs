@@ -1,13 +1,13 @@
 //! The server: built from definitions and settings, then run.
 
 mod access;
-mod around;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;
 #[cfg(feature = "http")]
 mod http;
 mod log;
+mod middleware;
 mod run;
 mod stderr;
 #[cfg(feature = "client-logs")]

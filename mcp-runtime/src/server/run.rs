@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::server::Server;
 #[cfg(feature = "cli")]
 use crate::server::command_line::Wish;
-use crate::server::stderr::Lines;
+use crate::server::stderr::LogLines;
 use crate::transport::{self, Stdio, Transport};
 
 impl Server {
@@ -53,7 +53,7 @@ impl Server {
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
         let wish = super::command_line::read(self.identity());
-        let lines = Lines::start(std::io::stderr())?;
+        let lines = LogLines::start(std::io::stderr())?;
         lines.log();
         lines.tell_panics();
         #[cfg(feature = "cli")]
@@ -103,13 +103,13 @@ impl Server {
         let Some(matches) = super::command_line::read_command(self.identity()) else {
             return Ok(Some(self));
         };
-        let lines = Lines::start(std::io::stderr())?;
+        let lines = LogLines::start(std::io::stderr())?;
         lines.log();
         self.run_command(&matches, &lines).await.map(|()| None)
     }
 
     #[cfg(feature = "cli")]
-    async fn run_command(self, matches: &clap::ArgMatches, lines: &Lines) -> Result<(), Error> {
+    async fn run_command(self, matches: &clap::ArgMatches, lines: &LogLines) -> Result<(), Error> {
         let outcome = super::command_line::run(self, matches).await;
         lines.flush();
         match outcome {
@@ -168,7 +168,7 @@ impl Server {
 }
 
 /// Exits the process if handlers still block threads, because dropping the runtime would wait for them.
-fn end((served, is_stuck): (Result<(), Error>, bool), lines: &Lines) -> Result<(), Error> {
+fn end((served, is_stuck): (Result<(), Error>, bool), lines: &LogLines) -> Result<(), Error> {
     if is_stuck {
         tracing::warn!("handlers still block their threads; the process exits without them");
         if let Err(error) = &served {

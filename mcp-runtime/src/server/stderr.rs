@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::server::log::Log;
+use crate::server::log::LogWriter;
 
 /// Capacity of the queue, in lines.
 const LINES: usize = 256;
@@ -20,20 +20,20 @@ const LAST_LINES: Duration = Duration::from_millis(200);
 
 /// The queue of lines for the writer thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Lines(Arc<Users>);
+pub(super) struct LogLines(Arc<Users>);
 
 /// Ends the writer thread when the last handle is dropped.
 #[derive(Debug)]
-struct Users(Arc<Queue>);
+struct Users(Arc<LogQueue>);
 
 #[derive(Debug, Default)]
-struct Queue {
-    state: Mutex<State>,
+struct LogQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     waiting: VecDeque<Vec<u8>>,
     /// Number of lines dropped since the last line was written.
     lost: u64,
@@ -44,10 +44,10 @@ struct State {
     closed: bool,
 }
 
-impl Lines {
+impl LogLines {
     /// Starts the writer thread, which ends with the process or with the last handle.
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
-        let queue = Arc::<Queue>::default();
+        let queue = Arc::<LogQueue>::default();
         let lines = Self(Arc::new(Users(Arc::clone(&queue))));
         thread::Builder::new()
             .name("mcp-stderr".into())
@@ -58,7 +58,7 @@ impl Lines {
     /// Logs warnings and errors, unless the program has a subscriber. Each event is logged at most ten times a second.
     pub(super) fn log(&self) {
         let lines = self.clone();
-        let log = Log::new(move |line| lines.leave(line.as_bytes()));
+        let log = LogWriter::new(move |line| lines.leave(line.as_bytes()));
         // Fails if the program has set a subscriber, which then takes precedence.
         let _ = tracing::subscriber::set_global_default(log);
     }
@@ -111,8 +111,8 @@ impl Drop for Users {
     }
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl LogQueue {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -184,7 +184,7 @@ mod tests {
     fn lines_that_nobody_reads_are_lost_and_hold_up_nothing() {
         let (read, may_write) = mpsc::channel();
         let (sender, written) = mpsc::channel();
-        let lines = Lines::start(Unread(may_write, sender)).unwrap();
+        let lines = LogLines::start(Unread(may_write, sender)).unwrap();
         let began = Instant::now();
         for _ in 0..10_000 {
             lines.leave("x".repeat(1_000).as_bytes());

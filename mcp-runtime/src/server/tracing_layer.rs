@@ -47,7 +47,7 @@ impl<S: Subscriber> Layer<S> for ClientLogs {
         if !outbound.logs(level) {
             return;
         }
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         event.record(&mut fields);
         outbound.log(level, Some(event.metadata().target()), &fields.into_data());
     }
@@ -63,12 +63,12 @@ fn level(level: Level) -> LoggingLevel {
 }
 
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: Option<String>,
     others: Map<String, Value>,
 }
 
-impl Fields {
+impl EventFields {
     fn record(&mut self, field: &Field, value: Value) {
         match (field.name(), value) {
             ("message", Value::String(text)) => self.message = Some(text),
@@ -90,7 +90,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.record(field, Value::String(format!("{value:?}")));
     }

@@ -9,7 +9,7 @@ use crate::protocol::{Method, ProtocolVersion};
     not(feature = "telemetry"),
     allow(dead_code, reason = "only read with the feature")
 )]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestAttributes<'a> {
     /// `None` if the method does not exist: names that clients make up are not repeated.
     pub(crate) method: Option<Method>,
     pub(crate) id: &'a RequestId,

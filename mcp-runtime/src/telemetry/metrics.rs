@@ -42,7 +42,7 @@ pub(crate) fn describe() {
     describe_counter!(
         REFUSALS,
         Unit::Count,
-        "Refused messages, connections and calls"
+        "AuthError messages, connections and calls"
     );
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Counted {
     is_tool: bool,
     version: Option<ProtocolVersion>,
     transport: Option<&'static str>,
-    active: Option<Open>,
+    active: Option<GaugeGuard>,
 }
 
 impl Counted {
@@ -75,7 +75,7 @@ impl Counted {
             is_tool: matches!(called, Called::Tool(_)),
             version,
             transport,
-            active: is_active.then(|| Open::new(ACTIVE_REQUESTS)),
+            active: is_active.then(|| GaugeGuard::new(ACTIVE_REQUESTS)),
         }
     }
 
@@ -130,9 +130,9 @@ pub(super) fn count_refusal(kind: &'static str) {
 }
 
 /// Increments a gauge until it is dropped.
-pub(crate) struct Open(&'static str);
+pub(crate) struct GaugeGuard(&'static str);
 
-impl Open {
+impl GaugeGuard {
     fn new(what: &'static str) -> Self {
         gauge!(what).increment(1.0);
         Self(what)
@@ -147,7 +147,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         gauge!(self.0).decrement(1.0);
     }

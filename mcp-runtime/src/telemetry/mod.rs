@@ -20,14 +20,14 @@ mod sight;
 #[cfg(feature = "telemetry")]
 mod trace_context;
 
-pub(crate) use asked::{Asked, Called, Ended};
+pub(crate) use asked::{Called, Ended, RequestAttributes};
 pub(crate) use caller_span::{carried, current_span};
 #[cfg(feature = "telemetry")]
-pub(crate) use metrics::{Open, describe};
+pub(crate) use metrics::{GaugeGuard, describe};
 #[cfg(not(feature = "telemetry"))]
 pub(crate) use off::{Hooks, Open, Sight, Timer, describe};
 pub(crate) use origin::Origin;
-pub(crate) use refused::{Refused, refused};
+pub(crate) use refused::{RefusalKind, refused};
 #[cfg(feature = "telemetry")]
 pub(crate) use sight::{Hooks, Sight, Timer, trace_of};
 #[cfg(feature = "telemetry")]

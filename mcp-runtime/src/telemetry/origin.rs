@@ -2,20 +2,20 @@
 
 use std::net::SocketAddr;
 
-use crate::telemetry::{Refused, refused};
+use crate::telemetry::{RefusalKind, refused};
 
 /// The origin of messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     peer: Option<SocketAddr>,
     #[cfg(feature = "telemetry")]
-    pub(super) seen: Seen,
+    pub(super) seen: OriginAttributes,
 }
 
 /// Attributes of spans, under the names of OpenTelemetry.
 #[cfg(feature = "telemetry")]
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct OriginAttributes {
     /// `network.transport`
     pub(super) transport: Option<&'static str>,
     /// `network.protocol.name`
@@ -51,9 +51,9 @@ impl Origin {
         Self {
             peer,
             #[cfg(feature = "telemetry")]
-            seen: Seen {
+            seen: OriginAttributes {
                 transport: Some(transport),
-                ..Seen::default()
+                ..OriginAttributes::default()
             },
         }
     }
@@ -81,7 +81,7 @@ impl Origin {
                 hasher.finish()
             };
             Self {
-                seen: Seen {
+                seen: OriginAttributes {
                     protocol: Some("http"),
                     session: header("mcp-session-id").map(digest),
                     trace,
@@ -99,7 +99,7 @@ impl Origin {
     }
 
     /// Counts and logs a refusal of something that came from here.
-    pub(crate) fn refused(&self, kind: Refused) {
+    pub(crate) fn refused(&self, kind: RefusalKind) {
         refused(kind, self.peer);
     }
 

@@ -13,7 +13,7 @@ const MOST: u32 = 10;
     not(feature = "http"),
     allow(dead_code, reason = "most of them occur only with HTTP")
 )]
-pub(crate) enum Refused {
+pub(crate) enum RefusalKind {
     /// Not a message, or not a valid one in this state.
     Malformed,
     TooLarge,
@@ -35,7 +35,7 @@ pub(crate) enum Refused {
     Unavailable,
 }
 
-impl Refused {
+impl RefusalKind {
     const ALL: usize = Self::Unavailable as usize + 1;
 
     const fn as_str(self) -> &'static str {
@@ -72,9 +72,9 @@ impl Refused {
 }
 
 /// Counts a refusal, and logs it unless too many of its kind were logged within the last second.
-pub(crate) fn refused(kind: Refused, peer: Option<SocketAddr>) {
-    static WINDOWS: [Mutex<Window>; Refused::ALL] =
-        [const { Mutex::new(Window::new()) }; Refused::ALL];
+pub(crate) fn refused(kind: RefusalKind, peer: Option<SocketAddr>) {
+    static WINDOWS: [Mutex<Window>; RefusalKind::ALL] =
+        [const { Mutex::new(Window::new()) }; RefusalKind::ALL];
     #[cfg(feature = "telemetry")]
     super::metrics::count_refusal(kind.as_str());
     #[cfg(feature = "telemetry")]

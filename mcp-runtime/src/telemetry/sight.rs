@@ -11,7 +11,7 @@ use crate::panics;
 use crate::protocol::{Method, ProtocolVersion, errors};
 use crate::telemetry::metrics::Counted;
 use crate::telemetry::origin::{Origin, with_current};
-use crate::telemetry::{Asked, Called, Ended, TraceContext, current_span};
+use crate::telemetry::{Called, Ended, RequestAttributes, TraceContext, current_span};
 
 /// A hook called with each new span, and with the parent that the caller named.
 type OnSpan = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
@@ -43,13 +43,18 @@ pub(crate) struct Sight {
 
 impl Sight {
     /// Starts recording a request whose handler begins.
-    pub(crate) fn begin<'a>(hooks: &Hooks, asked: impl FnOnce() -> Asked<'a>) -> Self {
+    pub(crate) fn begin<'a>(hooks: &Hooks, asked: impl FnOnce() -> RequestAttributes<'a>) -> Self {
         Self::begun(hooks, &asked(), Instant::now(), true)
     }
 
-    fn begun(hooks: &Hooks, asked: &Asked<'_>, began: Instant, is_active: bool) -> Self {
+    fn begun(
+        hooks: &Hooks,
+        asked: &RequestAttributes<'_>,
+        began: Instant,
+        is_active: bool,
+    ) -> Self {
         with_current(|origin| {
-            let Asked {
+            let RequestAttributes {
                 called, version, ..
             } = *asked;
             let transport = origin.seen.transport;
@@ -120,7 +125,7 @@ impl Timer {
         self,
         hooks: &Hooks,
         code: Option<i32>,
-        asked: impl FnOnce() -> Asked<'a>,
+        asked: impl FnOnce() -> RequestAttributes<'a>,
     ) {
         let mut sight = Sight::begun(hooks, &asked(), self.0, false);
         sight.end(code.map_or(Ended::Answered, Ended::Error));
@@ -139,11 +144,11 @@ fn is_of_the_caller(code: i32) -> bool {
     )
 }
 
-fn name(asked: &Asked<'_>) -> &'static str {
+fn name(asked: &RequestAttributes<'_>) -> &'static str {
     asked.method.map_or("_OTHER", Method::as_str)
 }
 
-fn span(hooks: &Hooks, asked: &Asked<'_>, origin: &Origin) -> Span {
+fn span(hooks: &Hooks, asked: &RequestAttributes<'_>, origin: &Origin) -> Span {
     let method = name(asked);
     let (tool, prompt, uri) = match asked.called {
         Called::Tool(name) => (Some(name), None, None),

@@ -11,10 +11,10 @@ use crate::types::{Meta, Root};
 /// Created from a value of a type that derives [`Elicit`](macro@crate::Elicit): the form, filled in with that value. Or
 /// from a JSON object, for forms made at run time and for answers that do not fit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer(Kind);
+pub struct Response(ResponseKind);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum ResponseKind {
     Form(Value),
     Agree,
     Decline,
@@ -23,23 +23,23 @@ enum Kind {
     Roots(Vec<Root>),
 }
 
-impl Answer {
+impl Response {
     /// Agrees to open a URL, or to a form without fields.
     #[must_use]
     pub fn agree() -> Self {
-        Self(Kind::Agree)
+        Self(ResponseKind::Agree)
     }
 
     /// Declines a form, or to open a URL.
     #[must_use]
     pub fn decline() -> Self {
-        Self(Kind::Decline)
+        Self(ResponseKind::Decline)
     }
 
     /// Dismisses a form or a URL without agreeing or declining.
     #[must_use]
     pub fn cancel() -> Self {
-        Self(Kind::Cancel)
+        Self(ResponseKind::Cancel)
     }
 
     /// Answers with text from the client's model.
@@ -56,7 +56,7 @@ impl Answer {
     /// Answers with a message from the client's model, as `CreateMessageResult` of the schema.
     #[must_use]
     pub fn message(result: Value) -> Self {
-        Self(Kind::Said(result))
+        Self(ResponseKind::Said(result))
     }
 
     /// Answers with the client's roots: `file:` URIs.
@@ -66,42 +66,44 @@ impl Answer {
             name: None,
             meta: None,
         });
-        Self(Kind::Roots(roots.collect()))
+        Self(ResponseKind::Roots(roots.collect()))
     }
 
     /// Returns the result for the question; `None` if this is not an answer to such a question.
     pub(super) fn result(&self, question: &Question) -> Option<Value> {
         match (question.method.as_str(), &self.0) {
-            ("elicitation/create", Kind::Form(content)) if question.params["url"].is_null() => {
+            ("elicitation/create", ResponseKind::Form(content))
+                if question.params["url"].is_null() =>
+            {
                 Some(json!({"action": "accept", "content": content}))
             }
-            ("elicitation/create", Kind::Agree) => Some(match question.params["url"] {
+            ("elicitation/create", ResponseKind::Agree) => Some(match question.params["url"] {
                 Value::Null => json!({"action": "accept", "content": {}}),
                 _ => json!({"action": "accept"}),
             }),
-            ("elicitation/create", Kind::Decline) => Some(json!({"action": "decline"})),
-            ("elicitation/create", Kind::Cancel) => Some(json!({"action": "cancel"})),
-            ("sampling/createMessage", Kind::Said(result)) => Some(result.clone()),
-            ("roots/list", Kind::Roots(roots)) => Some(json!({"roots": roots})),
+            ("elicitation/create", ResponseKind::Decline) => Some(json!({"action": "decline"})),
+            ("elicitation/create", ResponseKind::Cancel) => Some(json!({"action": "cancel"})),
+            ("sampling/createMessage", ResponseKind::Said(result)) => Some(result.clone()),
+            ("roots/list", ResponseKind::Roots(roots)) => Some(json!({"roots": roots})),
             _ => None,
         }
     }
 }
 
-impl<T: Elicit> From<T> for Answer {
+impl<T: Elicit> From<T> for Response {
     fn from(form: T) -> Self {
-        Self(Kind::Form(Value::Object(form.to_answer())))
+        Self(ResponseKind::Form(Value::Object(form.to_answer())))
     }
 }
 
-impl From<Value> for Answer {
+impl From<Value> for Response {
     fn from(content: Value) -> Self {
-        Self(Kind::Form(content))
+        Self(ResponseKind::Form(content))
     }
 }
 
-impl From<Meta> for Answer {
+impl From<Meta> for Response {
     fn from(content: Meta) -> Self {
-        Self(Kind::Form(Value::Object(content)))
+        Self(ResponseKind::Form(Value::Object(content)))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::Server;
-use crate::client::{Client, Host};
+use crate::client::{ClientHost, InProcessClient};
 use crate::context::{Caller, Principal};
 use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
@@ -83,8 +83,10 @@ impl Connect {
                 panic!("unknown protocol version `{revision}`; supported are {known}");
             };
             let script = Arc::new(Script::default());
-            let host = Arc::clone(&script) as Arc<dyn Host>;
-            match Client::connect(connection, version, self.capabilities.clone(), host).await {
+            let host = Arc::clone(&script) as Arc<dyn ClientHost>;
+            match InProcessClient::connect(connection, version, self.capabilities.clone(), host)
+                .await
+            {
                 Ok(client) => sides.push(Side::new(client, script)),
                 Err(failure) => panic!("the client for {revision} cannot connect: {failure}"),
             }

@@ -27,8 +27,8 @@ mod surface;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::{Failure, Listed};
-pub use crate::client::{Notice, Question};
+use crate::client::{Failure, ListRequest};
+pub use crate::client::{Notification, Question};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::types::{
@@ -36,7 +36,7 @@ use crate::types::{
     ResourceTemplate, Tool,
 };
 use agree::Settled;
-pub use answer::Answer;
+pub use answer::Response;
 pub use connect::Connect;
 pub use results::{CallResult, PromptResult, ReadResult};
 use script::Side;
@@ -188,26 +188,26 @@ impl TestClient {
 
     /// Lists all tools.
     pub async fn tools(&self) -> Vec<Tool> {
-        self.list(Listed::Tools).await
+        self.list(ListRequest::Tools).await
     }
 
     /// Lists all prompts.
     pub async fn prompts(&self) -> Vec<Prompt> {
-        self.list(Listed::Prompts).await
+        self.list(ListRequest::Prompts).await
     }
 
     /// Lists all resources with a fixed URI, and those that templates list.
     pub async fn resources(&self) -> Vec<Resource> {
-        self.list(Listed::Resources).await
+        self.list(ListRequest::Resources).await
     }
 
     /// Lists all resource templates.
     pub async fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        self.list(Listed::Templates).await
+        self.list(ListRequest::Templates).await
     }
 
     /// Fetches all pages of a list. Only the names must agree: other members depend on the protocol version.
-    async fn list<T: DeserializeOwned>(&self, list: Listed) -> Vec<T> {
+    async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
         let mut settled = Settled::new(list.member());
         let mut all = Vec::new();
         for side in &self.sides {
@@ -229,7 +229,7 @@ impl TestClient {
     /// # Errors
     ///
     /// The error that the server answers with.
-    pub async fn follow(&self, uri: &str) -> Result<(), ErrorObject> {
+    pub async fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
         let mut settled = Settled::new("the subscription");
         for side in &self.sides {
             let followed = side.client.follow(uri).await.map(|()| Value::Null);
@@ -248,7 +248,7 @@ impl TestClient {
     ///
     /// Every progress report is included; outside of tests a client receives fewer of a burst
     /// ([`Limits::progress`](crate::Limits::progress)).
-    pub async fn notices(&self) -> Vec<Notice> {
+    pub async fn notifications(&self) -> Vec<Notification> {
         let mut settled = Settled::new("notifications");
         let mut last = Vec::new();
         for side in &self.sides {
@@ -267,7 +267,7 @@ impl TestClient {
     /// # Panics
     ///
     /// If the eras receive different notifications.
-    pub async fn notice(&self) -> Notice {
+    pub async fn notice(&self) -> Notification {
         let mut settled = Settled::new("the next notification");
         let mut last = None;
         for side in &self.sides {

@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::client::{Client, Host, Notice, Question};
+use crate::client::{ClientHost, InProcessClient, Notification, Question};
 use crate::protocol::Era;
-use crate::testing::{Answer, TestClient};
+use crate::testing::{Response, TestClient};
 
 /// A client and its script.
 pub(super) struct Side {
-    pub(super) client: Client,
+    pub(super) client: InProcessClient,
     pub(super) script: Arc<Script>,
 }
 
 impl Side {
-    pub(super) fn new(client: Client, script: Arc<Script>) -> Self {
+    pub(super) fn new(client: InProcessClient, script: Arc<Script>) -> Self {
         Self { client, script }
     }
 
@@ -41,28 +41,28 @@ impl fmt::Debug for Side {
     }
 }
 
-type Answerer = Arc<dyn Fn(&Question) -> Option<Answer> + Send + Sync>;
+type Answerer = Arc<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
 /// The answers of a client, and the questions and notifications it received.
 #[derive(Default)]
 pub(super) struct Script {
-    state: Mutex<State>,
+    state: Mutex<ScriptState>,
     said: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct ScriptState {
     /// Used in this order, each for the first question it can answer.
-    answers: VecDeque<Answer>,
+    answers: VecDeque<Response>,
     answerer: Option<Answerer>,
     asked: Vec<Question>,
     /// The rounds of the last call.
     rounds: usize,
-    notices: VecDeque<Notice>,
+    notices: VecDeque<Notification>,
 }
 
 impl Script {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ScriptState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -74,11 +74,11 @@ impl Script {
         self.state().rounds
     }
 
-    pub(super) fn take_notices(&self) -> Vec<Notice> {
+    pub(super) fn take_notices(&self) -> Vec<Notification> {
         self.state().notices.drain(..).collect()
     }
 
-    pub(super) async fn next_notice(&self) -> Notice {
+    pub(super) async fn next_notice(&self) -> Notification {
         loop {
             let said = self.said.notified();
             if let Some(notice) = self.state().notices.pop_front() {
@@ -89,12 +89,12 @@ impl Script {
     }
 }
 
-impl Host for Script {
+impl ClientHost for Script {
     fn answer(&self, question: &Question) -> Result<Value, String> {
         let answerer = {
             let mut state = self.state();
             state.asked.push(question.clone());
-            let fits = |answer: &Answer| answer.result(question).is_some();
+            let fits = |answer: &Response| answer.result(question).is_some();
             if let Some(answer) = state.answers.iter().position(fits) {
                 let answer = state.answers.remove(answer);
                 return Ok(answer
@@ -112,7 +112,7 @@ impl Host for Script {
         })
     }
 
-    fn notice(&self, notice: Notice) {
+    fn notice(&self, notice: Notification) {
         self.state().notices.push_back(notice);
         self.said.notify_one();
     }
@@ -126,7 +126,7 @@ impl TestClient {
     /// Answers one question of later calls: a form with a value of its type, or any other question with an [`Answer`].
     /// Several answers are used in order, each for the first question it can answer. With clients of both eras, each client
     /// uses every answer.
-    pub fn answer(&self, answer: impl Into<Answer>) {
+    pub fn answer(&self, answer: impl Into<Response>) {
         let answer = answer.into();
         for side in &self.sides {
             side.script.state().answers.push_back(answer.clone());
@@ -137,7 +137,7 @@ impl TestClient {
     /// test.
     pub fn answer_with(
         &self,
-        answerer: impl Fn(&Question) -> Option<Answer> + Send + Sync + 'static,
+        answerer: impl Fn(&Question) -> Option<Response> + Send + Sync + 'static,
     ) {
         let answerer: Answerer = Arc::new(answerer);
         for side in &self.sides {

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use crate::context::Caller;
 use crate::dispatch::{
-    Decision, Dispatcher, Finished, Prepared, RunningCall, Session, Sink, Started,
+    CallProgress, Decision, Dispatcher, Finished, PreparedCall, RunningCall, Session, Sink,
 };
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, MetaMember, RequestId};
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
-use crate::telemetry::{Refused, refused};
-use crate::transport::peer::{Peer, Verdict, Wake};
+use crate::telemetry::{RefusalKind, refused};
+use crate::transport::peer::{MessageVerdict, Peer, Wake};
 
 impl Peer for Dispatcher {
     type Session = Session;
     type Message<'m> = Message<'m>;
     type Known = KnownMeta;
-    type Call<'m> = Prepared<'m>;
+    type Call<'m> = PreparedCall<'m>;
     type Running = RunningCall;
     type Finished = Finished;
     type Pace = Option<Arc<Pace>>;
@@ -59,21 +59,21 @@ impl Peer for Dispatcher {
         message: &'c Self::Message<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'c>> {
+    ) -> MessageVerdict<Self::Call<'c>> {
         match Dispatcher::decide(self, message, session, out) {
-            Decision::Silent => Verdict::Silent,
-            Decision::Answered => Verdict::Answered,
+            Decision::Silent => MessageVerdict::Silent,
+            Decision::Answered => MessageVerdict::Answered,
             Decision::Around(gap, page) => {
                 gap.fill(out, &page);
-                Verdict::Answered
+                MessageVerdict::Answered
             }
             Decision::Forbidden(id, error) => {
-                refused(Refused::Forbidden, None);
+                refused(RefusalKind::Forbidden, None);
                 encode::error(out, Some(&id), &error);
-                Verdict::Answered
+                MessageVerdict::Answered
             }
-            Decision::Call(call) => Verdict::Call(call),
-            Decision::Cancel(id) => Verdict::Cancel(id),
+            Decision::Call(call) => MessageVerdict::Call(call),
+            Decision::Cancel(id) => MessageVerdict::Cancel(id),
         }
     }
 
@@ -95,7 +95,7 @@ impl Peer for Dispatcher {
         }
     }
 
-    fn start(call: Self::Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started {
+    fn start(call: Self::Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> CallProgress {
         call.start(sink)
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStr
 impl Memory {
     /// Sets the principal that the client acts for; the principal's permissions then apply.
     #[must_use]
-    pub fn principal(self, principal: Principal) -> Self {
+    pub fn with_principal(self, principal: Principal) -> Self {
         Self {
             caller: principal.into(),
             ..self

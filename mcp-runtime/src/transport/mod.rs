@@ -124,7 +124,7 @@ impl Connection {
     ///
     /// Default: an anonymous caller, without any scopes.
     #[must_use]
-    pub fn principal(self, principal: Principal) -> Self {
+    pub fn with_principal(self, principal: Principal) -> Self {
         Self {
             caller: principal.into(),
             ..self

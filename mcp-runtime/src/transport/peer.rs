@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::context::Caller;
-use crate::dispatch::{Sink, Started};
+use crate::dispatch::{CallProgress, Sink};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 
@@ -18,7 +18,7 @@ use crate::limits::Limits;
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// The action that a message requires.
-pub(crate) enum Verdict<C> {
+pub(crate) enum MessageVerdict<C> {
     /// No action, or it is done already.
     Silent,
     /// Send the bytes that were written.
@@ -65,7 +65,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
         message: &'c Self::Message<'m>,
         session: &mut Self::Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'c>>;
+    ) -> MessageVerdict<Self::Call<'c>>;
     fn error(&self, out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject);
 
     /// Returns `true` if the call should leave the channel's task before its first poll, because its handler was slow
@@ -77,7 +77,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn start(
         call: Self::Call<'_>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
-    ) -> Started<Self::Running, Self::Finished>;
+    ) -> CallProgress<Self::Running, Self::Finished>;
     /// Polls a call for the first time, with a waker that does nothing: the call is polled again at once, or dropped.
     /// Runs user code.
     fn first_poll(running: &mut Self::Running) -> Poll<Self::Finished> {

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// too long because handlers block all workers of the runtime. Stops doing so when dropped.
 pub(super) struct Process {
     pub(super) watchdog: Watchdog,
-    _signals: signals::Listening,
+    _signals: signals::SignalListener,
 }
 
 impl Process {
@@ -38,7 +38,7 @@ impl Process {
         let within = limits.drain.checked_add(OVERTIME);
         let last = Last { within, hung_up };
         let watchdog = Watchdog::start(Handle::current(), Some(last))?;
-        let signals = signals::Listening::start(shutdown, watchdog.waking())?;
+        let signals = signals::SignalListener::start(shutdown, watchdog.waking())?;
         Ok(Self {
             watchdog,
             _signals: signals,

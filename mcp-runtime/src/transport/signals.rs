@@ -40,9 +40,9 @@ pub async fn shutdown_signal() {
 /// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a separate runtime listens, because handlers may block all
 /// workers of the main one. The thread ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Listening(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
+pub(super) struct SignalListener(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
 
-impl Listening {
+impl SignalListener {
     /// Starts listening. A shutdown is also reported to `waking`.
     ///
     /// # Errors

@@ -115,13 +115,13 @@ pub(super) struct Waking {
     asleep: AtomicBool,
     stop: AtomicBool,
     thread: Mutex<Option<Thread>>,
-    channels: Mutex<Vec<Channel>>,
+    channels: Mutex<Vec<WatchedChannel>>,
     last: Option<Last>,
     /// Time at which the process was told to end.
     ending: Mutex<Option<Instant>>,
 }
 
-struct Channel {
+struct WatchedChannel {
     watched: Weak<dyn Watched>,
     last: u64,
 }
@@ -187,7 +187,7 @@ impl Waking {
     pub(super) fn watch(&self, watched: Weak<dyn Watched>) {
         let mut channels = lock(&self.channels);
         channels.retain(|channel| channel.watched.strong_count() > 0);
-        channels.push(Channel { watched, last: 0 });
+        channels.push(WatchedChannel { watched, last: 0 });
     }
 
     /// Records that the process is to end: the time limit starts now.

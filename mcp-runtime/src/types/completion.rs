@@ -23,7 +23,7 @@ pub struct Completion {
 ///
 /// Source: revision 2026-07-28, schema `PromptReference` and `ResourceTemplateReference`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", try_from = "Reference")]
+#[serde(tag = "type", try_from = "AnyReference")]
 #[non_exhaustive]
 pub enum CompletionReference {
     /// A prompt.
@@ -42,16 +42,16 @@ pub enum CompletionReference {
 
 /// An untagged reference, read in a single pass; a tagged enum would be buffered first and then read a second time.
 #[derive(Deserialize)]
-struct Reference {
+struct AnyReference {
     r#type: String,
     name: Option<String>,
     uri: Option<String>,
 }
 
-impl TryFrom<Reference> for CompletionReference {
+impl TryFrom<AnyReference> for CompletionReference {
     type Error = String;
 
-    fn try_from(Reference { r#type, name, uri }: Reference) -> Result<Self, String> {
+    fn try_from(AnyReference { r#type, name, uri }: AnyReference) -> Result<Self, String> {
         let missing = |field: &str| format!("missing field `{field}`");
         match r#type.as_str() {
             "ref/prompt" => {

@@ -66,12 +66,12 @@ pub struct Field {
     pub(crate) description: Option<String>,
     pub(crate) required: bool,
     pub(crate) default: Option<Value>,
-    pub(crate) input: Input,
+    pub(crate) input: FieldInput,
 }
 
 /// The kind of input that a field takes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Input {
+pub(crate) enum FieldInput {
     Text {
         min: Option<u64>,
         max: Option<u64>,
@@ -161,7 +161,7 @@ impl Format {
 }
 
 impl Field {
-    fn new(input: Input) -> Self {
+    fn new(input: FieldInput) -> Self {
         Self {
             title: None,
             description: None,
@@ -174,7 +174,7 @@ impl Field {
     /// Creates a string field.
     #[must_use]
     pub fn text() -> Self {
-        Self::new(Input::Text {
+        Self::new(FieldInput::Text {
             min: None,
             max: None,
             format: None,
@@ -184,7 +184,7 @@ impl Field {
     /// Creates a number field.
     #[must_use]
     pub fn number() -> Self {
-        Self::new(Input::Number {
+        Self::new(FieldInput::Number {
             integer: false,
             min: None,
             max: None,
@@ -194,7 +194,7 @@ impl Field {
     /// Creates an integer field.
     #[must_use]
     pub fn integer() -> Self {
-        Self::new(Input::Number {
+        Self::new(FieldInput::Number {
             integer: true,
             min: None,
             max: None,
@@ -204,13 +204,13 @@ impl Field {
     /// Creates a boolean field.
     #[must_use]
     pub fn boolean() -> Self {
-        Self::new(Input::Boolean)
+        Self::new(FieldInput::Boolean)
     }
 
     /// Creates a field for one of several choices: values, or pairs of a value and a display title.
     #[must_use]
     pub fn one_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
-        Self::new(Input::One {
+        Self::new(FieldInput::One {
             choices: choices.into_iter().map(Into::into).collect(),
             names: false,
         })
@@ -222,7 +222,7 @@ impl Field {
     /// the answer is split at commas.
     #[must_use]
     pub fn many_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
-        Self::new(Input::Many {
+        Self::new(FieldInput::Many {
             choices: choices.into_iter().map(Into::into).collect(),
             min: None,
             max: None,
@@ -255,7 +255,7 @@ impl Field {
     /// Sets the smallest and the largest number; an infinity means no bound. Has no effect on other fields.
     #[must_use]
     pub fn range(mut self, least: f64, most: f64) -> Self {
-        if let Input::Number { min, max, .. } = &mut self.input {
+        if let FieldInput::Number { min, max, .. } = &mut self.input {
             *min = Some(least).filter(|least| least.is_finite());
             *max = Some(most).filter(|most| most.is_finite());
         }
@@ -266,7 +266,9 @@ impl Field {
     /// fields.
     #[must_use]
     pub fn length(mut self, least: impl Into<Option<u64>>, most: impl Into<Option<u64>>) -> Self {
-        if let Input::Text { min, max, .. } | Input::Many { min, max, .. } = &mut self.input {
+        if let FieldInput::Text { min, max, .. } | FieldInput::Many { min, max, .. } =
+            &mut self.input
+        {
             *min = least.into();
             *max = most.into();
         }
@@ -276,7 +278,7 @@ impl Field {
     /// Sets the format of a string. Has no effect on other fields.
     #[must_use]
     pub fn format(mut self, looks: Format) -> Self {
-        if let Input::Text { format, .. } = &mut self.input {
+        if let FieldInput::Text { format, .. } = &mut self.input {
             *format = Some(looks);
         }
         self
@@ -285,7 +287,7 @@ impl Field {
     /// Sends the titles of choices as `enumNames`, as in 2025-06-18, to every client: for clients that support only these.
     #[must_use]
     pub fn enum_names(mut self) -> Self {
-        if let Input::One { names, .. } = &mut self.input {
+        if let FieldInput::One { names, .. } = &mut self.input {
             *names = true;
         }
         self

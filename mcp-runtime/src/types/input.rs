@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Form, Meta, Sample};
+use crate::types::{Form, Meta, SamplingRequest};
 
 /// A question for the client: elicitation, sampling or roots.
 ///
@@ -30,7 +30,7 @@ pub enum InputRequest {
         url: String,
     },
     /// `sampling/createMessage`
-    Sample(Box<Sample>),
+    Sample(Box<SamplingRequest>),
     /// `roots/list`
     Roots,
 }

@@ -30,13 +30,13 @@ pub use content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
     TextContent,
 };
-pub(crate) use form::Input;
+pub(crate) use form::FieldInput;
 pub use form::{Choice, Field, Form, Format};
 pub use input::{InputRequest, Root};
 pub use logging::LoggingLevel;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{CacheScope, ReadResourceResult, Resource, ResourceTemplate};
-pub use sampling::{IncludeContext, ModelPreferences, Sample};
+pub use sampling::{IncludeContext, ModelPreferences, SamplingRequest};
 pub use sampling_message::{CreateMessageResult, SamplingContent, SamplingMessage};
 pub use tool::{CallToolResult, Tool, ToolAnnotations};
 

@@ -14,14 +14,14 @@ use crate::types::{Meta, Role, SamplingContent, SamplingMessage};
 /// ```
 /// use mcp_runtime::Sample;
 ///
-/// let question = Sample::user("What is the capital of France?").max_tokens(200).temperature(0.2);
+/// let question = SamplingRequest::user("What is the capital of France?").max_tokens(200).temperature(0.2);
 /// ```
 ///
 /// Source: revision 2026-07-28, schema `CreateMessageRequestParams`. Deprecated there, as the whole feature is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Sample {
+pub struct SamplingRequest {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
     /// Maximum number of tokens in the answer. Default 1,000.
@@ -52,7 +52,7 @@ pub struct Sample {
     pub tool_choice: Option<Value>,
 }
 
-impl Sample {
+impl SamplingRequest {
     /// Creates a request with these messages.
     #[must_use]
     pub fn new(messages: Vec<SamplingMessage>) -> Self {

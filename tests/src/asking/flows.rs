@@ -74,7 +74,7 @@ async fn three_kinds(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let questions = (
         ctx.elicit::<Name>("Who are you?"),
-        ctx.sample(Sample::user("What is the capital of France?").max_tokens(100)),
+        ctx.sample(SamplingRequest::user("What is the capital of France?").max_tokens(100)),
         ctx.roots(),
     );
     let (name, said, roots) = ctx.ask(questions).await?;
@@ -87,7 +87,9 @@ async fn three_kinds(ctx: Context, ledger: State<Ledger>) -> Result<String> {
 #[tool(tags("asking"))]
 async fn no_person(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
-    let said = ctx.sample(Sample::user("Where?").max_tokens(100)).await?;
+    let said = ctx
+        .sample(SamplingRequest::user("Where?").max_tokens(100))
+        .await?;
     let roots = ctx.roots().await?.len();
     ledger.once(&ctx, "after").await?;
     Ok(format!("{} {roots}", said.text()))
@@ -96,7 +98,10 @@ async fn no_person(ctx: Context, ledger: State<Ledger>) -> Result<String> {
 /// Asks the user if the answer of the model is unusable.
 #[tool(tags("asking"))]
 async fn person_instead(ctx: Context) -> Result<String> {
-    match ctx.sample(Sample::user("Who?").max_tokens(100)).await {
+    match ctx
+        .sample(SamplingRequest::user("Who?").max_tokens(100))
+        .await
+    {
         Ok(said) => Ok(said.text()),
         Err(AskError::Unusable(_)) => Ok(ctx.elicit::<Name>("Who are you?").await?.name),
         Err(error) => Err(error.into()),

@@ -82,7 +82,7 @@ async fn what_can_be(ctx: Context) -> Result<String> {
         said.push(ctx.elicit::<Name>("Who are you?").await?.name);
     }
     if ctx.can_sample() {
-        said.push(ctx.sample(Sample::user("Well?")).await?.text());
+        said.push(ctx.sample(SamplingRequest::user("Well?")).await?.text());
     }
     if ctx.can_list_roots() {
         said.push(ctx.roots().await?.len().to_string());
@@ -96,13 +96,18 @@ async fn ask_for(ctx: &Context, kind: &str) -> Result<String> {
     match kind {
         "form" => drop(ctx.elicit::<Name>("Who are you?").await?),
         "url" => ctx.elicit_url("There", "https://example.com/").await?,
-        "sampling" => drop(ctx.sample(Sample::user("Well?")).await?),
+        "sampling" => drop(ctx.sample(SamplingRequest::user("Well?")).await?),
         "tools" => {
-            let sample = Sample::user("Well?").tool("t", "A tool.", json!({"type": "object"}));
+            let sample =
+                SamplingRequest::user("Well?").tool("t", "A tool.", json!({"type": "object"}));
             drop(ctx.sample(sample).await?);
         }
         "roots" => drop(ctx.roots().await?),
-        other => return Err(ToolError::shown(format_args!("nothing is called {other}"))),
+        other => {
+            return Err(HandlerError::exposed(format_args!(
+                "nothing is called {other}"
+            )));
+        }
     }
     Ok("answered".into())
 }

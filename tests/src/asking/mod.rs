@@ -10,7 +10,7 @@ mod sampling;
 
 use std::time::Duration;
 
-use mcp_runtime::{Limits, MemoryStore, Server};
+use mcp_runtime::{Limits, MemoryOnceStore, Server};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ pub fn server(setup: &Setup) -> Server {
         .state(setup.ledger.clone())
         .limits(limits);
     if setup.store {
-        server.once_store(MemoryStore::new())
+        server.once_store(MemoryOnceStore::new())
     } else {
         server
     }

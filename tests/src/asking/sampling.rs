@@ -9,7 +9,7 @@ use mcp_runtime::types::{
 /// Sends a sampling request with a tool.
 #[tool(tags("asking"))]
 async fn with_tools(ctx: Context) -> Result<String> {
-    let sample = Sample::user("go").tool("t", "A tool.", json!({"type": "object"}));
+    let sample = SamplingRequest::user("go").tool("t", "A tool.", json!({"type": "object"}));
     let said: CreateMessageResult = ctx.sample(sample).await?;
     Ok(said.text())
 }
@@ -17,7 +17,7 @@ async fn with_tools(ctx: Context) -> Result<String> {
 /// Sends a sampling request that uses a tool, and then the tool's result.
 #[tool(tags("asking"))]
 async fn two_turns(ctx: Context) -> Result<String> {
-    let sample = Sample::user("go").tool("t", "A tool.", json!({"type": "object"}));
+    let sample = SamplingRequest::user("go").tool("t", "A tool.", json!({"type": "object"}));
     let used = ctx.sample(sample.clone()).await?;
     let id = match used.content.first() {
         Some(SamplingContent::ToolUse { id, .. }) => id.clone(),
@@ -41,7 +41,7 @@ async fn in_full(ctx: Context) -> Result<String> {
         .cost(1.0)
         .speed(0.5)
         .intelligence(0.0);
-    let sample = Sample::user("go")
+    let sample = SamplingRequest::user("go")
         .message(Role::Assistant, "where?")
         .message(Role::User, "home")
         .max_tokens(17)
@@ -61,6 +61,6 @@ async fn in_full(ctx: Context) -> Result<String> {
 /// Sends a sampling request that includes the context of this server.
 #[tool(tags("asking"))]
 async fn with_context(ctx: Context) -> Result<String> {
-    let sample = Sample::user("go").include(IncludeContext::ThisServer);
+    let sample = SamplingRequest::user("go").include(IncludeContext::ThisServer);
     Ok(ctx.sample(sample).await?.text())
 }

@@ -171,9 +171,9 @@ impl Client {
         } else if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let revision = match claim.is_null() {
-                false => Revision::E,
+                false => Revision::V2026_07_28,
                 // A request without its own protocol version is a legacy request, whichever client sends it.
-                true if self.revision.is_modern() => Revision::D,
+                true if self.revision.is_modern() => Revision::V2025_11_25,
                 true => self.revision,
             };
             let name = message["params"]["name"].as_str();

@@ -141,7 +141,7 @@ impl Client {
             .is_some();
         let revision = match &request {
             Some(pending) => pending.revision,
-            None if modern => Revision::E,
+            None if modern => Revision::V2026_07_28,
             None => self.revision,
         };
         let method = request.as_ref().map(|pending| pending.method.as_str());

@@ -445,7 +445,7 @@ async fn null_is_the_same_as_an_optional_argument_that_is_left_out_of_a_prompt()
 
 #[tokio::test]
 async fn a_tool_made_at_run_time_gets_whole_numbers_as_they_were_sent_or_none() {
-    let mut client = connect(dynamic(), Revision::E).await;
+    let mut client = connect(dynamic(), Revision::V2026_07_28).await;
     for (n, expected) in [
         ("18446744073709551615", Some("18446744073709551615")),
         ("9007199254740993.0", Some("9007199254740993")),
@@ -460,7 +460,7 @@ async fn a_tool_made_at_run_time_gets_whole_numbers_as_they_were_sent_or_none() 
 
 #[tokio::test]
 async fn an_answer_given_twice_is_refused() {
-    let mut client = connect(server(), Revision::E).await;
+    let mut client = connect(server(), Revision::V2026_07_28).await;
     for (answers, well) in [
         (r#"{"who":{"action":"decline"}}"#, true),
         (

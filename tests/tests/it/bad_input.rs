@@ -157,7 +157,7 @@ async fn deep_and_wide_messages_are_refused() {
 // Covers: STDIO-06, SEC-05
 #[tokio::test]
 async fn a_line_of_64_mib_is_read_away() {
-    let mut client = client(Revision::D).await;
+    let mut client = client(Revision::V2025_11_25).await;
     let chunk = vec![b'x'; 1 << 20];
     for _ in 0..64 {
         client.bytes(&chunk).await;
@@ -207,7 +207,7 @@ async fn lines_may_end_in_a_carriage_return_and_be_blank() {
 // Covers: STDIO-01
 #[tokio::test]
 async fn a_message_may_come_byte_by_byte_and_many_at_once() {
-    let mut client = client(Revision::D).await;
+    let mut client = client(Revision::V2025_11_25).await;
     let ping = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
     client.remember(&ping(1_001));
     for byte in format!("{}\n", ping(1_001)).bytes() {
@@ -247,7 +247,7 @@ async fn a_hundred_thousand_requests_at_once_are_all_answered() {
         }
         writer
     });
-    let mut client = Client::new(reader, tokio::io::sink(), Revision::D);
+    let mut client = Client::new(reader, tokio::io::sink(), Revision::V2025_11_25);
     let mut seen = vec![false; 100_000];
     for _ in 0..100_000 {
         let line = client.read_line().await.unwrap();
@@ -268,7 +268,7 @@ async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
         queued: 50,
         ..Limits::default()
     };
-    let mut client = limited(Revision::D, limits).await;
+    let mut client = limited(Revision::V2025_11_25, limits).await;
     // Far more output than the queues hold; nobody reads yet, so at some point the server stops reading.
     let most = 1_000;
     let mut sent = 0;

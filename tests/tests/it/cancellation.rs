@@ -115,5 +115,5 @@ async fn the_end_of_a_connection_ends_its_calls() {
         drop(client);
         shared.dropped(1).await;
     }
-    client(Revision::D).await.pass().await;
+    client(Revision::V2025_11_25).await.pass().await;
 }

@@ -87,7 +87,7 @@ async fn a_completion_in_an_array_is_charged_once() {
         completions: 5,
         ..mcp_runtime::Limits::default()
     };
-    let mut client = crate::support::limited(Revision::B, limits).await;
+    let mut client = crate::support::limited(Revision::V2025_03_26, limits).await;
     let params = json!({
         "ref": {"type": "ref/prompt", "name": "review"},
         "argument": {"name": "framework", "value": ""},

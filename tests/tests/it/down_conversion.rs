@@ -13,12 +13,12 @@ fn kinds(contents: &[Value]) -> Vec<&str> {
 }
 
 fn expected(revision: Revision) -> [&'static str; 5] {
-    let link = if revision >= Revision::C {
+    let link = if revision >= Revision::V2025_06_18 {
         "resource_link"
     } else {
         "text"
     };
-    let audio = if revision >= Revision::B {
+    let audio = if revision >= Revision::V2025_03_26 {
         "audio"
     } else {
         "resource"
@@ -34,7 +34,7 @@ async fn a_tool_result_holds_only_content_its_revision_knows() {
         let result = client.tool("contents", json!({})).await;
         let contents = result["content"].as_array().unwrap();
         assert_eq!(kinds(contents), expected(revision), "{}", revision.date());
-        if revision < Revision::C {
+        if revision < Revision::V2025_06_18 {
             assert!(
                 contents[3]["text"]
                     .as_str()
@@ -77,10 +77,13 @@ async fn a_tool_is_described_in_the_words_of_its_revision() {
         let add = tools.iter().find(|tool| tool["name"] == "add").unwrap();
         assert_eq!(
             add.get("title") == Some(&json!("Add")),
-            revision >= Revision::C
+            revision >= Revision::V2025_06_18
         );
-        assert_eq!(add.get("annotations").is_some(), revision >= Revision::B);
-        if revision == Revision::B {
+        assert_eq!(
+            add.get("annotations").is_some(),
+            revision >= Revision::V2025_03_26
+        );
+        if revision == Revision::V2025_03_26 {
             assert_eq!(add["annotations"]["title"], "Add");
         }
         assert!(add.get("execution").is_none());
@@ -90,7 +93,7 @@ async fn a_tool_is_described_in_the_words_of_its_revision() {
             .unwrap();
         assert_eq!(
             structured.get("outputSchema").is_some(),
-            revision >= Revision::C
+            revision >= Revision::V2025_06_18
         );
     }
 }
@@ -107,7 +110,7 @@ async fn a_resource_is_described_in_the_words_of_its_revision() {
             .unwrap();
         assert_eq!(
             resource.get("title") == Some(&json!("Static")),
-            revision >= Revision::C
+            revision >= Revision::V2025_06_18
         );
         assert_eq!(resource["mimeType"], "text/plain");
     }

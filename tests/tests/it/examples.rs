@@ -62,7 +62,11 @@ fn approve(question: &Question) -> Answer {
 
 #[tokio::test]
 async fn deploy_asks_before_it_acts() {
-    for revision in [Revision::C, Revision::D, Revision::E] {
+    for revision in [
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
+    ] {
         for (capabilities, expected) in [
             (
                 json!({"elicitation": {}}),
@@ -92,7 +96,8 @@ async fn deploy_asks_before_it_acts() {
 async fn rounds_of_deploy_may_land_on_different_processes_that_share_a_key() {
     let start = |key: &'static str| {
         let variables = [("DEPLOY_STATE_KEYS", key)];
-        let mut process = Process::with_environment("deploy", &[], &variables, Revision::E);
+        let mut process =
+            Process::with_environment("deploy", &[], &variables, Revision::V2026_07_28);
         process.client.capabilities = json!({"elicitation": {}, "sampling": {}});
         process.client.answer(approve);
         process
@@ -114,13 +119,13 @@ async fn rounds_of_deploy_may_land_on_different_processes_that_share_a_key() {
             .client
             .fails("tools/call", next.clone(), -32602)
             .await;
-        assert!(failure.message.contains("state_keys"), "{failure:?}");
+        assert!(failure.message.contains("sealing_keys"), "{failure:?}");
     }
 }
 
 #[tokio::test]
 async fn calculator_keeps_its_memory() {
-    let mut process = Process::start("calculator", &[], Revision::E).await;
+    let mut process = Process::start("calculator", &[], Revision::V2026_07_28).await;
     let client = &mut process.client;
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
     client.text("accumulate", json!({"number": 2.5})).await;
@@ -136,7 +141,7 @@ async fn calculator_keeps_its_memory() {
 #[tokio::test]
 async fn tcp_serves_several_clients() {
     let address = free_address().to_string();
-    let _process = Process::raw("tcp", &[&address], Revision::D);
+    let _process = Process::raw("tcp", &[&address], Revision::V2025_11_25);
     for revision in Revision::ALL {
         let stream = retry(async || tokio::net::TcpStream::connect(&address).await).await;
         let (reader, writer) = tokio::io::split(stream);
@@ -153,7 +158,11 @@ async fn tcp_serves_several_clients() {
 #[tokio::test]
 async fn a_unix_socket_serves_several_clients() {
     let path = std::env::temp_dir().join(format!("mcp-{}.sock", std::process::id()));
-    let _process = Process::raw("unix_socket", &[path.to_str().unwrap()], Revision::D);
+    let _process = Process::raw(
+        "unix_socket",
+        &[path.to_str().unwrap()],
+        Revision::V2025_11_25,
+    );
     for revision in Revision::ERAS {
         let stream = retry(async || tokio::net::UnixStream::connect(&path).await).await;
         let (reader, writer) = tokio::io::split(stream);
@@ -185,8 +194,8 @@ fn free_address() -> std::net::SocketAddr {
 #[tokio::test]
 async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     let address = free_address();
-    let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::E);
-    let home = Request::new("GET", Revision::E).to("/");
+    let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::V2026_07_28);
+    let home = Request::new("GET", Revision::V2026_07_28).to("/");
     retry(async || tokio::net::TcpStream::connect(address).await).await;
     for visit in 1..=2 {
         let mut response = send(address, &home).await;
@@ -197,7 +206,7 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
         let answer = send(address, &call).await.message().await;
         assert_eq!(text(&answer), visit.to_string());
     }
-    let hello = initialize(Revision::D);
+    let hello = initialize(Revision::V2025_11_25);
     assert_eq!(send(address, &hello).await.status, 401);
     let mut response = send(
         address,
@@ -206,11 +215,11 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     .await;
     let session = response.header("mcp-session-id").unwrap().to_owned();
     response.message().await;
-    let call = call(&session, 1, "visits", json!({}), Revision::D)
+    let call = call(&session, 1, "visits", json!({}), Revision::V2025_11_25)
         .header("Authorization", "Bearer open sesame");
     let answer = send(address, &call).await.message().await;
     assert_eq!(text(&answer), "2");
-    let get = Request::new("GET", Revision::D)
+    let get = Request::new("GET", Revision::V2025_11_25)
         .header("Mcp-Session-Id", &session)
         .header("Authorization", "Bearer open sesame");
     let mut open = send(address, &get).await;
@@ -239,10 +248,10 @@ async fn an_example_serves_https() {
     let files = [file("certificate", &certificate), file("key", &key)];
     let address = free_address();
     let arguments = [&*files[0], &*files[1], &address.to_string()];
-    let _process = Process::raw("tls", &arguments, Revision::E);
+    let _process = Process::raw("tls", &arguments, Revision::V2026_07_28);
     for request in [
         Request::tool("hello", json!({"name": "Ada"})),
-        initialize(Revision::D),
+        initialize(Revision::V2025_11_25),
     ] {
         let stream = retry(async || tokio::net::TcpStream::connect(address).await).await;
         let mut stream = shake(stream, &certificate).await;

@@ -216,7 +216,7 @@ fn fail_shown() -> Result<String> {
 }
 
 /// A failure that is for the model wherever it comes up.
-#[shown]
+#[expose]
 #[derive(Debug)]
 struct NoDay(u32);
 
@@ -255,7 +255,7 @@ fn fail_opaque() -> Result<String> {
 /// Fails with a protocol error.
 #[tool(tags("fixture"))]
 fn fail_protocol() -> Result<String> {
-    Err(ToolError::protocol(mcp_runtime::ErrorObject::new(
+    Err(HandlerError::protocol(mcp_runtime::ErrorObject::new(
         4711,
         "application error",
     )))

@@ -191,7 +191,7 @@ impl Transport for People {
         let (stream, principal) = self.0.recv().await?;
         let connection = Connection::from_stream(stream);
         Some(Ok(match principal {
-            Some(principal) => connection.principal(principal),
+            Some(principal) => connection.with_principal(principal),
             None => connection,
         }))
     }
@@ -245,7 +245,7 @@ async fn callers_beyond_the_limit_share_a_bucket() {
     };
     let hub = Hub::serve(server().limits(limits));
     for (caller, calls) in [(1, 2), (2, 2), (3, 2), (4, 0), (5, 0)] {
-        let mut client = hub.client(Revision::E).connect().await;
+        let mut client = hub.client(Revision::V2026_07_28).connect().await;
         for _ in 0..calls {
             client.text("each", json!({})).await;
         }
@@ -255,7 +255,7 @@ async fn callers_beyond_the_limit_share_a_bucket() {
         );
     }
     advance(60 * SECOND).await;
-    let mut client = hub.client(Revision::E).connect().await;
+    let mut client = hub.client(Revision::V2026_07_28).connect().await;
     client.text("each", json!({})).await;
 }
 
@@ -379,7 +379,7 @@ async fn the_time_of_a_call_stands_still_while_it_waits_for_a_place() {
 #[tokio::test]
 async fn a_blocking_call_keeps_its_place_until_its_thread_is_done() {
     let gate = Gate::default();
-    let mut client = connect(server().state(gate.clone()), Revision::E).await;
+    let mut client = connect(server().state(gate.clone()), Revision::V2026_07_28).await;
     let params = json!({"name": "one_thread"});
     let first = client.start("tools/call", params.clone()).await;
     gate.entered.acquire().await.unwrap().forget();
@@ -426,7 +426,7 @@ async fn an_answer_has_at_most_the_size_its_handler_allows() {
         result: 500,
         ..Limits::default()
     };
-    let mut client = connect(server().limits(limits), Revision::E).await;
+    let mut client = connect(server().limits(limits), Revision::V2026_07_28).await;
     client.refused("short", json!({"bytes": 600})).await;
 }
 
@@ -489,7 +489,7 @@ async fn definitions_made_at_run_time_have_the_same_bounds() {
         .rate("1/min")
         .concurrency(1);
     handle.prompts().insert(prompt).unwrap();
-    let mut client = connect(server, Revision::E).await;
+    let mut client = connect(server, Revision::V2026_07_28).await;
     client.tool("rated", json!({})).await;
     client.refused("rated", json!({})).await;
     for (tool, problem) in [
@@ -539,9 +539,9 @@ async fn over_http_a_refusal_has_a_status_and_a_header() {
     }
     // Sessions are callers of their own, and stay the same one while nothing of theirs is under way.
     for _ in 0..2 {
-        let session = server.session(Revision::D).await;
+        let session = server.session(Revision::V2025_11_25).await;
         for expected in ["called", "called", "too many calls of `each`"] {
-            let request = call(&session, 1, "each", json!({}), Revision::D);
+            let request = call(&session, 1, "each", json!({}), Revision::V2025_11_25);
             let (status, message) = server.message(&request).await;
             assert_eq!(status, 200);
             assert!(text(&message).starts_with(expected), "{message}");

@@ -261,8 +261,10 @@ async fn what_is_wrapped_in_a_field_is_compared_and_never_said() {
 #[tokio::test]
 async fn ids_that_were_never_given_out_find_nothing() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
-    let get = |session: &str| Request::new("GET", Revision::D).header("Mcp-Session-Id", session);
+    let session = server.session(Revision::V2025_11_25).await;
+    let get = |session: &str| {
+        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session)
+    };
     for id in [
         "",
         "*",

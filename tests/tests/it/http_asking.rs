@@ -36,7 +36,7 @@ async fn session(address: SocketAddr, revision: Revision) -> String {
 #[tokio::test]
 async fn a_session_is_asked_on_the_stream_of_the_call_and_answers_with_another_post() {
     let address = serve().await;
-    for revision in [Revision::C, Revision::D] {
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
         let session = session(address, revision).await;
         let call =
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
@@ -57,7 +57,7 @@ async fn a_session_is_asked_on_the_stream_of_the_call_and_answers_with_another_p
 #[tokio::test]
 async fn an_answer_counts_only_in_the_session_that_was_asked() {
     let address = serve().await;
-    let revision = Revision::D;
+    let revision = Revision::V2025_11_25;
     let (asked, other) = (
         session(address, revision).await,
         session(address, revision).await,
@@ -79,7 +79,7 @@ async fn an_answer_counts_only_in_the_session_that_was_asked() {
 #[tokio::test]
 async fn a_session_whose_stream_broke_while_it_was_asked_can_answer_and_come_back() {
     let address = serve().await;
-    let revision = Revision::D;
+    let revision = Revision::V2025_11_25;
     let session = session(address, revision).await;
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
@@ -124,7 +124,7 @@ async fn a_round_ends_the_response_and_the_next_is_another_request() {
     let mut response = send(address, &modern(&params, &able())).await;
     let answer = response.message().await;
     assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
-    // Refused before anything was sent: the status can say so.
+    // AuthError before anything was sent: the status can say so.
     let params = json!({"name": "one", "arguments": {}});
     let mut response = send(address, &modern(&params, &json!({}))).await;
     assert_eq!(response.status, 400);

@@ -44,7 +44,11 @@ async fn a_repeated_header_is_refused_in_the_words_of_the_sender_s_era() {
         "Mcp-Param-Region",
     ];
     let server = serve().await;
-    for revision in [Revision::B, Revision::C, Revision::D] {
+    for revision in [
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ] {
         let session = server.session(revision).await;
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let mut get = Request::new("GET", revision).header("Mcp-Session-Id", &session);
@@ -54,7 +58,7 @@ async fn a_repeated_header_is_refused_in_the_words_of_the_sender_s_era() {
             Request::legacy(&session, &ready, revision),
             get.clone(),
         ];
-        if revision == Revision::B {
+        if revision == Revision::V2025_03_26 {
             let ping = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
             requests.push(Request::legacy(&session, &ping, revision));
         }
@@ -98,7 +102,11 @@ async fn methods_of_the_modern_era_do_not_exist_in_sessions() {
         let has_ids = !matches!(sessions, HttpSessions::None);
         let options = HttpOptions::new().sessions(sessions);
         let server = serve_with(options, Limits::default()).await;
-        for revision in [Revision::B, Revision::C, Revision::D] {
+        for revision in [
+            Revision::V2025_03_26,
+            Revision::V2025_06_18,
+            Revision::V2025_11_25,
+        ] {
             for (method, params) in &methods {
                 let message =
                     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -129,7 +137,7 @@ async fn a_version_that_is_not_served_is_echoed_whole() {
     let version = format!("{}é\u{1}", "2".repeat(5_000));
     let meta = |version: &str| json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
     let message = |version: &str| json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta(version)}});
-    let mut client = raw(crate::fixture::server(), Revision::E);
+    let mut client = raw(crate::fixture::server(), Revision::V2026_07_28);
     client.send(&message(&version)).await;
     let failure = client.response(&json!(1)).await.unwrap_err();
     assert_eq!(failure.code, -32022);
@@ -139,7 +147,7 @@ async fn a_version_that_is_not_served_is_echoed_whole() {
     // A header cannot contain control characters.
     let version = "2".repeat(5_000);
     let server = serve().await;
-    let request = Request::bare(&message(&version), Revision::E)
+    let request = Request::bare(&message(&version), Revision::V2026_07_28)
         .header("MCP-Protocol-Version", &version)
         .header("Mcp-Method", "tools/list");
     let (status, message) = server.message(&request).await;

@@ -18,14 +18,14 @@ fn discover() -> Request {
 // Covers: HTTP-01, HTTP-02, SEC-01, SSE-03
 #[tokio::test]
 async fn a_foreign_host_or_web_page_is_refused_in_every_era_and_method() {
-    let server = serve_with(HttpOptions::new().sse_2024(true), Limits::default()).await;
+    let server = serve_with(HttpOptions::new().legacy_sse(true), Limits::default()).await;
     let requests = [
         discover(),
-        initialize(Revision::D),
-        Request::new("GET", Revision::D),
-        Request::new("DELETE", Revision::D),
-        Request::new("OPTIONS", Revision::D),
-        Request::new("GET", Revision::A).to("/sse"),
+        initialize(Revision::V2025_11_25),
+        Request::new("GET", Revision::V2025_11_25),
+        Request::new("DELETE", Revision::V2025_11_25),
+        Request::new("OPTIONS", Revision::V2025_11_25),
+        Request::new("GET", Revision::V2024_11_05).to("/sse"),
     ];
     for request in requests {
         for (name, value) in [
@@ -86,7 +86,7 @@ async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
         "https://app.example.com"
     );
     assert!(allowed(&response, "expose-headers").contains("mcp-session-id"));
-    let asked = page(Request::new("OPTIONS", Revision::E))
+    let asked = page(Request::new("OPTIONS", Revision::V2026_07_28))
         .header("Access-Control-Request-Method", "POST")
         .header(
             "Access-Control-Request-Headers",
@@ -108,7 +108,9 @@ async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
     assert!(!fields.contains("x-evil"));
 
     let closed = serve().await;
-    let response = closed.send(&Request::new("OPTIONS", Revision::E)).await;
+    let response = closed
+        .send(&Request::new("OPTIONS", Revision::V2026_07_28))
+        .await;
     assert_eq!(response.status, 405);
     let local = discover().header("Origin", "http://localhost:3000");
     let response = closed.send(&local).await;
@@ -151,7 +153,9 @@ async fn what_a_web_page_can_send_without_asking_is_refused() {
 async fn other_methods_and_paths_are_not_there() {
     let server = serve().await;
     for verb in ["PUT", "PATCH", "HEAD"] {
-        let response = server.send(&Request::new(verb, Revision::E)).await;
+        let response = server
+            .send(&Request::new(verb, Revision::V2026_07_28))
+            .await;
         assert_eq!(response.status, 405, "{verb}");
         assert!(response.header("allow").unwrap().contains("POST"));
     }

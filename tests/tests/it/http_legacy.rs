@@ -49,24 +49,24 @@ async fn every_legacy_revision_shakes_hands_and_has_a_session() {
 #[tokio::test]
 async fn only_a_session_that_is_open_is_served() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
-    let other = server.session(Revision::C).await;
+    let session = server.session(Revision::V2025_11_25).await;
+    let other = server.session(Revision::V2025_06_18).await;
     assert_ne!(session, other);
-    let request = |session: &str| Request::legacy(session, &ping(1), Revision::D);
+    let request = |session: &str| Request::legacy(session, &ping(1), Revision::V2025_11_25);
     server.refused(&request("unknown"), 404, -32600).await;
     server.refused(&request(&session[1..]), 404, -32600).await;
-    let bare = Request::bare(&ping(1), Revision::D);
+    let bare = Request::bare(&ping(1), Revision::V2025_11_25);
     server.refused(&bare, 400, -32600).await;
     server
         .refused(
-            &initialize(Revision::D).header("Mcp-Session-Id", &session),
+            &initialize(Revision::V2025_11_25).header("Mcp-Session-Id", &session),
             400,
             -32600,
         )
         .await;
     server
         .refused(
-            &initialize(Revision::D).header("Mcp-Session-Id", "x"),
+            &initialize(Revision::V2025_11_25).header("Mcp-Session-Id", "x"),
             404,
             -32600,
         )
@@ -75,11 +75,11 @@ async fn only_a_session_that_is_open_is_served() {
     let odd = request(&session).with("MCP-Protocol-Version", "2025-03-26");
     assert_eq!(server.message(&odd).await.0, 200);
 
-    let delete = Request::new("DELETE", Revision::D).header("Mcp-Session-Id", &session);
+    let delete = Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     assert_eq!(server.send(&delete).await.status, 204);
     server.refused(&request(&session), 404, -32600).await;
     server
-        .refused(&get(&session, None, Revision::D), 404, -32600)
+        .refused(&get(&session, None, Revision::V2025_11_25), 404, -32600)
         .await;
     assert_eq!(server.send(&delete).await.status, 404);
     assert_eq!(server.message(&request(&other)).await.0, 200);
@@ -89,8 +89,8 @@ async fn only_a_session_that_is_open_is_served() {
 #[tokio::test]
 async fn a_revision_nobody_knows_is_refused_with_those_that_are_served() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
-    let request = Request::legacy(&session, &ping(1), Revision::D);
+    let session = server.session(Revision::V2025_11_25).await;
+    let request = Request::legacy(&session, &ping(1), Revision::V2025_11_25);
     let (status, message) = server
         .message(&request.clone().with("MCP-Protocol-Version", "1999-01-01"))
         .await;
@@ -105,7 +105,7 @@ async fn a_revision_nobody_knows_is_refused_with_those_that_are_served() {
     let without = request.without("MCP-Protocol-Version");
     assert_eq!(server.message(&without).await.0, 200);
     for date in ["2025-03-26", "2025-06-18", "2025-11-25"] {
-        let tolerated = initialize(Revision::D).header("MCP-Protocol-Version", date);
+        let tolerated = initialize(Revision::V2025_11_25).header("MCP-Protocol-Version", date);
         assert_eq!(server.message(&tolerated).await.0, 200);
     }
 }
@@ -114,20 +114,28 @@ async fn a_revision_nobody_knows_is_refused_with_those_that_are_served() {
 #[tokio::test]
 async fn a_response_needs_a_session_and_is_accepted_even_if_nobody_asked() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let message = json!({"jsonrpc": "2.0", "id": 99, "result": {}});
     let mut accepted = server
-        .send(&Request::legacy(&session, &message, Revision::D))
+        .send(&Request::legacy(&session, &message, Revision::V2025_11_25))
         .await;
     assert_eq!((accepted.status, &*accepted.text().await), (202, ""));
     server
-        .refused(&Request::bare(&message, Revision::D), 400, -32600)
+        .refused(&Request::bare(&message, Revision::V2025_11_25), 400, -32600)
         .await;
     server
-        .refused(&Request::legacy("x", &message, Revision::D), 404, -32600)
+        .refused(
+            &Request::legacy("x", &message, Revision::V2025_11_25),
+            404,
+            -32600,
+        )
         .await;
     server
-        .refused(&Request::legacy("x", &cancel(1), Revision::D), 404, -32600)
+        .refused(
+            &Request::legacy("x", &cancel(1), Revision::V2025_11_25),
+            404,
+            -32600,
+        )
         .await;
 }
 
@@ -135,10 +143,16 @@ async fn a_response_needs_a_session_and_is_accepted_even_if_nobody_asked() {
 #[tokio::test]
 async fn a_call_outlives_its_connection_but_not_its_session() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     for (number, name) in [(1, "wait"), (2, "report_and_wait")] {
         let mut connection = tests::http::connect(server.address).await;
-        let request = call(&session, i64::from(number), name, json!({}), Revision::D);
+        let request = call(
+            &session,
+            i64::from(number),
+            name,
+            json!({}),
+            Revision::V2025_11_25,
+        );
         tests::http::write(&mut connection, &request).await;
         server.shared.started(number).await;
         drop(connection);
@@ -147,7 +161,7 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
     for id in [1, 2] {
         server
             .refused(
-                &call(&session, id, "nothing", json!({}), Revision::D),
+                &call(&session, id, "nothing", json!({}), Revision::V2025_11_25),
                 200,
                 -32600,
             )
@@ -161,7 +175,7 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
             .load(std::sync::atomic::Ordering::SeqCst),
         0
     );
-    let delete = Request::new("DELETE", Revision::D).header("Mcp-Session-Id", &session);
+    let delete = Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     assert_eq!(server.send(&delete).await.status, 204);
     server.shared.dropped(2).await;
 }
@@ -170,13 +184,19 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
 #[tokio::test]
 async fn a_cancelled_call_ends_its_response_without_an_answer() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     for (number, name) in [(1, "wait"), (2, "report_and_wait")] {
-        let request = call(&session, i64::from(number), name, json!({}), Revision::D);
+        let request = call(
+            &session,
+            i64::from(number),
+            name,
+            json!({}),
+            Revision::V2025_11_25,
+        );
         let mut connection = tests::http::connect(server.address).await;
         tests::http::write(&mut connection, &request).await;
         server.shared.started(number).await;
-        let notice = Request::legacy(&session, &cancel(i64::from(number)), Revision::D);
+        let notice = Request::legacy(&session, &cancel(i64::from(number)), Revision::V2025_11_25);
         assert_eq!(server.send(&notice).await.status, 202);
         server.shared.dropped(number).await;
         let mut response = tests::http::response(connection, &request).await.unwrap();
@@ -192,7 +212,7 @@ async fn a_cancelled_call_ends_its_response_without_an_answer() {
 #[tokio::test]
 async fn what_nobody_asked_for_goes_to_the_stream_of_a_get_and_nowhere_else() {
     let server = serve().await;
-    for revision in [Revision::B, Revision::D] {
+    for revision in [Revision::V2025_03_26, Revision::V2025_11_25] {
         let session = server.session(revision).await;
         let follow = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "test://static"}});
         server
@@ -226,7 +246,7 @@ async fn what_nobody_asked_for_goes_to_the_stream_of_a_get_and_nowhere_else() {
         let json_only = get(&session, None, revision).with("Accept", "application/json");
         server.refused(&json_only, 406, -32600).await;
     }
-    let nowhere = Request::new("GET", Revision::D);
+    let nowhere = Request::new("GET", Revision::V2025_11_25);
     server.refused(&nowhere, 400, -32600).await;
 }
 
@@ -234,10 +254,16 @@ async fn what_nobody_asked_for_goes_to_the_stream_of_a_get_and_nowhere_else() {
 #[tokio::test]
 async fn calls_at_the_same_time_are_answered_each_on_its_own_stream() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let mut streams = Vec::new();
     for id in 1..=3 {
-        let request = call(&session, id, "report_and_wait", json!({}), Revision::D);
+        let request = call(
+            &session,
+            id,
+            "report_and_wait",
+            json!({}),
+            Revision::V2025_11_25,
+        );
         let mut stream = server.send(&request).await;
         assert!(stream.is_events());
         assert_eq!(stream.next().await.unwrap()["params"]["progressToken"], id);
@@ -270,10 +296,10 @@ async fn event_with_data(server: &Served, request: &Request) -> (Vec<Event>, Opt
 #[tokio::test]
 async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
     let server = serve().await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let (before, none) = event_with_data(
         &server,
-        &call(&session, 1, "let_go", json!({}), Revision::D),
+        &call(&session, 1, "let_go", json!({}), Revision::V2025_11_25),
     )
     .await;
     assert_eq!(none, None);
@@ -283,7 +309,8 @@ async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
     server.shared.0.go_on.notify_waiters();
     for _ in 0..2 {
         // Also a second time, should the connection break again.
-        let (_, event) = event_with_data(&server, &get(&session, Some(&place), Revision::D)).await;
+        let (_, event) =
+            event_with_data(&server, &get(&session, Some(&place), Revision::V2025_11_25)).await;
         let message: Value = serde_json::from_str(&event.unwrap().data).unwrap();
         assert_eq!((text(&message), &message["id"]), ("came back", &json!(1)));
     }
@@ -293,7 +320,11 @@ async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
 #[tokio::test]
 async fn older_clients_see_no_event_without_a_message() {
     let server = serve().await;
-    for (revision, handlers) in [(Revision::A, 2), (Revision::B, 4), (Revision::C, 6)] {
+    for (revision, handlers) in [
+        (Revision::V2024_11_05, 2),
+        (Revision::V2025_03_26, 4),
+        (Revision::V2025_06_18, 6),
+    ] {
         let session = server.session(revision).await;
         let mut stream = server
             .send(&call(&session, 1, "report_and_wait", json!({}), revision))
@@ -315,8 +346,8 @@ async fn older_clients_see_no_event_without_a_message() {
 #[tokio::test]
 async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
     let server = serve().await;
-    let mine = server.session(Revision::D).await;
-    let foreign = server.session(Revision::D).await;
+    let mine = server.session(Revision::V2025_11_25).await;
+    let foreign = server.session(Revision::V2025_11_25).await;
     let mut places = Vec::new();
     for id in 1..=2 {
         let request = call(
@@ -324,7 +355,7 @@ async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
             id,
             "report",
             json!({"values": [1, 2, 3]}),
-            Revision::D,
+            Revision::V2025_11_25,
         );
         let mut stream = server.send(&request).await;
         let mut ids = Vec::new();
@@ -336,7 +367,7 @@ async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
     }
     let all: std::collections::HashSet<_> = places.iter().flatten().collect();
     assert_eq!(all.len(), 10, "ids are unique within a session");
-    let request = get(&mine, Some(&places[0][2]), Revision::D).answering("tools/call");
+    let request = get(&mine, Some(&places[0][2]), Revision::V2025_11_25).answering("tools/call");
     let mut stream = server.send(&request).await;
     let rest = stream.all().await;
     assert_eq!(rest.len(), 2);
@@ -344,11 +375,15 @@ async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
     assert_eq!(rest[1]["id"], 1);
     for id in [&*places[0][2], "9:1", "1:99", "1", "", "x:y", "-1:0"] {
         server
-            .refused(&get(&foreign, Some(id), Revision::D), 400, -32600)
+            .refused(&get(&foreign, Some(id), Revision::V2025_11_25), 400, -32600)
             .await;
     }
     server
-        .refused(&get(&mine, Some("1:99"), Revision::D), 400, -32600)
+        .refused(
+            &get(&mine, Some("1:99"), Revision::V2025_11_25),
+            400,
+            -32600,
+        )
         .await;
 }
 
@@ -356,16 +391,17 @@ async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
 #[tokio::test]
 async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
     let server = serve().await;
-    let batch = |session: &str, messages: Value| Request::legacy(session, &messages, Revision::B);
+    let batch =
+        |session: &str, messages: Value| Request::legacy(session, &messages, Revision::V2025_03_26);
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     for revision in Revision::LEGACY {
         let session = server.session(revision).await;
         let request = batch(&session, json!([ping(1), ready]));
-        if revision != Revision::B {
+        if revision != Revision::V2025_03_26 {
             server.refused(&request, 400, -32600).await;
         }
     }
-    let session = server.session(Revision::B).await;
+    let session = server.session(Revision::V2025_03_26).await;
     let call = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "pause", "arguments": {"ms": 20}}});
     let shake = json!({"jsonrpc": "2.0", "id": 4, "method": "initialize", "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
     let mut response = server
@@ -436,7 +472,7 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
 #[tokio::test]
 async fn a_question_goes_out_on_the_stream_of_its_call_and_is_answered_by_another_post() {
     let server = serve().await;
-    for revision in [Revision::C, Revision::D] {
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
         let mut shake = initialize(revision);
         let body = String::from_utf8(shake.body).unwrap();
         let can = r#""capabilities":{"elicitation":{}}"#;

@@ -19,7 +19,7 @@ async fn serve(limits: Limits) -> Served {
 
 fn ping(session: &str) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    Request::legacy(session, &ping, Revision::D)
+    Request::legacy(session, &ping, Revision::V2025_11_25)
 }
 
 /// Waits until the server closes the connection, and says how long that took.
@@ -225,23 +225,23 @@ async fn sessions_are_bounded_and_the_longest_idle_one_ends_first() {
         ..Limits::default()
     })
     .await;
-    let first = server.session(Revision::D).await;
-    let second = server.session(Revision::D).await;
+    let first = server.session(Revision::V2025_11_25).await;
+    let second = server.session(Revision::V2025_11_25).await;
     server.message(&ping(&first)).await;
-    let third = server.session(Revision::D).await;
+    let third = server.session(Revision::V2025_11_25).await;
     assert_eq!(server.message(&ping(&second)).await.0, 404);
     for session in [&first, &third] {
         let mut stream = connect(server.address).await;
         write(
             &mut stream,
-            &call(session, 1, "wait", json!({}), Revision::D),
+            &call(session, 1, "wait", json!({}), Revision::V2025_11_25),
         )
         .await;
         std::mem::forget(stream);
     }
     server.shared.started(2).await;
     // None of them is idle now.
-    let response = server.send(&initialize(Revision::D)).await;
+    let response = server.send(&initialize(Revision::V2025_11_25)).await;
     assert_eq!(response.status, 503);
     assert!(response.header("retry-after").is_some());
 }
@@ -255,16 +255,16 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
         ..Limits::default()
     };
     let server = serve(limits).await;
-    let unused = server.send(&initialize(Revision::D)).await;
+    let unused = server.send(&initialize(Revision::V2025_11_25)).await;
     let unused = unused.header("mcp-session-id").unwrap().to_owned();
-    let idle = server.session(Revision::D).await;
-    let busy = server.session(Revision::D).await;
-    let streaming = server.session(Revision::D).await;
+    let idle = server.session(Revision::V2025_11_25).await;
+    let busy = server.session(Revision::V2025_11_25).await;
+    let streaming = server.session(Revision::V2025_11_25).await;
     let mut stream = connect(server.address).await;
-    let waiting = call(&busy, 7, "wait", json!({}), Revision::D);
+    let waiting = call(&busy, 7, "wait", json!({}), Revision::V2025_11_25);
     write(&mut stream, &waiting).await;
     server.shared.started(1).await;
-    let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &streaming);
+    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &streaming);
     let open = server.send(&get).await;
     tokio::time::sleep(Duration::from_millis(800)).await;
     assert_eq!(server.message(&ping(&unused)).await.0, 404);
@@ -287,7 +287,7 @@ async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
         ..Limits::default()
     };
     let server = serve(limits).await;
-    let request = initialize(Revision::D);
+    let request = initialize(Revision::V2025_11_25);
     let mut stream = tokio::io::BufReader::new(connect(server.address).await);
     let mut last = String::new();
     for _ in 0..10_000 {
@@ -305,17 +305,17 @@ async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
 // Limits: streams
 #[tokio::test]
 async fn streams_of_all_clients_together_are_bounded() {
-    let options = HttpOptions::new().sse_2024(true);
+    let options = HttpOptions::new().legacy_sse(true);
     let limits = Limits {
         streams: 3,
         ..Limits::default()
     };
     let server = serve_with(options, limits).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let listen = Request::modern(1, "subscriptions/listen", filter);
-    let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &session);
-    let old = Request::new("GET", Revision::A);
+    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let old = Request::new("GET", Revision::V2024_11_05);
     // One below, and at the limit.
     let mut open = Vec::new();
     for request in [&listen, &get, &old] {
@@ -352,20 +352,26 @@ async fn calls_of_a_session_are_bounded_and_a_refused_one_is_told() {
         ..Limits::default()
     })
     .await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let mut streams = Vec::new();
     for id in 1..=2 {
         let mut stream = connect(server.address).await;
         write(
             &mut stream,
-            &call(&session, id, "wait", json!({}), Revision::D),
+            &call(&session, id, "wait", json!({}), Revision::V2025_11_25),
         )
         .await;
         streams.push(stream);
     }
     server.shared.started(2).await;
     let (status, message) = server
-        .message(&call(&session, 3, "pause", json!({"ms": 1}), Revision::D))
+        .message(&call(
+            &session,
+            3,
+            "pause",
+            json!({"ms": 1}),
+            Revision::V2025_11_25,
+        ))
         .await;
     assert_eq!((status, &message["error"]["code"]), (200, &json!(429)));
     assert_eq!(server.message(&ping(&session)).await.0, 200);
@@ -380,14 +386,14 @@ async fn what_is_no_longer_kept_cannot_be_resumed() {
         ..Limits::default()
     };
     let server = serve(limits).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let values: Vec<i32> = (0..20).collect();
     let request = call(
         &session,
         1,
         "report",
         json!({"values": values}),
-        Revision::D,
+        Revision::V2025_11_25,
     );
     let mut stream = server.send(&request).await;
     let mut ids = Vec::new();
@@ -395,7 +401,7 @@ async fn what_is_no_longer_kept_cannot_be_resumed() {
         ids.extend(event.id);
     }
     let get = |id: &str| {
-        Request::new("GET", Revision::D)
+        Request::new("GET", Revision::V2025_11_25)
             .header("Mcp-Session-Id", &session)
             .header("Last-Event-ID", id)
             .answering("tools/call")
@@ -409,18 +415,18 @@ async fn what_is_no_longer_kept_cannot_be_resumed() {
 #[tokio::test]
 async fn a_server_that_is_stopped_finishes_what_is_under_way() {
     let server = serve(Limits::default()).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let mut waiting = Vec::new();
     for request in [
         Request::tool("wait", json!({})),
-        call(&session, 1, "wait", json!({}), Revision::D),
+        call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
     ] {
         let mut stream = connect(server.address).await;
         write(&mut stream, &request).await;
         waiting.push((stream, request));
     }
     server.shared.started(2).await;
-    let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut open = server.send(&get).await;
     let shared = server.shared.clone();
     server.handle.shut_down();
@@ -441,11 +447,11 @@ async fn a_server_that_is_stopped_waits_only_so_long() {
         ..Limits::default()
     })
     .await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let mut streams = Vec::new();
     for request in [
         Request::tool("wait", json!({})),
-        call(&session, 1, "wait", json!({}), Revision::D),
+        call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
     ] {
         let mut stream = connect(server.address).await;
         write(&mut stream, &request).await;

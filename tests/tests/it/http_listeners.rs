@@ -100,9 +100,9 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
     let server = Served::new(Limits::default()).await;
     let request = Request::tool("echo", json!({"text": "secret"}));
     assert_eq!(text(&server.send(&request).await.message().await), "secret");
-    let hello = server.send(&initialize(Revision::D)).await;
+    let hello = server.send(&initialize(Revision::V2025_11_25)).await;
     let session = hello.header("mcp-session-id").unwrap().to_owned();
-    let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut open = server.send(&get).await;
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let listen = Request::modern(3, "subscriptions/listen", filter);
@@ -113,7 +113,7 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
     let change = listening.next().await.unwrap();
     assert_eq!(change["method"], "notifications/tools/list_changed");
 
-    let waiting = call(&session, 1, "wait", json!({}), Revision::D);
+    let waiting = call(&session, 1, "wait", json!({}), Revision::V2025_11_25);
     let mut stream = server.connect().await;
     write(&mut stream, &waiting).await;
     server.shared.started(1).await;
@@ -201,7 +201,7 @@ async fn a_local_socket_is_served_and_guarded_like_any_other() {
     };
     let request = Request::tool("echo", json!({"text": "near"}));
     assert_eq!(text(&send(&request).await.message().await), "near");
-    assert_eq!(send(&initialize(Revision::D)).await.status, 200);
+    assert_eq!(send(&initialize(Revision::V2025_11_25)).await.status, 200);
     let evil = request.with("Host", "evil.example.com");
     assert_eq!(send(&evil).await.status, 403);
     handle.shut_down();

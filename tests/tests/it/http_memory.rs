@@ -23,7 +23,7 @@ fn report(what: &str, value: usize) {
 
 /// Opens so many sessions over one connection, and leaves them; gives the id of the last.
 async fn open_sessions(subject: &Subject, count: usize) -> String {
-    let request = initialize(Revision::D);
+    let request = initialize(Revision::V2025_11_25);
     let mut stream = BufReader::new(connect(subject.address).await);
     let mut last = String::new();
     for _ in 0..count {
@@ -73,7 +73,8 @@ async fn a_client_that_listens_costs_little() {
     let mut requests = vec![listen; CLIENTS];
     for _ in 0..CLIENTS {
         let session = open_sessions(&subject, 1).await;
-        requests.push(Request::new("GET", Revision::D).header("Mcp-Session-Id", &session));
+        requests
+            .push(Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session));
     }
     let mut open = Vec::new();
     for (kind, requests) in ["2026-07-28", "2025-11-25"]
@@ -138,7 +139,13 @@ async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
     for id in 0..CLIENTS {
         let session = open_sessions(&subject, 1).await;
         let id = i64::try_from(id).unwrap();
-        calls.push(call(&session, id, "log", arguments.clone(), Revision::D));
+        calls.push(call(
+            &session,
+            id,
+            "log",
+            arguments.clone(),
+            Revision::V2025_11_25,
+        ));
     }
     let before = subject.resident();
     let legacy = send_and_stall(&subject, &calls).await;

@@ -20,7 +20,8 @@ async fn a_request_is_answered_by_one_json_message_and_leaves_nothing_behind() {
     assert_eq!(response.header("mcp-session-id"), None);
     assert_eq!(text(&response.message().await), "hello");
     for verb in ["GET", "DELETE"] {
-        let request = Request::new(verb, Revision::E).header("MCP-Protocol-Version", "2026-07-28");
+        let request =
+            Request::new(verb, Revision::V2026_07_28).header("MCP-Protocol-Version", "2026-07-28");
         let response = server.send(&request).await;
         assert_eq!(
             (response.status, response.header("allow")),
@@ -73,7 +74,7 @@ async fn header_and_body_are_compared_in_the_order_of_the_specification() {
     for (request, status, code) in [
         // The claim can be read, then header and claim agree, then it is served.
         (
-            Request::bare(&without_meta, Revision::E).header(version, "2026-07-28"),
+            Request::bare(&without_meta, Revision::V2026_07_28).header(version, "2026-07-28"),
             400,
             -32602,
         ),
@@ -279,7 +280,8 @@ async fn a_notification_is_accepted_and_ignored() {
     let server = serve().await;
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     let message = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta}});
-    let request = Request::bare(&message, Revision::E).header("MCP-Protocol-Version", "2026-07-28");
+    let request =
+        Request::bare(&message, Revision::V2026_07_28).header("MCP-Protocol-Version", "2026-07-28");
     let mut response = server.send(&request).await;
     assert_eq!((response.status, &*response.text().await), (202, ""));
     server
@@ -291,7 +293,7 @@ async fn a_notification_is_accepted_and_ignored() {
         .await;
     let message = json!({"jsonrpc": "2.0", "method": "x", "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": 1}}});
     server
-        .refused(&Request::bare(&message, Revision::E), 400, -32602)
+        .refused(&Request::bare(&message, Revision::V2026_07_28), 400, -32602)
         .await;
 }
 
@@ -343,11 +345,15 @@ async fn a_listener_takes_events() {
 #[tokio::test]
 async fn a_header_alone_makes_no_request_modern_and_a_claim_beats_the_method() {
     let server = serve().await;
-    let request = initialize(Revision::D).header("MCP-Protocol-Version", "2026-07-28");
+    let request = initialize(Revision::V2025_11_25).header("MCP-Protocol-Version", "2026-07-28");
     server.refused(&request, 400, -32602).await;
     let discover = json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover"});
     server
-        .refused(&Request::bare(&discover, Revision::E), 400, -32602)
+        .refused(
+            &Request::bare(&discover, Revision::V2026_07_28),
+            400,
+            -32602,
+        )
         .await;
 }
 

@@ -88,7 +88,7 @@ async fn middleware_sees_the_body_byte_for_byte_and_hands_it_on() {
     let program = Program::start(app, handle).await;
     for request in [
         Request::tool("echo", json!({"text": "signed"})),
-        initialize(Revision::D),
+        initialize(Revision::V2025_11_25),
     ] {
         let signature: String = request
             .body
@@ -117,12 +117,16 @@ async fn an_axum_program_merges_the_server_with_its_own_routes_and_state() {
         .merge(service)
         .with_state("home");
     let program = Program::start(app, handle).await;
-    let mut home = send(program.address, &Request::new("GET", Revision::E).to("/")).await;
+    let mut home = send(
+        program.address,
+        &Request::new("GET", Revision::V2026_07_28).to("/"),
+    )
+    .await;
     assert_eq!(home.text().await, "home");
     let request = Request::tool("echo", json!({"text": "mounted"}));
     let mut answer = send(program.address, &request).await;
     assert_eq!(text(&answer.message().await), "mounted");
-    let response = send(program.address, &initialize(Revision::D)).await;
+    let response = send(program.address, &initialize(Revision::V2025_11_25)).await;
     assert!(response.header("mcp-session-id").is_some());
     // What guards the server guards it here.
     let evil = request.with("Origin", "http://evil.example.com");
@@ -135,14 +139,14 @@ async fn wherever_the_server_is_nested_clients_of_2024_are_sent_there() {
     let nested = |service: HttpService| Router::new().nest("/tools", service.into());
     let at_a_path = |service: HttpService| Router::new().nest_service("/tools/mcp", service);
     for app in [nested, at_a_path] {
-        let (service, handle) = service(HttpOptions::new().sse_2024(true));
+        let (service, handle) = service(HttpOptions::new().legacy_sse(true));
         let program = Program::start(app(service), handle).await;
         let request = Request::tool("echo", json!({"text": "nested"})).to("/tools/mcp");
         let mut answer = send(program.address, &request).await;
         assert_eq!(text(&answer.message().await), "nested");
         let elsewhere = send(program.address, &request.to("/mcp")).await;
         assert_eq!(elsewhere.status, 404);
-        let open = Request::new("GET", Revision::A).to("/tools/mcp");
+        let open = Request::new("GET", Revision::V2024_11_05).to("/tools/mcp");
         let mut stream = send(program.address, &open).await;
         let endpoint = stream.event().await.unwrap().data;
         assert!(endpoint.starts_with("/tools/mcp?"), "{endpoint}");
@@ -163,7 +167,11 @@ async fn middleware_stands_before_the_server() {
         .route("/", get(async || "home"))
         .merge(Router::from(service).layer(from_fn(check)));
     let program = Program::start(app, handle).await;
-    let home = send(program.address, &Request::new("GET", Revision::E).to("/")).await;
+    let home = send(
+        program.address,
+        &Request::new("GET", Revision::V2026_07_28).to("/"),
+    )
+    .await;
     assert_eq!(home.status, 200);
     let request = Request::tool("nothing", json!({}));
     assert_eq!(send(program.address, &request).await.status, 401);
@@ -174,17 +182,17 @@ async fn middleware_stands_before_the_server() {
 // Covers: LIFE-11
 #[tokio::test]
 async fn a_program_that_is_stopped_ends_though_streams_are_open() {
-    let (service, handle) = service(HttpOptions::new().sse_2024(true));
+    let (service, handle) = service(HttpOptions::new().legacy_sse(true));
     let program = Program::start(Router::from(service), handle).await;
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let listen = Request::modern(7, "subscriptions/listen", filter);
     let mut listening = send(program.address, &listen).await;
     listening.next().await.unwrap();
-    let hello = send(program.address, &initialize(Revision::D)).await;
+    let hello = send(program.address, &initialize(Revision::V2025_11_25)).await;
     let session = hello.header("mcp-session-id").unwrap().to_owned();
-    let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut standalone = send(program.address, &get).await;
-    let mut old = send(program.address, &Request::new("GET", Revision::A)).await;
+    let mut old = send(program.address, &Request::new("GET", Revision::V2024_11_05)).await;
     assert_eq!(old.event().await.unwrap().name, "endpoint");
 
     program.stopped().await;
@@ -209,16 +217,25 @@ async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
     let handle = server.handle();
     let app = Router::new().merge(server.into_http_service().unwrap());
     let program = Program::start(app, handle).await;
-    let hello = send(program.address, &initialize(Revision::D)).await;
+    let hello = send(program.address, &initialize(Revision::V2025_11_25)).await;
     let session = hello.header("mcp-session-id").unwrap().to_owned();
     let streaming = json!({"name": "report_and_wait", "_meta": {"progressToken": 1}});
     let mut waiting = Vec::new();
     for (request, status) in [
         (Request::tool("wait", json!({})), 503),
-        (call(&session, 1, "wait", json!({}), Revision::D), 503),
+        (
+            call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
+            503,
+        ),
         (Request::modern(2, "tools/call", streaming), 200),
         (
-            call(&session, 3, "report_and_wait", json!({}), Revision::D),
+            call(
+                &session,
+                3,
+                "report_and_wait",
+                json!({}),
+                Revision::V2025_11_25,
+            ),
             200,
         ),
     ] {

@@ -31,7 +31,7 @@ async fn narrow() -> Served {
         outgoing: 2 << 10,
         ..Limits::default()
     };
-    serve_with(HttpOptions::new().sse_2024(true), limits).await
+    serve_with(HttpOptions::new().legacy_sse(true), limits).await
 }
 
 fn get(session: &str, revision: Revision) -> Request {
@@ -69,7 +69,11 @@ async fn told_all(stream: &mut Response) -> Option<String> {
 #[tokio::test]
 async fn what_a_stream_has_no_room_for_is_told_later() {
     let server = narrow().await;
-    for revision in [Revision::B, Revision::C, Revision::D] {
+    for revision in [
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ] {
         let session = server.session(revision).await;
         for number in 0..RESOURCES {
             let request = Request::legacy(&session, &subscribe(number), revision);
@@ -95,7 +99,7 @@ async fn what_a_stream_has_no_room_for_is_told_later() {
 #[tokio::test]
 async fn what_a_stream_of_2024_has_no_room_for_is_told_later() {
     let server = narrow().await;
-    for revision in [Revision::A, Revision::D] {
+    for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
         let mut client = Old::open(&server, "/sse").await;
         client.shake(revision).await;
         for number in 0..RESOURCES {
@@ -115,7 +119,7 @@ async fn a_list_that_changed_before_its_session_came_here_is_told_of() {
     let limits = Limits::default();
     let sessions = Arc::new(MemorySessions::new(&limits));
     let [one, two] = instances(sessions, None, limits).await;
-    for revision in [Revision::B, Revision::D] {
+    for revision in [Revision::V2025_03_26, Revision::V2025_11_25] {
         let session = one.session(revision).await;
         // The other instance does not know of this change.
         one.handle.notify().tools_changed();

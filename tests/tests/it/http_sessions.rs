@@ -15,7 +15,11 @@ use crate::http_support::{
     Served, call, initialize, initialize_at_length, serve_with, text, told_in_time,
 };
 
-const WITH_HTTP: [Revision; 3] = [Revision::B, Revision::C, Revision::D];
+const WITH_HTTP: [Revision; 3] = [
+    Revision::V2025_03_26,
+    Revision::V2025_06_18,
+    Revision::V2025_11_25,
+];
 
 fn request(session: &str, method: &str, params: Value, revision: Revision) -> Request {
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
@@ -23,11 +27,11 @@ fn request(session: &str, method: &str, params: Value, revision: Revision) -> Re
 }
 
 fn ping(session: &str) -> Request {
-    request(session, "ping", json!({}), Revision::D)
+    request(session, "ping", json!({}), Revision::V2025_11_25)
 }
 
 fn on_session(verb: &'static str, session: &str) -> Request {
-    Request::new(verb, Revision::D).header("Mcp-Session-Id", session)
+    Request::new(verb, Revision::V2025_11_25).header("Mcp-Session-Id", session)
 }
 
 /// How many log messages of all levels come.
@@ -98,16 +102,16 @@ async fn a_session_outlives_its_server() {
         serve_with(options, Limits::default()).await
     };
     let before = serve().await;
-    let session = before.session(Revision::D).await;
+    let session = before.session(Revision::V2025_11_25).await;
     let level = json!({"level": "emergency"});
-    let level = request(&session, "logging/setLevel", level, Revision::D);
+    let level = request(&session, "logging/setLevel", level, Revision::V2025_11_25);
     assert_eq!(before.message(&level).await.0, 200);
     before.handle.shut_down();
     before.refused_connection().await;
     let after = serve().await;
-    assert_eq!(logged(&after, &session, Revision::D).await, 1);
+    assert_eq!(logged(&after, &session, Revision::V2025_11_25).await, 1);
     // The client is known too.
-    let again = initialize(Revision::D).header("Mcp-Session-Id", &session);
+    let again = initialize(Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     after.refused(&again, 400, -32600).await;
 }
 
@@ -120,15 +124,15 @@ async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
     };
     let store = Arc::<Database>::default();
     let [server, _] = instances(store.clone(), None, limits).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let level = |level: &str| {
         let level = json!({"level": level});
-        request(&session, "logging/setLevel", level, Revision::D)
+        request(&session, "logging/setLevel", level, Revision::V2025_11_25)
     };
     for mood in [Mood::Fails, Mood::Hangs] {
         store.is(mood);
         for request in [
-            initialize(Revision::D),
+            initialize(Revision::V2025_11_25),
             ping(&session),
             on_session("GET", &session),
             on_session("DELETE", &session),
@@ -145,7 +149,7 @@ async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
         assert_eq!(server.message(&modern).await.0, 200);
         store.is(Mood::Well);
         assert_eq!(server.message(&ping(&session)).await.0, 200);
-        assert_eq!(logged(&server, &session, Revision::D).await, 7);
+        assert_eq!(logged(&server, &session, Revision::V2025_11_25).await, 7);
     }
 }
 
@@ -154,7 +158,7 @@ async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
 async fn modern_requests_look_up_no_session() {
     let store = Arc::<Database>::default();
     let [server, _] = instances(store.clone(), None, Limits::default()).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let before = store.asked.load(Ordering::SeqCst);
     let modern = Request::tool("echo", json!({"text": "hello"})).header("Mcp-Session-Id", &session);
     assert_eq!(server.message(&modern).await.0, 200);
@@ -166,13 +170,13 @@ async fn modern_requests_look_up_no_session() {
 async fn changes_made_at_two_instances_at_the_same_time_are_all_kept() {
     let store = Arc::<Database>::default();
     let servers = instances(store, None, Limits::default()).await;
-    let session = servers[0].session(Revision::D).await;
+    let session = servers[0].session(Revision::V2025_11_25).await;
     let uri = |number: usize| format!("test://static?{number}");
     let mut subscribing = Vec::new();
     for number in 0..6 {
         let address = servers[number % 2].address;
         let uri = json!({"uri": uri(number)});
-        let request = request(&session, "resources/subscribe", uri, Revision::D);
+        let request = request(&session, "resources/subscribe", uri, Revision::V2025_11_25);
         subscribing.push(tokio::spawn(async move {
             tests::http::send(address, &request).await.status
         }));
@@ -199,10 +203,10 @@ async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
     };
     let store = Arc::<Database>::default();
     let [one, two] = instances(store, None, limits).await;
-    let session = one.session(Revision::D).await;
+    let session = one.session(Revision::V2025_11_25).await;
     let mut stream = one.send(&on_session("GET", &session)).await;
     let mut running = connect(one.address).await;
-    let wait = call(&session, 1, "wait", json!({}), Revision::D);
+    let wait = call(&session, 1, "wait", json!({}), Revision::V2025_11_25);
     write(&mut running, &wait).await;
     one.shared.started(1).await;
     // What is under way keeps a session that would be over by now.
@@ -218,19 +222,19 @@ async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
 async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
     let store = Arc::<Database>::default();
     let [one, two] = instances(store, None, Limits::default()).await;
-    let mut shake = initialize(Revision::D);
+    let mut shake = initialize(Revision::V2025_11_25);
     let body = String::from_utf8(shake.body).unwrap();
     let can = r#""capabilities":{"elicitation":{}}"#;
     shake.body = body.replace(r#""capabilities":{}"#, can).into_bytes();
     let session = one.send(&shake).await;
     let session = session.header("mcp-session-id").unwrap().to_owned();
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let ready = Request::legacy(&session, &ready, Revision::D);
+    let ready = Request::legacy(&session, &ready, Revision::V2025_11_25);
     assert_eq!(two.send(&ready).await.status, 202);
 
     let mut asked = Vec::new();
     for server in [&one, &two] {
-        let request = call(&session, 1, "ask_name", json!({}), Revision::D);
+        let request = call(&session, 1, "ask_name", json!({}), Revision::V2025_11_25);
         let mut stream = server.send(&request).await;
         let question = loop {
             let message = stream.next().await.unwrap();
@@ -244,7 +248,7 @@ async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
     let answer = |id: &Value, name: &str| {
         let result = json!({"action": "accept", "content": {"name": name}});
         let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
-        Request::legacy(&session, &message, Revision::D)
+        Request::legacy(&session, &message, Revision::V2025_11_25)
     };
     for (server, id, name) in [(&two, 0, "Mallory"), (&one, 0, "Ada"), (&two, 1, "Eve")] {
         let request = answer(&asked[id].1, name);

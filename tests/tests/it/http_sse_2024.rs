@@ -11,7 +11,7 @@ use tests::http::{Request, Response};
 use crate::http_support::{Served, call, serve, serve_with, text};
 
 async fn served() -> Served {
-    serve_with(HttpOptions::new().sse_2024(true), Limits::default()).await
+    serve_with(HttpOptions::new().legacy_sse(true), Limits::default()).await
 }
 
 /// A client of 2024: what it is told comes on its stream.
@@ -23,7 +23,7 @@ pub(crate) struct Old<'s> {
 
 impl<'s> Old<'s> {
     pub(crate) async fn open(server: &'s Served, path: &str) -> Self {
-        let request = Request::new("GET", Revision::A).to(path);
+        let request = Request::new("GET", Revision::V2024_11_05).to(path);
         let mut stream = server.send(&request).await;
         assert!(stream.is_events());
         let event = stream.event().await.unwrap();
@@ -38,7 +38,7 @@ impl<'s> Old<'s> {
     }
 
     pub(crate) async fn post(&self, message: &Value) -> u16 {
-        let request = Request::bare(message, Revision::A).to(&self.endpoint);
+        let request = Request::bare(message, Revision::V2024_11_05).to(&self.endpoint);
         let mut response = self.server.send(&request).await;
         if response.status == 202 {
             assert_eq!(
@@ -80,9 +80,9 @@ impl<'s> Old<'s> {
 async fn everything_the_server_says_comes_on_one_stream() {
     let server = served().await;
     for (path, revision) in [
-        ("/sse", Revision::A),
-        ("/mcp", Revision::A),
-        ("/sse", Revision::D),
+        ("/sse", Revision::V2024_11_05),
+        ("/mcp", Revision::V2024_11_05),
+        ("/sse", Revision::V2025_11_25),
     ] {
         let mut client = Old::open(&server, path).await;
         client.shake(revision).await;
@@ -101,7 +101,7 @@ async fn everything_the_server_says_comes_on_one_stream() {
             "notifications/tools/list_changed"
         );
         // Garbage is refused where it came in.
-        let mut garbage = Request::bare(&json!({}), Revision::A).to(&client.endpoint);
+        let mut garbage = Request::bare(&json!({}), Revision::V2024_11_05).to(&client.endpoint);
         garbage.body = b"{".to_vec();
         assert_eq!(server.send(&garbage).await.status, 400);
         // There is no modern era here.
@@ -134,7 +134,7 @@ async fn everything_the_server_says_comes_on_one_stream() {
             .dropped
             .store(0, std::sync::atomic::Ordering::SeqCst);
         let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
-        let late = Request::bare(&ping, Revision::A).to(&endpoint);
+        let late = Request::bare(&ping, Revision::V2024_11_05).to(&endpoint);
         assert_eq!(server.send(&late).await.status, 404);
     }
 }
@@ -148,7 +148,7 @@ async fn batches_are_served_where_their_revision_was_agreed_on() {
         let mut client = Old::open(&server, "/sse").await;
         client.shake(revision).await;
         let status = client.post(&json!([ping(1), ping(2)])).await;
-        if revision == Revision::B {
+        if revision == Revision::V2025_03_26 {
             assert_eq!(status, 202);
             // Answered one by one, which the protocol leaves open.
             let (first, second) = (client.next().await, client.next().await);
@@ -167,13 +167,16 @@ async fn it_is_there_only_where_it_was_switched_on_and_keeps_to_itself() {
     let server = serve().await;
     assert_eq!(
         server
-            .send(&Request::new("GET", Revision::A).to("/sse"))
+            .send(&Request::new("GET", Revision::V2024_11_05).to("/sse"))
             .await
             .status,
         404
     );
     assert_eq!(
-        server.send(&Request::new("GET", Revision::A)).await.status,
+        server
+            .send(&Request::new("GET", Revision::V2024_11_05))
+            .await
+            .status,
         400
     );
 
@@ -183,10 +186,15 @@ async fn it_is_there_only_where_it_was_switched_on_and_keeps_to_itself() {
     let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
     // The id of a stream is none of a session, and the other way round.
     server
-        .refused(&Request::legacy(id, &ping, Revision::D), 404, -32600)
+        .refused(
+            &Request::legacy(id, &ping, Revision::V2025_11_25),
+            404,
+            -32600,
+        )
         .await;
-    let session = server.session(Revision::D).await;
-    let crossed = Request::bare(&ping, Revision::A).to(&format!("/mcp?connection={session}"));
+    let session = server.session(Revision::V2025_11_25).await;
+    let crossed =
+        Request::bare(&ping, Revision::V2024_11_05).to(&format!("/mcp?connection={session}"));
     server.refused(&crossed, 404, -32600).await;
 }
 
@@ -194,10 +202,10 @@ async fn it_is_there_only_where_it_was_switched_on_and_keeps_to_itself() {
 #[tokio::test]
 async fn three_eras_are_served_at_the_same_time_on_one_address() {
     let server = served().await;
-    let session = server.session(Revision::D).await;
-    let batches = server.session(Revision::B).await;
+    let session = server.session(Revision::V2025_11_25).await;
+    let batches = server.session(Revision::V2025_03_26).await;
     let mut old = Old::open(&server, "/sse").await;
-    old.shake(Revision::A).await;
+    old.shake(Revision::V2024_11_05).await;
     let listen = Request::modern(
         "l",
         "subscriptions/listen",
@@ -205,7 +213,7 @@ async fn three_eras_are_served_at_the_same_time_on_one_address() {
     );
     let mut listening = server.send(&listen).await;
     listening.next().await.unwrap();
-    let get = Request::new("GET", Revision::D).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut following = server.send(&get).await;
     for round in 0..10 {
         // All use the same ids, and hear of nothing but their own.
@@ -215,14 +223,14 @@ async fn three_eras_are_served_at_the_same_time_on_one_address() {
             1,
             "echo",
             json!({"text": format!("legacy {round}")}),
-            Revision::D,
+            Revision::V2025_11_25,
         );
         let batch = call(
             &batches,
             1,
             "echo",
             json!({"text": format!("batch {round}")}),
-            Revision::B,
+            Revision::V2025_03_26,
         );
         let (modern, legacy, batch, status) = tokio::join!(
             server.message(&modern),
@@ -255,12 +263,12 @@ async fn silent_streams_are_kept_alive_by_comments() {
         keep_alive: Duration::from_millis(20),
         ..Limits::default()
     };
-    let server = serve_with(HttpOptions::new().sse_2024(true), limits).await;
-    let session = server.session(Revision::D).await;
+    let server = serve_with(HttpOptions::new().legacy_sse(true), limits).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let streams = [
         Request::modern(1, "subscriptions/listen", json!({"notifications": {}})),
-        Request::new("GET", Revision::D).header("Mcp-Session-Id", &session),
-        Request::new("GET", Revision::A).to("/sse"),
+        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session),
+        Request::new("GET", Revision::V2024_11_05).to("/sse"),
     ];
     for request in streams {
         let stream = server.send(&request).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::transport::{HttpOptions, HttpSessions};
-use mcp_runtime::{Limits, Server, StateKey};
+use mcp_runtime::{Limits, SealingKey, Server};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::{Request, connect, response, write};
@@ -15,7 +15,7 @@ use crate::http_support::{
 
 fn sealing(server: Server, key: u8) -> Server {
     server
-        .state_keys([StateKey::from_bytes([key; 32])])
+        .sealing_keys([SealingKey::from_bytes([key; 32])])
         .http(HttpOptions::new().sessions(HttpSessions::Sealed))
 }
 
@@ -30,7 +30,7 @@ async fn none() -> Served {
 
 fn ping(session: &str) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    Request::legacy(session, &ping, Revision::D)
+    Request::legacy(session, &ping, Revision::V2025_11_25)
 }
 
 /// A message without any session.
@@ -130,7 +130,7 @@ async fn a_sealed_session_is_served_wherever_its_key_is_known() {
 #[tokio::test]
 async fn a_sealed_session_that_was_changed_or_belongs_to_another_server_is_unknown() {
     let server = sealed(1).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     assert_eq!(server.message(&ping(&session)).await.0, 200);
     for at in [0, 8, 20, session.len() / 2, session.len() - 2] {
         let mut changed = session.clone().into_bytes();
@@ -166,7 +166,7 @@ async fn a_sealed_session_expires() {
         ..Limits::default()
     };
     let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
-    let shaken = server.send(&initialize(Revision::D)).await;
+    let shaken = server.send(&initialize(Revision::V2025_11_25)).await;
     let session = shaken.header("mcp-session-id").unwrap();
     assert_eq!(server.message(&ping(session)).await.0, 200);
     // Times are whole seconds, so it is good for up to one more.
@@ -203,7 +203,7 @@ async fn the_length_of_a_sealed_session() {
             ..Limits::default()
         };
         let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
-        let shaken = server.send(&initialize(Revision::D)).await;
+        let shaken = server.send(&initialize(Revision::V2025_11_25)).await;
         shaken.header("mcp-session-id").map(str::len)
     };
     let length = length_at(4 << 10).await.expect("it fits");
@@ -216,8 +216,8 @@ async fn the_length_of_a_sealed_session() {
 #[tokio::test]
 async fn a_call_of_a_sealed_session_outlives_its_connection_and_can_be_cancelled() {
     let server = sealed(1).await;
-    let session = server.session(Revision::D).await;
-    let request = call(&session, 1, "wait", json!({}), Revision::D);
+    let session = server.session(Revision::V2025_11_25).await;
+    let request = call(&session, 1, "wait", json!({}), Revision::V2025_11_25);
     let mut connection = connect(server.address).await;
     write(&mut connection, &request).await;
     server.shared.started(1).await;
@@ -225,7 +225,7 @@ async fn a_call_of_a_sealed_session_outlives_its_connection_and_can_be_cancelled
     server.refused(&request, 200, -32600).await;
     let cancel =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
-    let cancel = Request::legacy(&session, &cancel, Revision::D);
+    let cancel = Request::legacy(&session, &cancel, Revision::V2025_11_25);
     assert_eq!(server.send(&cancel).await.status, 202);
     server.shared.dropped(1).await;
 }
@@ -252,9 +252,9 @@ async fn without_sessions_each_request_stands_for_itself() {
             revision,
         )
     };
-    let (status, message) = server.message(&echo(Revision::C)).await;
+    let (status, message) = server.message(&echo(Revision::V2025_06_18)).await;
     assert_eq!((status, text(&message)), (200, "hello"));
-    let strange = echo(Revision::C).with("MCP-Protocol-Version", "1999-01-01");
+    let strange = echo(Revision::V2025_06_18).with("MCP-Protocol-Version", "1999-01-01");
     server.refused(&strange, 400, -32600).await;
     // There never was one, so its client has to begin anew.
     server.refused(&ping("x"), 404, -32600).await;
@@ -268,7 +268,8 @@ async fn without_sessions_and_header_a_request_is_of_2025_03_26() {
         let params = json!({"name": "pause", "arguments": {"ms": 5}});
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     };
-    let batch = Request::bare(&json!([call(1), call(2)]), Revision::B).answering("tools/call");
+    let batch =
+        Request::bare(&json!([call(1), call(2)]), Revision::V2025_03_26).answering("tools/call");
     let (status, answers) = server.message(&batch).await;
     assert_eq!((status, answers.as_array().unwrap().len()), (200, 2));
     let later = batch.header("MCP-Protocol-Version", "2025-06-18");
@@ -279,7 +280,7 @@ async fn without_sessions_and_header_a_request_is_of_2025_03_26() {
 #[tokio::test]
 async fn without_sessions_a_call_outlives_its_connection() {
     let server = none().await;
-    let request = bare("tools/call", json!({"name": "wait"}), Revision::D);
+    let request = bare("tools/call", json!({"name": "wait"}), Revision::V2025_11_25);
     let mut lost = connect(server.address).await;
     write(&mut lost, &request).await;
     server.shared.started(1).await;
@@ -305,16 +306,18 @@ async fn without_sessions_a_call_outlives_its_connection() {
 #[tokio::test]
 async fn connections_of_2024_have_a_session_whatever_is_chosen() {
     for sessions in [HttpSessions::Sealed, HttpSessions::None] {
-        let options = HttpOptions::new().sse_2024(true).sessions(sessions);
+        let options = HttpOptions::new().legacy_sse(true).sessions(sessions);
         let server = serve_with(options, Limits::default()).await;
-        let mut stream = server.send(&Request::new("GET", Revision::A)).await;
+        let mut stream = server
+            .send(&Request::new("GET", Revision::V2024_11_05))
+            .await;
         let endpoint = stream.event().await.unwrap().data;
-        let shake = initialize(Revision::A).to(&endpoint);
+        let shake = initialize(Revision::V2024_11_05).to(&endpoint);
         assert_eq!(server.send(&shake).await.status, 202);
         let shaken = stream.event().await.unwrap().data;
         assert!(shaken.contains(r#""logging":{}"#), "{shaken}");
         let level = json!({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "error"}});
-        let level = Request::bare(&level, Revision::A).to(&endpoint);
+        let level = Request::bare(&level, Revision::V2024_11_05).to(&endpoint);
         assert_eq!(server.send(&level).await.status, 202);
         assert!(
             stream

@@ -170,7 +170,7 @@ pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
         "clientInfo": {"name": "n".repeat(name), "version": "1"},
     });
     let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    Request::bare(&message, Revision::D)
+    Request::bare(&message, Revision::V2025_11_25)
 }
 
 /// Creates a call of a tool in a session.

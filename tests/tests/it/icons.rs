@@ -100,7 +100,7 @@ async fn an_icon_that_clients_must_not_trust_is_refused_at_the_start() {
 async fn an_icon_of_what_is_inserted_later_is_checked_as_well() {
     let server = server();
     let handle = server.handle();
-    let mut client = connect(server, Revision::E).await;
+    let mut client = connect(server, Revision::V2026_07_28).await;
     client.pass().await;
     for (sources, is_fine) in [(&GOOD[..], true), (&BAD[..], false)] {
         for src in sources {
@@ -124,7 +124,7 @@ async fn an_icon_of_what_is_inserted_later_is_checked_as_well() {
 // Covers: SEC-09
 #[tokio::test]
 async fn an_icon_that_a_handler_made_up_is_left_out() {
-    for revision in [Revision::D, Revision::E] {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut client = connect(server(), revision).await;
         let link = client.tool("link", json!({})).await["content"][0].clone();
         assert_eq!(sources(&link), GOOD, "{revision:?}");

@@ -32,11 +32,14 @@ async fn every_handshake_revision_is_echoed() {
             json!({"listChanged": true, "subscribe": true})
         );
         assert_eq!(offered["logging"], json!({}));
-        assert_eq!(offered.get("completions").is_some(), revision > Revision::A);
+        assert_eq!(
+            offered.get("completions").is_some(),
+            revision > Revision::V2024_11_05
+        );
         assert!(offered.get("tasks").is_none());
         assert_eq!(
             result["serverInfo"].get("title").is_some(),
-            revision >= Revision::C
+            revision >= Revision::V2025_06_18
         );
     }
 }
@@ -45,7 +48,7 @@ async fn every_handshake_revision_is_echoed() {
 #[tokio::test]
 async fn an_unknown_revision_is_offered_the_newest_handshake_one() {
     for date in ["2026-07-28", "2099-01-01", "1.0", "", "2024-10-07"] {
-        let mut client = fresh(Revision::D);
+        let mut client = fresh(Revision::V2025_11_25);
         let result = client.ok("initialize", initialize(date)).await;
         assert_eq!(result["protocolVersion"], "2025-11-25", "{date}");
     }
@@ -54,7 +57,7 @@ async fn an_unknown_revision_is_offered_the_newest_handshake_one() {
 // Covers: LIFE-05, LIFE-11
 #[tokio::test]
 async fn before_the_handshake_only_a_ping_is_answered() {
-    let mut client = fresh(Revision::D);
+    let mut client = fresh(Revision::V2025_11_25);
     assert_eq!(client.ok("ping", json!({})).await, json!({}));
     for method in [
         "tools/list",
@@ -73,7 +76,7 @@ async fn before_the_handshake_only_a_ping_is_answered() {
 // Covers: LIFE-06
 #[tokio::test]
 async fn a_second_handshake_is_refused_and_changes_nothing() {
-    let mut client = client(Revision::B).await;
+    let mut client = client(Revision::V2025_03_26).await;
     client
         .fails("initialize", initialize("2025-11-25"), -32600)
         .await;
@@ -89,7 +92,7 @@ async fn a_second_handshake_is_refused_and_changes_nothing() {
 // Covers: LIFE-08
 #[tokio::test]
 async fn a_handshake_cannot_be_cancelled() {
-    let mut client = fresh(Revision::D);
+    let mut client = fresh(Revision::V2025_11_25);
     let id = client.start("initialize", initialize("2025-11-25")).await;
     client.cancel(&id).await;
     client.response(&id).await.unwrap();
@@ -103,7 +106,7 @@ async fn a_malformed_handshake_is_invalid_params() {
         json!({"protocolVersion": 1, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
         json!({"protocolVersion": "2025-11-25", "capabilities": [], "clientInfo": {"name": "t", "version": "1"}}),
     ] {
-        let mut client = fresh(Revision::D);
+        let mut client = fresh(Revision::V2025_11_25);
         client.fails("initialize", params, -32602).await;
         client.connect().await.pass().await;
     }
@@ -112,7 +115,7 @@ async fn a_malformed_handshake_is_invalid_params() {
 // Covers: LIFE-09
 #[tokio::test]
 async fn requests_are_served_before_the_client_says_it_is_ready() {
-    let mut client = fresh(Revision::D);
+    let mut client = fresh(Revision::V2025_11_25);
     client.ok("initialize", initialize("2025-11-25")).await;
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
 }
@@ -120,7 +123,7 @@ async fn requests_are_served_before_the_client_says_it_is_ready() {
 // Covers: LIFE-04
 #[tokio::test]
 async fn notices_wait_until_the_client_says_it_is_ready() {
-    let mut client = fresh(Revision::D);
+    let mut client = fresh(Revision::V2025_11_25);
     client.ok("initialize", initialize("2025-11-25")).await;
     client.tool("change_lists", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new());
@@ -133,7 +136,7 @@ async fn notices_wait_until_the_client_says_it_is_ready() {
 // Covers: DISC-01, DISC-02, DISC-04, DISC-05, META-04, CACHE-01
 #[tokio::test]
 async fn discovery_says_what_the_server_can_do() {
-    let mut client = fresh(Revision::E);
+    let mut client = fresh(Revision::V2026_07_28);
     let result = client.ok("server/discover", json!({})).await;
     let versions: Vec<&str> = result["supportedVersions"]
         .as_array()
@@ -166,24 +169,24 @@ async fn discovery_says_what_the_server_can_do() {
 // Covers: BASE-10, DISC-05, LIFE-05
 #[tokio::test]
 async fn a_modern_request_needs_nothing_before_it() {
-    let mut client = fresh(Revision::E);
+    let mut client = fresh(Revision::V2026_07_28);
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
 }
 
 // Covers: BASE-10, STDIO-10
 #[tokio::test]
 async fn both_eras_are_served_on_one_connection() {
-    let mut client = fresh(Revision::E);
+    let mut client = fresh(Revision::V2026_07_28);
     client.ok("server/discover", json!({})).await;
-    client.speak(Revision::A);
+    client.speak(Revision::V2024_11_05);
     let result = client.ok("initialize", initialize("2024-11-05")).await;
     assert_eq!(result["protocolVersion"], "2024-11-05");
     client.notify("notifications/initialized", json!({})).await;
     client.text("add", json!({"a": 1, "b": 2})).await;
-    client.speak(Revision::E);
+    client.speak(Revision::V2026_07_28);
     let result = client.tool("structured", json!({})).await;
     assert_eq!(result["structuredContent"]["x"], 1);
-    client.speak(Revision::A);
+    client.speak(Revision::V2024_11_05);
     let result = client.tool("structured", json!({})).await;
     assert!(result.get("structuredContent").is_none());
 }
@@ -192,7 +195,7 @@ async fn both_eras_are_served_on_one_connection() {
 #[tokio::test]
 async fn a_claim_of_a_revision_that_is_not_modern_is_refused() {
     for date in ["2025-11-25", "2024-11-05", "2099-01-01", ""] {
-        let mut client = fresh(Revision::E);
+        let mut client = fresh(Revision::V2026_07_28);
         client.meta.insert("ignored".into(), json!(1));
         let params = json!({"_meta": {
             "io.modelcontextprotocol/protocolVersion": date,
@@ -227,7 +230,7 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
         (json!({version: 20_260_728, capabilities: {}}), version),
         (json!({version: null, capabilities: {}}), version),
     ] {
-        let mut client = fresh(Revision::E);
+        let mut client = fresh(Revision::V2026_07_28);
         let message =
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
         client.send(&message).await;
@@ -235,7 +238,7 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
         assert_eq!(failure.code, -32602, "{message}");
         assert!(failure.message.contains(key), "{}", failure.message);
     }
-    let mut client = fresh(Revision::E);
+    let mut client = fresh(Revision::V2026_07_28);
     client
         .send(&json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover"}))
         .await;
@@ -253,7 +256,7 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
 // Covers: BASE-07, LOG-04
 #[tokio::test]
 async fn methods_of_the_other_era_do_not_exist() {
-    let mut modern = fresh(Revision::E);
+    let mut modern = fresh(Revision::V2026_07_28);
     for method in [
         "initialize",
         "ping",
@@ -335,7 +338,7 @@ async fn a_session_hears_only_of_what_it_was_offered() {
 // Covers: META-01
 #[tokio::test]
 async fn half_a_claim_was_meant_as_one() {
-    let mut client = raw(fixture::server(), Revision::E);
+    let mut client = raw(fixture::server(), Revision::V2026_07_28);
     let key = "io.modelcontextprotocol/clientCapabilities";
     let request =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {key: {}}}});

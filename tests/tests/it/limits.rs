@@ -33,7 +33,7 @@ async fn served(client: &mut Client, line: &str) -> bool {
 #[tokio::test]
 async fn the_length_of_a_line() {
     let mut client = limited(
-        Revision::D,
+        Revision::V2025_11_25,
         Limits {
             line: 1_000,
             ..Limits::default()
@@ -54,7 +54,7 @@ async fn the_length_of_a_line() {
 #[tokio::test]
 async fn the_depth_of_a_message() {
     let mut client = limited(
-        Revision::D,
+        Revision::V2025_11_25,
         Limits {
             depth: 10,
             ..Limits::default()
@@ -75,7 +75,7 @@ async fn the_depth_of_a_message() {
 #[tokio::test]
 async fn the_values_in_a_message() {
     let mut client = limited(
-        Revision::D,
+        Revision::V2025_11_25,
         Limits {
             nodes: 1_000,
             ..Limits::default()
@@ -95,7 +95,7 @@ async fn the_values_in_a_message() {
 #[tokio::test]
 async fn the_length_of_an_id() {
     let mut client = limited(
-        Revision::D,
+        Revision::V2025_11_25,
         Limits {
             id: 10,
             ..Limits::default()
@@ -179,7 +179,7 @@ async fn the_length_of_an_address_and_of_a_cursor() {
 #[tokio::test]
 async fn the_length_of_a_batch() {
     let mut client = limited(
-        Revision::B,
+        Revision::V2025_03_26,
         Limits {
             batch: 3,
             ..Limits::default()
@@ -290,7 +290,7 @@ async fn the_addresses_followed_and_the_listeners() {
         listens: 2,
         ..Limits::default()
     };
-    let mut legacy = limited(Revision::D, limits.clone()).await;
+    let mut legacy = limited(Revision::V2025_11_25, limits.clone()).await;
     for (uri, fits) in [
         ("a://1", true),
         ("a://2", true),
@@ -306,7 +306,7 @@ async fn the_addresses_followed_and_the_listeners() {
             "{uri}"
         );
     }
-    let mut modern = limited(Revision::E, limits).await;
+    let mut modern = limited(Revision::V2026_07_28, limits).await;
     let filter = json!({"notifications": {"resourceSubscriptions": ["a://1", "a://2", "a://3"]}});
     modern.fails("subscriptions/listen", filter, -32602).await;
     for _ in 0..2 {
@@ -364,7 +364,9 @@ async fn the_time_output_may_stay_unread() {
     };
     let server = tokio::spawn(fixture::server().limits(limits).serve(transport));
     let (reader, writer) = tokio::io::split(stream);
-    let mut client = Client::new(reader, writer, Revision::D).connect().await;
+    let mut client = Client::new(reader, writer, Revision::V2025_11_25)
+        .connect()
+        .await;
     for id in 0..100 {
         let call = json!({
             "jsonrpc": "2.0", "id": id, "method": "tools/call",
@@ -425,7 +427,7 @@ async fn the_time_work_may_go_on_after_the_end_of_input() {
             drain: Duration::from_millis(drain),
             ..Limits::default()
         };
-        let mut client = limited(Revision::D, limits).await;
+        let mut client = limited(Revision::V2025_11_25, limits).await;
         client
             .start(
                 "tools/call",
@@ -496,7 +498,7 @@ async fn the_threads_that_may_be_blocked() {
             blocking: 2,
             ..Limits::default()
         };
-        let (mut client, held) = tight(Revision::E, limits).await;
+        let (mut client, held) = tight(Revision::V2026_07_28, limits).await;
         let mut ids = Vec::new();
         for _ in 0..calls {
             ids.push(client.start("tools/call", json!({"name": "hold"})).await);
@@ -517,7 +519,7 @@ async fn the_log_messages_of_a_session() {
             logs: 5,
             ..Limits::default()
         };
-        let (mut client, _) = tight(Revision::D, limits).await;
+        let (mut client, _) = tight(Revision::V2025_11_25, limits).await;
         client.tool("chatter", json!({"messages": messages})).await;
         // One more may have been let through while the messages were made.
         let seen = client.drain().await.len();
@@ -534,7 +536,7 @@ async fn the_progress_of_a_call() {
             progress: 5,
             ..Limits::default()
         };
-        let (mut client, _) = tight(Revision::D, limits).await;
+        let (mut client, _) = tight(Revision::V2025_11_25, limits).await;
         let params = json!({"name": "steps", "arguments": {"steps": steps}, "_meta": {"progressToken": "t"}});
         client.ok("tools/call", params).await;
         let seen = client.drain().await;
@@ -597,7 +599,7 @@ async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
         tool_time: Duration::from_millis(120),
         ..Limits::default()
     };
-    let (mut client, _) = tight(Revision::E, limits).await;
+    let (mut client, _) = tight(Revision::V2026_07_28, limits).await;
     // Each takes 50 ms, one after another: the third waits for longer than a tool may take.
     let mut ids = Vec::new();
     for _ in 0..3 {

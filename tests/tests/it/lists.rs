@@ -44,7 +44,11 @@ async fn pages_add_up_to_the_whole_list_whatever_their_size() {
 #[tokio::test]
 async fn list_order_is_the_same_on_every_start_and_connection() {
     let mut names = Vec::new();
-    for revision in [Revision::E, Revision::E, Revision::D] {
+    for revision in [
+        Revision::V2026_07_28,
+        Revision::V2026_07_28,
+        Revision::V2025_11_25,
+    ] {
         let mut client = client(revision).await;
         client.text("add", json!({"a": 1, "b": 2})).await;
         let (tools, _) = client.list("tools/list", "tools").await;

@@ -48,7 +48,7 @@ async fn a_session_chooses_its_level() {
 // Covers: LOG-03, META-06, STDIO-04
 #[tokio::test]
 async fn a_modern_request_chooses_for_itself() {
-    let mut client = client(Revision::E).await;
+    let mut client = client(Revision::V2026_07_28).await;
     client.tool("log_all", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new(), "nobody asked");
     let key = "io.modelcontextprotocol/logLevel";
@@ -156,7 +156,7 @@ async fn events_of_a_handler_reach_its_client() {
         let mut client = connect(server, revision).await;
         let key = "io.modelcontextprotocol/logLevel";
         let mut params = json!({"name": "traced"});
-        if revision == Revision::E {
+        if revision == Revision::V2026_07_28 {
             params["_meta"] = json!({key: "info"});
         }
         client.ok("tools/call", params).await;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{CallToolResult, ResourceContents};
-use mcp_runtime::{Answer, Call, CallId, Kind, Next};
+use mcp_runtime::{Call, CallId, CallOutput, Kind, Next};
 use serde_json::{Value, json};
 use tests::http::Request;
 use tests::{Client, Revision};
@@ -66,7 +66,7 @@ fn one() -> ResourceContents {
 #[resource_template("middleware://many/{id}", tags("middleware"))]
 fn many(id: &str) -> Result<String> {
     if id == "none" {
-        return Err(ToolError::no_resource("no secret here"));
+        return Err(HandlerError::no_resource("no secret here"));
     }
     Ok(id.to_owned())
 }
@@ -125,15 +125,15 @@ fn noting(seen: &Seen, name: &'static str) -> impl Fn(Call, Next) -> Noting + Se
     }
 }
 
-type Noting = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+type Noting = Pin<Box<dyn Future<Output = Result<CallOutput>> + Send>>;
 
 #[tokio::test]
 async fn calls_of_every_kind_pass_through_in_order() {
     for revision in Revision::ERAS {
         let seen = Seen::default();
         let server = server()
-            .around(noting(&seen, "outer"))
-            .around(noting(&seen, "inner"));
+            .middleware(noting(&seen, "outer"))
+            .middleware(noting(&seen, "inner"));
         let mut client = connect(server, revision).await;
         for (method, params, what) in [
             (
@@ -198,20 +198,22 @@ async fn calls_of_every_kind_pass_through_in_order() {
 #[tokio::test]
 async fn a_function_changes_arguments_and_answers_or_answers_by_itself() {
     for revision in Revision::ERAS {
-        let server = server().around(async |mut call, next| {
+        let server = server().middleware(async |mut call, next| {
             if call.kind() != Kind::Tool {
                 return next.run(call).await;
             }
             match call.arguments().text("name") {
                 Some("Eve") => bail!("not for {}", call.name()),
-                Some("cached") => return Ok(Answer::Tool(CallToolResult::text("from a cache"))),
+                Some("cached") => {
+                    return Ok(CallOutput::Tool(CallToolResult::text("from a cache")));
+                }
                 _ => {}
             }
             if let Some(Value::String(name)) = call.arguments_mut().get_mut("name") {
                 name.push_str(" Lovelace");
             }
             let mut answer = next.run(call).await?;
-            if let Answer::Tool(result) = &mut answer {
+            if let CallOutput::Tool(result) = &mut answer {
                 result.content.push("And a good day.".into());
             }
             Ok(answer)
@@ -236,7 +238,7 @@ async fn a_function_changes_arguments_and_answers_or_answers_by_itself() {
 
 #[tokio::test]
 async fn variables_and_partial_texts_can_be_changed() {
-    let server = server().around(async |mut call, next| {
+    let server = server().middleware(async |mut call, next| {
         let variable = match call.kind() {
             Kind::ResourceTemplate => "id",
             Kind::Completer => "code",
@@ -245,15 +247,15 @@ async fn variables_and_partial_texts_can_be_changed() {
         call.arguments_mut().insert(variable.into(), json!("tw"));
         let answer = next.run(call).await?;
         Ok(match answer {
-            Answer::Completion(mut candidates) => {
+            CallOutput::Completion(mut candidates) => {
                 candidates.values.push("three".into());
                 candidates.ranked = true;
-                Answer::Completion(candidates)
+                CallOutput::Completion(candidates)
             }
             other => other,
         })
     });
-    let mut client = connect(server, Revision::E).await;
+    let mut client = connect(server, Revision::V2026_07_28).await;
     let read = client
         .ok("resources/read", json!({"uri": "middleware://many/7"}))
         .await;
@@ -268,8 +270,9 @@ async fn variables_and_partial_texts_can_be_changed() {
 
 #[tokio::test]
 async fn the_answer_of_another_kind_is_an_internal_error() {
-    let server = server().around(async |_, _| Ok(Answer::Tool(CallToolResult::text("text"))));
-    let mut client = connect(server, Revision::E).await;
+    let server =
+        server().middleware(async |_, _| Ok(CallOutput::Tool(CallToolResult::text("text"))));
+    let mut client = connect(server, Revision::V2026_07_28).await;
     client.text("greet", json!({"name": "Ada"})).await;
     client
         .fails("resources/read", json!({"uri": "middleware://one"}), -32603)
@@ -279,7 +282,7 @@ async fn the_answer_of_another_kind_is_an_internal_error() {
 #[tokio::test]
 async fn a_panic_in_middleware_ends_the_call_alone() {
     for revision in Revision::ERAS {
-        let server = server().around(|call: Call, next: Next| {
+        let server = server().middleware(|call: Call, next: Next| {
             assert_ne!(
                 call.arguments().text("name"),
                 Some("at once"),
@@ -314,7 +317,7 @@ async fn cancelling_and_the_time_limit_reach_through_middleware() {
         let (shared, seen) = (Shared::default(), Seen::default());
         let server = server()
             .state(shared.clone())
-            .around(noting(&seen, "around"));
+            .middleware(noting(&seen, "around"));
         let mut client = connect(server, revision).await;
         let id = client.start("tools/call", json!({"name": "wait"})).await;
         shared.started(1).await;
@@ -351,7 +354,7 @@ async fn a_call_of_several_rounds_has_one_entry_and_one_answer() {
         let audit = Audit::default();
         let entered = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&entered);
-        let server = server().state(audit.clone()).around(move |call, next| {
+        let server = server().state(audit.clone()).middleware(move |call, next| {
             counter.fetch_add(1, Ordering::SeqCst);
             async move {
                 let Some(audit) = call.context().state::<Audit>() else {
@@ -388,7 +391,7 @@ async fn tower_layers_stand_around_calls() {
         let (shared, seen) = (Shared::default(), Seen::default());
         let server = server()
             .state(shared.clone())
-            .around(noting(&seen, "around"))
+            .middleware(noting(&seen, "around"))
             .layer(TimeoutLayer::new(Duration::from_secs(3)))
             .layer_tool("wait", ConcurrencyLimitLayer::new(1));
         let mut client = connect(server, revision).await;
@@ -421,10 +424,10 @@ struct Again<S>(S, Arc<AtomicUsize>);
 
 impl<S> Service<Call> for Again<S>
 where
-    S: Service<Call, Response = Result<Answer>> + Clone + Send + 'static,
+    S: Service<Call, Response = Result<CallOutput>> + Clone + Send + 'static,
     S::Future: Send,
 {
-    type Response = Result<Answer>;
+    type Response = Result<CallOutput>;
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
@@ -451,7 +454,7 @@ async fn a_layer_may_call_again() {
     let counter = Arc::new(AtomicUsize::new(0));
     let shared = Arc::clone(&counter);
     let layer = tower::layer::layer_fn(move |next: Next| Again(next, Arc::clone(&shared)));
-    let mut client = connect(server().layer(layer), Revision::E).await;
+    let mut client = connect(server().layer(layer), Revision::V2026_07_28).await;
     client.refused("fails", json!({})).await;
     assert_eq!(counter.load(Ordering::SeqCst), 2);
     client.text("greet", json!({"name": "Ada"})).await;
@@ -487,7 +490,7 @@ async fn every_text_a_model_reads_is_sanitized() {
     for revision in Revision::ERAS {
         let server = server()
             .sanitize(redact)
-            .sanitize(mcp_runtime::visible_text);
+            .sanitize(mcp_runtime::strip_invisible);
         let mut client = connect(server, revision).await;
         for (method, params) in [
             ("tools/call", json!({"name": "report"})),
@@ -535,7 +538,7 @@ async fn a_panic_while_texts_are_sanitized_lets_nothing_out() {
         assert!(!text.contains("secret"), "cannot be cleaned");
         Cow::Borrowed(text)
     });
-    let mut client = connect(server, Revision::E).await;
+    let mut client = connect(server, Revision::V2026_07_28).await;
     let failure = client
         .fails("tools/call", json!({"name": "report"}), -32603)
         .await;
@@ -546,14 +549,21 @@ async fn a_panic_while_texts_are_sanitized_lets_nothing_out() {
 #[tokio::test]
 async fn middleware_stands_around_calls_over_http() {
     let seen = Seen::default();
-    let server = server().around(noting(&seen, "around")).sanitize(redact);
+    let server = server()
+        .middleware(noting(&seen, "around"))
+        .sanitize(redact);
     let server = serve_server(server).await;
     let (status, message) = server.message(&Request::tool("fails", json!({}))).await;
     assert_eq!(status, 200);
     assert_eq!(crate::http_support::text(&message), "the *** is out");
-    let session = server.session(Revision::D).await;
-    let greet =
-        crate::http_support::call(&session, 1, "greet", json!({"name": "Ada"}), Revision::D);
+    let session = server.session(Revision::V2025_11_25).await;
+    let greet = crate::http_support::call(
+        &session,
+        1,
+        "greet",
+        json!({"name": "Ada"}),
+        Revision::V2025_11_25,
+    );
     let (_, message) = server.message(&greet).await;
     assert_eq!(crate::http_support::text(&message), "Hello, Ada!");
     assert_eq!(

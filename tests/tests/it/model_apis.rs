@@ -256,7 +256,7 @@ fn examples() -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_tools_of_the_examples_are_taken_everywhere() {
-    let directory = Directory::new("model-apis", Revision::E);
+    let directory = Directory::new("model-apis", Revision::V2026_07_28);
     let tools = r#"[{"name": "greet", "description": "Greets", "arguments": {"name": "Who"}, "answer": "Hello"}]"#;
     std::fs::write(directory.join("tools.json"), tools).unwrap();
     let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();

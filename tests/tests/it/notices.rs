@@ -26,7 +26,7 @@ async fn ask_and_wait(ctx: &Context) -> Result<String> {
 // Covers: STDIO-07, REQ-06
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
-    for revision in [Revision::C, Revision::D] {
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
         let server = fixture::server().tags(["notices"]);
         let mut client = raw(server, revision);
         client.capabilities = json!({"elicitation": {}});

@@ -21,7 +21,10 @@ async fn a_listed_prompt_says_what_it_takes() {
         );
         let review = &prompts[1];
         assert_eq!(review["description"], "Asks for a review.");
-        assert_eq!(review.get("title").is_some(), revision >= Revision::C);
+        assert_eq!(
+            review.get("title").is_some(),
+            revision >= Revision::V2025_06_18
+        );
         let arguments = review["arguments"].as_array().unwrap();
         assert_eq!(arguments[0]["name"], "code");
         assert_eq!(arguments[0]["description"], "The code");

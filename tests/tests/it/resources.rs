@@ -50,7 +50,7 @@ async fn lists_name_resources_templates_and_what_templates_list() {
 
 #[tokio::test]
 async fn lists_are_read_from_addresses() {
-    let mut client = client(Revision::D).await;
+    let mut client = client(Revision::V2025_11_25).await;
     for (uri, text) in [
         ("sum:///1,2,3", "6 []"),
         ("sum:///5?tags=a&tags=b%26c", "5 [\"a\", \"b&c\"]"),
@@ -93,7 +93,7 @@ async fn contents_carry_their_address_and_type() {
 #[resource_template("page:///{number}", tags("pages"))]
 fn page(number: u32) -> Result<String> {
     if number > 9 {
-        return Err(ToolError::no_resource("the last page is 9"));
+        return Err(HandlerError::no_resource("the last page is 9"));
     }
     Ok(format!("page {number}"))
 }

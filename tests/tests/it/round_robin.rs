@@ -75,7 +75,7 @@ async fn a_call_goes_on_at_whichever_instance_its_rounds_land() {
         let refused = stranger.call(round, &params).await;
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
         let text = refused["error"]["message"].as_str().unwrap();
-        assert!(text.contains("state_keys"), "{text}");
+        assert!(text.contains("sealing_keys"), "{text}");
     }
     panic!("the call does not come to an end");
 }

@@ -63,7 +63,7 @@ async fn work_under_way_at_the_end_of_input_is_finished() {
 // Covers: STDIO-07
 #[tokio::test]
 async fn work_that_does_not_end_is_dropped_after_a_grace() {
-    let mut process = everything(Revision::D).await;
+    let mut process = everything(Revision::V2025_11_25).await;
     process
         .client
         .start("tools/call", json!({"name": "doze"}))
@@ -119,7 +119,7 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
 // Covers: STDIO-03, LIFE-11
 #[tokio::test]
 async fn a_ping_is_answered_beside_slow_calls() {
-    let mut process = everything(Revision::D).await;
+    let mut process = everything(Revision::V2025_11_25).await;
     for _ in 0..10 {
         process
             .client
@@ -138,7 +138,7 @@ async fn a_ping_is_answered_beside_slow_calls() {
 // Covers: STDIO-01, STDIO-06
 #[tokio::test]
 async fn half_a_message_at_the_end_of_input_is_no_message() {
-    let mut process = everything(Revision::D).await;
+    let mut process = everything(Revision::V2025_11_25).await;
     process
         .client
         .bytes(br#"{"jsonrpc":"2.0","id":1,"met"#)

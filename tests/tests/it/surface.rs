@@ -109,10 +109,10 @@ async fn what_a_listing_gives_is_no_part_of_a_surface() {
 
 #[tokio::test]
 async fn a_surface_holds_what_its_client_may_use() {
-    let user = Principal::new("user").scopes(["none"]);
+    let user = Principal::new("user").with_scopes(["none"]);
     let client = TestClient::both(server().0).as_principal(user).await;
     assert_eq!(uris(&client.surface().await), ["row:help"]);
-    let admin = Principal::new("admin").scopes(["admin"]);
+    let admin = Principal::new("admin").with_scopes(["admin"]);
     let client = TestClient::both(server().0).as_principal(admin).await;
     assert_eq!(uris(&client.surface().await), ["row:help", "row:rights"]);
 }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcp_runtime::List;
+use mcp_runtime::Capability;
 use mcp_runtime::prelude::*;
-use mcp_runtime::testing::{Answer, Notice, TestClient};
+use mcp_runtime::testing::{Notification, Response, TestClient};
 use mcp_runtime::types::LoggingLevel;
 
 #[derive(Default)]
@@ -62,7 +62,10 @@ enum Place {
 #[tool(tags("test-client"))]
 async fn travel(ctx: Context) -> Result<String> {
     let trip: Trip = ctx.elicit("Where to?").await?;
-    let said = ctx.sample(Sample::user("What is it like?")).await?.text();
+    let said = ctx
+        .sample(SamplingRequest::user("What is it like?"))
+        .await?
+        .text();
     let Trip {
         to,
         people,
@@ -179,15 +182,15 @@ async fn every_report_of_progress_is_seen() {
     let client = TestClient::both(server()).await;
     client.call("hurry", json!({})).await.unwrap();
     let reports: Vec<_> = (1..=100)
-        .map(|step| Notice::Progress((step, 100).into()))
+        .map(|step| Notification::Progress((step, 100).into()))
         .collect();
-    assert_eq!(client.notices().await, reports);
+    assert_eq!(client.notifications().await, reports);
 }
 
 #[tokio::test]
 async fn questions_are_answered_with_values() {
     let client = TestClient::both(server()).await;
-    client.answer(Answer::said("Lovely."));
+    client.answer(Response::said("Lovely."));
     client.answer(Trip {
         to: Place::Paris,
         people: 2,
@@ -207,7 +210,7 @@ async fn questions_are_answered_with_values() {
     client.answer(json!({"to": "paris", "people": 9, "stops": [], "note": "x"}));
     client.answer_with(|question| {
         assert_eq!(question.method, "sampling/createMessage");
-        Some(Answer::said("Fine."))
+        Some(Response::said("Fine."))
     });
     let answer = client.call("travel", json!({})).await.unwrap();
     assert_eq!(answer.text(), "9 to Paris by [] Some(\"x\"): Fine.");
@@ -222,11 +225,11 @@ async fn questions_are_answered_with_values() {
     assert!(why.starts_with("the answer is invalid: `people` "), "{why}");
     assert_eq!(client.asked().len(), 3);
 
-    client.answer(Answer::cancel());
+    client.answer(Response::cancel());
     let dismissed = client.call("travel", json!({})).await.unwrap();
     assert!(!dismissed.error_text().is_empty());
-    client.answer(Answer::roots(["file:///home"]));
-    client.answer(Answer::agree());
+    client.answer(Response::roots(["file:///home"]));
+    client.answer(Response::agree());
     assert_eq!(
         client.call("look_around", json!({})).await.unwrap().text(),
         "file:///home"
@@ -261,22 +264,22 @@ async fn time_that_is_paused_runs_as_far_as_handlers_take() {
 #[tokio::test]
 async fn what_a_server_says_by_itself_is_told() {
     let client = TestClient::each(server).await;
-    client.follow("test-client:thing").await.unwrap();
+    client.subscribe("test-client:thing").await.unwrap();
     client.call("talk", json!({})).await.unwrap();
-    let mut notices = client.notices().await;
+    let mut notices = client.notifications().await;
     assert!(
-        matches!(&notices.remove(0), Notice::Log { level: LoggingLevel::Warning, data, .. } if data == "careful")
+        matches!(&notices.remove(0), Notification::Log { level: LoggingLevel::Warning, data, .. } if data == "careful")
     );
-    notices.sort_by_key(|notice| matches!(notice, Notice::ListChanged(_)));
+    notices.sort_by_key(|notice| matches!(notice, Notification::ListChanged(_)));
     assert_eq!(
         notices,
         [
-            Notice::ResourceUpdated("test-client:thing".into()),
-            Notice::ListChanged(List::Tools)
+            Notification::ResourceUpdated("test-client:thing".into()),
+            Notification::ListChanged(Capability::Tools)
         ]
     );
     client.call("talk", json!({})).await.unwrap();
-    assert!(matches!(client.notice().await, Notice::Log { .. }));
+    assert!(matches!(client.notice().await, Notification::Log { .. }));
 }
 
 #[tokio::test]

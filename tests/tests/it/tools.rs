@@ -8,7 +8,7 @@ use crate::support::{client, connect};
 
 #[tokio::test]
 async fn a_misspelt_field_inside_of_an_argument_is_named() {
-    let mut client = client(Revision::E).await;
+    let mut client = client(Revision::V2026_07_28).await;
     for (due, text) in [
         (json!({"day": 1, "hour": 2}), "1 Some(2)"),
         (
@@ -28,7 +28,7 @@ async fn a_misspelt_field_inside_of_an_argument_is_named() {
 
 #[tokio::test]
 async fn numbers_in_quotes_are_understood_inside_of_arguments() {
-    let mut client = client(Revision::E).await;
+    let mut client = client(Revision::V2026_07_28).await;
     let result = client
         .ok(
             "tools/call",
@@ -155,8 +155,12 @@ async fn every_bad_argument_is_explained_to_the_model_at_once() {
 #[tokio::test]
 async fn a_switch_answers_older_clients_with_an_error() {
     for revision in Revision::ALL {
-        let mut client = connect(fixture::server().argument_errors(true), revision).await;
-        if revision <= Revision::C {
+        let mut client = connect(
+            fixture::server().invalid_arguments_as_errors(true),
+            revision,
+        )
+        .await;
+        if revision <= Revision::V2025_06_18 {
             client
                 .fails(
                     "tools/call",
@@ -244,7 +248,7 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
                 serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
             assert_eq!(text, value);
             let date = revision.date();
-            let there = revision >= Revision::C;
+            let there = revision >= Revision::V2025_06_18;
             assert_eq!(
                 tool.get("outputSchema").is_some(),
                 there,
@@ -268,7 +272,7 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
 // Covers: TOOL-20, TOOL-16
 #[tokio::test]
 async fn bytes_are_base64_with_padding() {
-    let mut client = client(Revision::E).await;
+    let mut client = client(Revision::V2026_07_28).await;
     let result = client.tool("contents", json!({})).await;
     assert_eq!(
         result["content"][1],
@@ -289,7 +293,7 @@ async fn bytes_are_base64_with_padding() {
 // Covers: TOOL-04, TOOL-05, TOOL-07, JSCH-01, JSCH-04
 #[tokio::test]
 async fn a_listed_tool_says_all_there_is_to_know() {
-    let mut client = client(Revision::E).await;
+    let mut client = client(Revision::V2026_07_28).await;
     let (tools, _) = client.list("tools/list", "tools").await;
     for tool in &tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
@@ -331,7 +335,7 @@ async fn a_listed_tool_says_all_there_is_to_know() {
 // Covers: META-05
 #[tokio::test]
 async fn a_tool_that_needs_a_capability_says_so() {
-    let mut modern = client(Revision::E).await;
+    let mut modern = client(Revision::V2026_07_28).await;
     let failure = modern
         .fails("tools/call", json!({"name": "needs_sampling"}), -32021)
         .await;

@@ -14,7 +14,7 @@ const EDDSA: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hg
 const PS256: &str = "eyJhbGciOiJQUzI1NiIsImtpZCI6InIiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJqb2UifQ.3mgdtvpulLH5Kp98hbdcO4bI5obNdcPxJtb6N8Q1DK8XHQi4C2jIlIEwEp2JzjWu2PmsoeZ7d-FcdW5vw3A0h2fRs81n09K1vtzSLDoUsIc8vVPIGyV5tUGaeUnsepYWnqa4Pjs-9qLc68FuNJjG4KVKXPzRR25wN6w3z7hkhZnBteVQ4dsZXvMhWEGjF4pbMhvkUqvgHK4eTKu86C6_TIzVq5dijUw6YGn8xM6RqUiW4gVw2U3x_6noLYmBqZ_p3rKTaRVXvXePou6o6xclP5d4rRT6RwNSX_D3cmpk-QB3wMyHaoDL0w7m5CmE68yRxdS5d8Y_ZES--8cZAzsDZw";
 const ES384: &str = "eyJhbGciOiJFUzM4NCIsImtpZCI6ImUiLCJ0eXAiOiJKV1QifQ.eyJpc3MiOiJqb2UifQ.TGS4gMjogHzTnXILAgY4BAXpiXE5iKhbg-fn3-F1PNaRzd2K5vkQ-KksCjMydzWda0xN5yg78InKmmYJyF92CRFgDlo6z3QvkiTXvgyy36IdBeDWTsCQ8r01IlIUY9lk";
 
-fn keys() -> Vec<Key> {
+fn keys() -> Vec<VerificationKey> {
     let keys = [
         json!({"kty": "RSA", "e": "AQAB", "n": "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ"}),
         json!({"kty": "EC", "crv": "P-256", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}),
@@ -22,7 +22,7 @@ fn keys() -> Vec<Key> {
         json!({"kty": "RSA", "kid": "r", "e": "AQAB", "n": "7oiRjvwAnV1TR30U7xaFQdo_3pBhY9m_sVdQiRc1JDbINcMgJi9liXe3kpJy7i6MLvRPcxkFWLUoGH_DXrSq2YN_wZ_RvwFlVlitr2BMKOp-WlXRKQfrrQsn9nVO7tusX__FV6rJD0w21UUXCj9uJQ2nAHwCbRrKq9GQkuT6Ithnp24fj_TPr-s6ksHqtzQ8S7Pytl7bOq1wocTaLPJIX4JJXoOgLWe2CltD9hO3M-s2KptjIYyuiA7rGXI_XHVoyWiM06HryPAK6aMte7fNQKbeA0IbYol1pxawf3vUrr6tc1NiD479KxRGQmaA38n1rCNp9s3bPqtedQm4qW2P8Q"}),
         json!({"kty": "EC", "kid": "e", "crv": "P-384", "x": "vn2fQAt9I35B9_IlZCzru5MkZ6S_3OebHRj9VtY20lBt6l7lZ1u0HxTfVprdnBcO", "y": "9mfF498Tv-ommk_PecRV0XzWfpPy7hw0zRmEz9csH0wFJLbyCsl1vnv-Yre-lzBU"}),
     ];
-    keys.iter().filter_map(Key::read).collect()
+    keys.iter().filter_map(VerificationKey::read).collect()
 }
 
 fn verify(text: &str) -> Result<Map<String, Value>, &'static str> {
@@ -133,7 +133,7 @@ fn a_key_is_for_what_it_says_at_most() {
     ] {
         let before = key.clone();
         key[name] = value;
-        let read = Key::read(&key);
+        let read = VerificationKey::read(&key);
         assert_eq!(token.verify(&read).is_ok(), good, "{key}");
         key = before;
     }

@@ -5,20 +5,20 @@ use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::client::surface::schema::{Direction, narrowings};
 use crate::handler::template::UriTemplate;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct SurfaceChange {
     /// `true` if a client that worked before may now fail.
     pub(crate) is_breaking: bool,
     pub(crate) text: String,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for SurfaceChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_breaking {
             "breaking"
@@ -30,12 +30,12 @@ impl fmt::Display for Change {
 }
 
 /// Returns all changes from one surface to another, breaking ones first.
-pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<Change> {
+pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
     let mut changes = Changes::default();
     if old.instructions() != new.instructions() {
         changes.note("the instructions are different");
     }
-    for list in Listed::ALL {
+    for list in ListRequest::ALL {
         changes.compare_lists(list, old.items(list), new.items(list));
     }
     changes.0.sort_by_key(|change| !change.is_breaking);
@@ -43,7 +43,7 @@ pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<Change> {
 }
 
 #[derive(Default)]
-struct Changes(Vec<Change>);
+struct Changes(Vec<SurfaceChange>);
 
 impl Changes {
     fn note(&mut self, text: impl Into<String>) {
@@ -55,10 +55,10 @@ impl Changes {
     }
 
     fn push(&mut self, is_breaking: bool, text: String) {
-        self.0.push(Change { is_breaking, text });
+        self.0.push(SurfaceChange { is_breaking, text });
     }
 
-    fn compare_lists(&mut self, list: Listed, old: &[Value], new: &[Value]) {
+    fn compare_lists(&mut self, list: ListRequest, old: &[Value], new: &[Value]) {
         let (before, mut after) = (by_key(list, old), by_key(list, new));
         let mut gone = Vec::new();
         for (key, was) in before {
@@ -71,7 +71,7 @@ impl Changes {
             // A template that kept its name was changed rather than removed.
             let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
             match moved.map(|(key, is)| (*key, *is)) {
-                Some((now, is)) if list == Listed::Templates => {
+                Some((now, is)) if list == ListRequest::Templates => {
                     after.remove(now);
                     self.broken(moved_template(key, now));
                     self.compare_items(list, &called(list, now), was, is);
@@ -84,11 +84,11 @@ impl Changes {
         }
     }
 
-    fn compare_items(&mut self, list: Listed, name: &str, was: &Value, is: &Value) {
+    fn compare_items(&mut self, list: ListRequest, name: &str, was: &Value, is: &Value) {
         match list {
-            Listed::Tools => self.compare_tools(name, was, is),
-            Listed::Prompts => self.compare_prompts(name, was, is),
-            Listed::Resources | Listed::Templates => {}
+            ListRequest::Tools => self.compare_tools(name, was, is),
+            ListRequest::Prompts => self.compare_prompts(name, was, is),
+            ListRequest::Resources | ListRequest::Templates => {}
         }
         for (member, said) in [
             ("title", "a different title"),
@@ -160,7 +160,7 @@ impl Changes {
     }
 }
 
-fn by_key(list: Listed, items: &[Value]) -> BTreeMap<&str, &Value> {
+fn by_key(list: ListRequest, items: &[Value]) -> BTreeMap<&str, &Value> {
     let items = items.iter();
     items
         .filter_map(|item| Some((item[list.key()].as_str()?, item)))
@@ -175,12 +175,12 @@ fn arguments(prompt: &Value) -> BTreeMap<&str, &Value> {
 }
 
 /// Returns the kind and the name of an item, for messages.
-fn called(list: Listed, key: &str) -> String {
+fn called(list: ListRequest, key: &str) -> String {
     match list {
-        Listed::Tools => format!("tool `{key}`"),
-        Listed::Prompts => format!("prompt `{key}`"),
-        Listed::Resources => format!("resource `{key}`"),
-        Listed::Templates => format!("template `{key}`"),
+        ListRequest::Tools => format!("tool `{key}`"),
+        ListRequest::Prompts => format!("prompt `{key}`"),
+        ListRequest::Resources => format!("resource `{key}`"),
+        ListRequest::Templates => format!("template `{key}`"),
     }
 }
 

@@ -8,7 +8,7 @@ mod tests;
 use serde_json::{Map, Value};
 
 use crate::client::message::Failure;
-use crate::client::{Client, Listed};
+use crate::client::{InProcessClient, ListRequest};
 
 /// Everything a server declares: instructions, tools, prompts, resources and resource templates, each list sorted by name.
 ///
@@ -19,14 +19,14 @@ use crate::client::{Client, Listed};
 pub(crate) struct Surface(Map<String, Value>);
 
 impl Surface {
-    pub(crate) async fn of(client: &Client) -> Result<Self, Failure> {
+    pub(crate) async fn of(client: &InProcessClient) -> Result<Self, Failure> {
         let mut members = Map::new();
         if let Some(text) = &client.instructions {
             members.insert("instructions".into(), text.as_str().into());
         }
-        for list in Listed::ALL {
+        for list in ListRequest::ALL {
             let mut items = match list {
-                Listed::Resources => client.defined_resources()?,
+                ListRequest::Resources => client.defined_resources()?,
                 list => client.list(list).await?,
             };
             items.sort_by(|a, b| a[list.key()].as_str().cmp(&b[list.key()].as_str()));
@@ -48,7 +48,7 @@ impl Surface {
         self.0.get("instructions").and_then(Value::as_str)
     }
 
-    pub(crate) fn items(&self, list: Listed) -> &[Value] {
+    pub(crate) fn items(&self, list: ListRequest) -> &[Value] {
         let items = self.0.get(list.member()).and_then(Value::as_array);
         items.map_or(&[], Vec::as_slice)
     }

@@ -35,7 +35,7 @@ use crate::types::{ClientFeature, InputRequest};
 #[must_use = "a question is asked when it is awaited"]
 pub struct Ask<T> {
     context: Context,
-    question: Question,
+    question: CallQuestion,
     read: fn(&InputRequest, &str) -> Result<Elicited<T>, String>,
 }
 
@@ -123,19 +123,19 @@ pub(crate) trait Asking: Send + Sync {
     /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
     /// Assigns a question its key among the questions of this run.
-    fn place(&self, request: &InputRequest) -> Place;
+    fn place(&self, request: &InputRequest) -> QuestionKey;
     /// Returns the key on the wire for a name from the author.
     fn key(&self, name: &str) -> String;
     /// Sends the question, or polls for its answer: the text of any JSON value.
     fn poll(
         &self,
-        question: &mut Question,
+        question: &mut CallQuestion,
         task: &mut TaskContext<'_>,
     ) -> Poll<Result<Box<str>, AskError>>;
     /// Rejects an invalid answer. Returns an error if the question must not be asked again.
-    fn reject(&self, question: &mut Question, problem: String) -> Result<(), AskError>;
+    fn reject(&self, question: &mut CallQuestion, problem: String) -> Result<(), AskError>;
     /// Withdraws a question whose answer is no longer awaited.
-    fn withdraw(&self, question: &mut Question);
+    fn withdraw(&self, question: &mut CallQuestion);
 
     /// Returns the id of the call, the same in all of its rounds.
     fn call_id(&self) -> CallId;
@@ -148,17 +148,17 @@ pub(crate) trait Asking: Send + Sync {
 }
 
 /// One question of one run.
-pub(crate) struct Question {
+pub(crate) struct CallQuestion {
     pub(crate) request: InputRequest,
-    pub(crate) place: Place,
-    pub(crate) progress: Asked,
+    pub(crate) place: QuestionKey,
+    pub(crate) progress: QuestionProgress,
     /// Number of invalid answers in this run.
     pub(crate) rejected: u32,
 }
 
 /// Identity of a question.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct QuestionKey {
     /// The key on the wire.
     pub(crate) key: String,
     /// The digest of its content.
@@ -168,7 +168,7 @@ pub(crate) struct Place {
 }
 
 /// State of a question.
-pub(crate) enum Asked {
+pub(crate) enum QuestionProgress {
     Not,
     /// Waiting for the response to the request with this id, until the timer fires.
     Waiting(u64, Pin<Box<Sleep>>),
@@ -186,10 +186,10 @@ impl<T> Ask<T> {
         let place = context.asking().place(&request);
         Self {
             context: context.clone(),
-            question: Question {
+            question: CallQuestion {
                 request,
                 place,
-                progress: Asked::Not,
+                progress: QuestionProgress::Not,
                 rejected: 0,
             },
             read,

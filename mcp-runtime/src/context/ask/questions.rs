@@ -9,7 +9,9 @@ use serde::Deserialize;
 use crate::context::ask::{Ask, AskError, Elicited, Questions};
 use crate::context::form::{Elicit, check_answer};
 use crate::context::{CallId, Context};
-use crate::types::{ClientFeature, CreateMessageResult, Form, InputRequest, Meta, Root, Sample};
+use crate::types::{
+    ClientFeature, CreateMessageResult, Form, InputRequest, Meta, Root, SamplingRequest,
+};
 
 impl Context {
     /// Asks the user to fill in a form (elicitation); `T` derives [`Elicit`](macro@crate::Elicit).
@@ -80,7 +82,7 @@ impl Context {
     /// ```
     /// # use mcp_runtime::prelude::*;
     /// # async fn f(ctx: Context) -> Result<String> {
-    /// let said = ctx.sample(Sample::user("Summarise …").max_tokens(200)).await?;
+    /// let said = ctx.sample(SamplingRequest::user("Summarise …").max_tokens(200)).await?;
     /// Ok(said.text())
     /// # }
     /// ```
@@ -89,7 +91,7 @@ impl Context {
     /// repair the client.
     ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
-    pub fn sample(&self, question: Sample) -> Ask<CreateMessageResult> {
+    pub fn sample(&self, question: SamplingRequest) -> Ask<CreateMessageResult> {
         Ask::new(
             self,
             InputRequest::Sample(Box::new(question)),
@@ -122,7 +124,7 @@ impl Context {
     /// ```
     /// # use mcp_runtime::prelude::*;
     /// # async fn f(ctx: Context) -> Result<()> {
-    /// let (roots, said) = ctx.ask((ctx.roots(), ctx.sample(Sample::user("…")))).await?;
+    /// let (roots, said) = ctx.ask((ctx.roots(), ctx.sample(SamplingRequest::user("…")))).await?;
     /// # Ok(()) }
     /// ```
     ///

@@ -6,7 +6,7 @@
 use serde_json::{Number, Value};
 
 use crate::context::form::format::looks_like;
-use crate::types::{Choice, Field, Form, Input, Meta};
+use crate::types::{Choice, Field, FieldInput, Form, Meta};
 
 /// Validates an answer against its form. Returns it with defaults, and without unknown members.
 pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String> {
@@ -41,7 +41,7 @@ pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String
 fn accepts_empty(field: &Field) -> bool {
     matches!(
         field.input,
-        Input::Text {
+        FieldInput::Text {
             min: None | Some(0),
             format: None,
             ..
@@ -51,14 +51,14 @@ fn accepts_empty(field: &Field) -> bool {
 
 fn check_value(field: &Field, value: Value) -> Result<Value, String> {
     match &field.input {
-        Input::Boolean => match value {
+        FieldInput::Boolean => match value {
             Value::Bool(_) => Ok(value),
             Value::String(text) if text == "true" || text == "false" => {
                 Ok(Value::Bool(text == "true"))
             }
             _ => Err("is neither true nor false".into()),
         },
-        Input::Number { integer, min, max } => {
+        FieldInput::Number { integer, min, max } => {
             let number = read_number(&value).ok_or("is not a number")?;
             let size = number.as_f64().unwrap_or(f64::NAN);
             if *integer && !(number.is_i64() || number.is_u64()) {
@@ -73,7 +73,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
             }
             Ok(Value::Number(number))
         }
-        Input::Text { min, max, format } => {
+        FieldInput::Text { min, max, format } => {
             let Value::String(text) = &value else {
                 return Err("is not a string".into());
             };
@@ -86,11 +86,11 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
                 _ => Ok(value),
             }
         }
-        Input::One { choices, .. } => {
+        FieldInput::One { choices, .. } => {
             let chosen = value.as_str().and_then(|value| choice(choices, value));
             chosen.ok_or_else(|| not_among(choices)).map(Value::from)
         }
-        Input::Many { choices, min, max } => {
+        FieldInput::Many { choices, min, max } => {
             let values: Vec<&str> = match &value {
                 Value::Array(values) => {
                     let texts: Option<_> = values.iter().map(Value::as_str).collect();

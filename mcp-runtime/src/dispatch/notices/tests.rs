@@ -40,12 +40,12 @@ fn many_changes_between_two_readings_are_one_notice() {
         },
     );
     for _ in 0..1_000 {
-        notices.post(&Change::List(ListKind::Tools));
+        notices.post(&ChangeNotification::List(ListKind::Tools));
     }
     assert_eq!(woken.load(Ordering::Relaxed), 1);
     assert_eq!(told(&mailbox).len(), 1);
     assert_eq!(told(&mailbox).len(), 0);
-    notices.post(&Change::List(ListKind::Tools));
+    notices.post(&ChangeNotification::List(ListKind::Tools));
     assert_eq!(told(&mailbox).len(), 1);
 }
 
@@ -53,8 +53,8 @@ fn many_changes_between_two_readings_are_one_notice() {
 fn nobody_hears_of_what_they_did_not_ask_for() {
     let notices = Notices::default();
     let (mailbox, woken) = listening(&notices, uris(&["a://a"]));
-    notices.post(&Change::List(ListKind::Tools));
-    notices.post(&Change::Resource("a://b".to_owned()));
+    notices.post(&ChangeNotification::List(ListKind::Tools));
+    notices.post(&ChangeNotification::Resource("a://b".to_owned()));
     assert_eq!(woken.load(Ordering::Relaxed), 0);
     assert!(told(&mailbox).is_empty());
 }
@@ -64,7 +64,7 @@ fn what_does_not_fit_is_told_later() {
     let notices = Notices::default();
     let (mailbox, _) = listening(&notices, uris(&["a://a", "a://b", "a://c"]));
     for uri in ["a://a", "a://b", "a://c"] {
-        notices.post(&Change::Resource(uri.to_owned()));
+        notices.post(&ChangeNotification::Resource(uri.to_owned()));
     }
     let mut out = Vec::new();
     assert!(!mailbox.drain(&mut out, 1, None, &Caller::anonymous()));
@@ -78,7 +78,7 @@ fn following_is_bounded_and_can_be_ended() {
     assert!(mailbox.follow("a://a", 1));
     assert!(mailbox.follow("a://a", 1));
     assert!(!mailbox.follow("a://b", 1));
-    notices.post(&Change::Resource("a://a".to_owned()));
+    notices.post(&ChangeNotification::Resource("a://a".to_owned()));
     mailbox.unfollow("a://a");
     assert!(told(&mailbox).is_empty());
     assert!(mailbox.follow("a://b", 1));
@@ -99,14 +99,14 @@ fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
     let (mailbox, woken) = listening(&notices, uris(&["a://a", "a://b"]));
     for _ in 0..1_000 {
         for uri in ["a://a", "a://b"] {
-            notices.post(&Change::Resource(uri.to_owned()));
+            notices.post(&ChangeNotification::Resource(uri.to_owned()));
         }
     }
     assert_eq!(mailbox.state().pending.uris.len(), 2);
     assert_eq!(woken.load(Ordering::Relaxed), 2);
     assert_eq!(told(&mailbox).len(), 2);
     assert_eq!(told(&mailbox).len(), 0);
-    notices.post(&Change::Resource("a://b".to_owned()));
+    notices.post(&ChangeNotification::Resource("a://b".to_owned()));
     assert!(told(&mailbox)[0].contains("a://b"));
 }
 
@@ -122,7 +122,7 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
     staff.add_users(&Access::declared(&["staff"], None));
     let drain = |scope: &str| {
         let mut out = Vec::new();
-        let caller = Principal::new("alice").scopes([scope]).into();
+        let caller = Principal::new("alice").with_scopes([scope]).into();
         assert!(mailbox.drain(&mut out, usize::MAX, None, &caller));
         !out.is_empty()
     };
@@ -132,7 +132,7 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
     notices.post_list(ListKind::Tools, &staff);
     assert!(drain("staff") && !drain("staff"));
     notices.post_list(ListKind::Tools, &staff);
-    notices.post(&Change::List(ListKind::Tools));
+    notices.post(&ChangeNotification::List(ListKind::Tools));
     assert!(drain("guest"));
 }
 
@@ -147,11 +147,11 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
         uris: Vec::new(),
     };
     let again = |seen| told(&notices.listen_again(all(), Arc::new(|| {}), seen));
-    notices.post(&Change::List(ListKind::Tools));
+    notices.post(&ChangeNotification::List(ListKind::Tools));
     let seen = notices.version();
     assert!(again(seen).is_empty(), "it changed before");
-    notices.post(&Change::List(ListKind::Prompts));
-    notices.post(&Change::List(ListKind::Resources));
+    notices.post(&ChangeNotification::List(ListKind::Prompts));
+    notices.post(&ChangeNotification::List(ListKind::Resources));
     for _ in 0..2 {
         let told = again(seen);
         assert_eq!(told.len(), 1);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn caller(scope: &str) -> Caller {
-        Principal::new("alice").scopes([scope]).into()
+        Principal::new("alice").with_scopes([scope]).into()
     }
 
     /// Returns which lists this caller is notified of.

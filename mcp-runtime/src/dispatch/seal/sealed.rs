@@ -9,7 +9,7 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use sha2::{Digest, Sha256};
 
-use crate::dispatch::seal::{Refused, random};
+use crate::dispatch::seal::{SealError, random};
 
 const KEY_ID: usize = 4;
 const EXPIRY: usize = 8;
@@ -19,9 +19,9 @@ const NONCE: usize = 24;
 ///
 /// Written as base64 (either alphabet) or as 64 hexadecimal digits; `openssl rand -base64 32` generates one.
 #[derive(Clone, PartialEq, Eq)]
-pub struct StateKey([u8; 32]);
+pub struct SealingKey([u8; 32]);
 
-impl StateKey {
+impl SealingKey {
     /// Creates a key from its bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
@@ -60,9 +60,9 @@ impl StateKey {
     }
 }
 
-impl fmt::Debug for StateKey {
+impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StateKey(…)")
+        f.write_str("SealingKey(…)")
     }
 }
 
@@ -75,10 +75,10 @@ pub(crate) struct Seal {
 
 impl Seal {
     /// Creates a seal with these keys, or with a random key of this process if there are none.
-    pub(crate) fn new(keys: &[StateKey], lifetime: Duration) -> Self {
+    pub(crate) fn new(keys: &[SealingKey], lifetime: Duration) -> Self {
         let own;
         let keys = if keys.is_empty() {
-            own = [StateKey::random()];
+            own = [SealingKey::random()];
             &own
         } else {
             keys
@@ -131,19 +131,19 @@ impl Seal {
         binding: &[u8; 32],
         state: &str,
         now: Duration,
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, SealError> {
         let state = URL_SAFE_NO_PAD
             .decode(state)
-            .map_err(|_| Refused::Malformed)?;
+            .map_err(|_| SealError::Malformed)?;
         let (head, rest) = state
             .split_at_checked(KEY_ID + EXPIRY)
-            .ok_or(Refused::Malformed)?;
+            .ok_or(SealError::Malformed)?;
         let (nonce, sealed) = rest
             .split_first_chunk::<NONCE>()
-            .ok_or(Refused::Malformed)?;
-        let (id, expiry) = head.split_at_checked(KEY_ID).ok_or(Refused::Malformed)?;
+            .ok_or(SealError::Malformed)?;
+        let (id, expiry) = head.split_at_checked(KEY_ID).ok_or(SealError::Malformed)?;
         let aad = [head, binding.as_slice()].concat();
-        let mut refused = Refused::UnknownKey;
+        let mut refused = SealError::UnknownKey;
         for (own, cipher) in &self.keys {
             if own.as_slice() != id {
                 continue;
@@ -155,11 +155,11 @@ impl Seal {
             if let Ok(plain) = cipher.decrypt(&XNonce::from(*nonce), payload) {
                 let expiry = expiry.try_into().map_or(0, u64::from_be_bytes);
                 if now.as_secs() > expiry {
-                    return Err(Refused::Expired);
+                    return Err(SealError::Expired);
                 }
                 return Ok(plain);
             }
-            refused = Refused::Foreign;
+            refused = SealError::Foreign;
         }
         Err(refused)
     }
@@ -191,7 +191,7 @@ mod tests {
     fn ring(keys: &[u8]) -> Seal {
         let keys: Vec<_> = keys
             .iter()
-            .map(|key| StateKey::from_bytes([*key; 32]))
+            .map(|key| SealingKey::from_bytes([*key; 32]))
             .collect();
         Seal::new(&keys, LIFETIME)
     }
@@ -213,22 +213,22 @@ mod tests {
         assert_eq!(ring(&[2, 1]).open(&bound, &state, NOW).unwrap(), b"plain");
         assert_eq!(
             ring(&[2]).open(&bound, &state, NOW),
-            Err(Refused::UnknownKey)
+            Err(SealError::UnknownKey)
         );
         assert!(
-            Refused::UnknownKey
+            SealError::UnknownKey
                 .into_error()
                 .message
-                .contains("state_keys")
+                .contains("sealing_keys")
         );
         let state = ring(&[2, 1]).seal(&bound, b"plain", NOW).unwrap();
         assert_eq!(
             ring(&[1]).open(&bound, &state, NOW),
-            Err(Refused::UnknownKey)
+            Err(SealError::UnknownKey)
         );
         assert_eq!(
             ring(&[]).open(&bound, &state, NOW),
-            Err(Refused::UnknownKey)
+            Err(SealError::UnknownKey)
         );
     }
 
@@ -238,12 +238,12 @@ mod tests {
         let state = seal.seal(&bound, b"plain", NOW).unwrap();
         assert!(seal.open(&bound, &state, NOW + LIFETIME).is_ok());
         let later = NOW + LIFETIME + Duration::from_secs(1);
-        assert_eq!(seal.open(&bound, &state, later), Err(Refused::Expired));
+        assert_eq!(seal.open(&bound, &state, later), Err(SealError::Expired));
     }
 
     #[test]
     fn keys_are_read_from_the_usual_spellings() {
-        let key = StateKey::from_bytes(*b"0123456789abcdefghijklmnopqrst\xff\xfe");
+        let key = SealingKey::from_bytes(*b"0123456789abcdefghijklmnopqrst\xff\xfe");
         for text in [
             STANDARD.encode(key.0),
             URL_SAFE_NO_PAD.encode(key.0),
@@ -252,7 +252,7 @@ mod tests {
                 .fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
             format!(" {}\n", STANDARD.encode(key.0)),
         ] {
-            assert_eq!(StateKey::parse(&text), Some(key.clone()), "{text}");
+            assert_eq!(SealingKey::parse(&text), Some(key.clone()), "{text}");
         }
         for text in [
             "",
@@ -261,9 +261,9 @@ mod tests {
             &"z".repeat(64),
             &STANDARD.encode([0; 31]),
         ] {
-            assert_eq!(StateKey::parse(text), None, "{text}");
+            assert_eq!(SealingKey::parse(text), None, "{text}");
         }
-        assert_eq!(format!("{key:?}"), "StateKey(…)");
+        assert_eq!(format!("{key:?}"), "SealingKey(…)");
     }
 
     /// A change to a state, or to the call it is opened for.

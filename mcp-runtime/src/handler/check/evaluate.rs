@@ -6,21 +6,23 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::explain::{Cause, Found, Place, explain_choice, other, property, push, quote, unknown};
+use super::explain::{
+    Cause, RawFault, ValuePath, explain_choice, other, property, push, quote, unknown,
+};
 use super::number::{equal, is_of_type};
 use super::values::numbers;
 use super::{About, Validator};
 
 /// The properties and items that some schema has evaluated, for the `unevaluated…` keywords.
 #[derive(Default)]
-pub(super) struct Seen<'v> {
+pub(super) struct Evaluated<'v> {
     pub(super) properties: HashSet<&'v str>,
     pub(super) items: HashSet<usize>,
     pub(super) all_properties: bool,
     pub(super) all_items: bool,
 }
 
-impl Seen<'_> {
+impl Evaluated<'_> {
     fn add(&mut self, other: Self) {
         self.properties.extend(other.properties);
         self.items.extend(other.items);
@@ -46,21 +48,21 @@ impl<'s> Check<'s> {
         &mut self,
         schema: &'s Value,
         value: &'v Value,
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
-    ) -> Seen<'v> {
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+    ) -> Evaluated<'v> {
         if self.exhausted || !self.spend(1) {
-            return Seen::default();
+            return Evaluated::default();
         }
         if self.depth == 0 {
             self.exhausted = true;
-            return Seen::default();
+            return Evaluated::default();
         }
         let Value::Object(keywords) = schema else {
             if schema == &Value::Bool(false) {
                 other(found, place, "is not allowed here".to_owned());
             }
-            return Seen::default();
+            return Evaluated::default();
         };
         self.depth -= 1;
         let seen = self.keywords(keywords, value, place, found);
@@ -84,8 +86,8 @@ impl<'s> Check<'s> {
         &mut self,
         schema: &'s Value,
         value: &'v Value,
-        place: &Place<'_>,
-    ) -> Option<Seen<'v>> {
+        place: &ValuePath<'_>,
+    ) -> Option<Evaluated<'v>> {
         let mut found = Vec::new();
         let seen = self.schema(schema, value, place, &mut found);
         found.is_empty().then_some(seen)
@@ -95,11 +97,11 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
-    ) -> Seen<'v> {
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+    ) -> Evaluated<'v> {
         let before = found.len();
-        let mut seen = Seen::default();
+        let mut seen = Evaluated::default();
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
             let validator = self.validator;
             let target = validator
@@ -164,9 +166,9 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
-        seen: &mut Seen<'v>,
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
     ) {
         for schema in keywords
             .get("allOf")
@@ -219,9 +221,9 @@ impl<'s> Check<'s> {
         branches: &'s [Value],
         exactly_one: bool,
         value: &'v Value,
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
-        seen: &mut Seen<'v>,
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
     ) {
         let mut matching = 0_usize;
         let mut failed = Vec::new();
@@ -260,9 +262,9 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
-        seen: &mut Seen<'v>,
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
     ) {
         if let (Some(schema), Value::Object(members)) =
             (keywords.get("unevaluatedProperties"), value)
@@ -273,7 +275,7 @@ impl<'s> Check<'s> {
                         let message = unknown(place.noun(), name, &[]);
                         property(found, place, message, About::Unknown);
                     } else {
-                        self.schema(schema, member, &Place::Key(place, name), found);
+                        self.schema(schema, member, &ValuePath::Key(place, name), found);
                     }
                 }
             }
@@ -282,7 +284,7 @@ impl<'s> Check<'s> {
         if let (Some(schema), Value::Array(items)) = (keywords.get("unevaluatedItems"), value) {
             for (index, item) in items.iter().enumerate() {
                 if !seen.all_items && !seen.items.contains(&index) {
-                    self.schema(schema, item, &Place::Index(place, index), found);
+                    self.schema(schema, item, &ValuePath::Index(place, index), found);
                 }
             }
             seen.all_items = true;

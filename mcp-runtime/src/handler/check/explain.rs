@@ -17,15 +17,15 @@ pub(super) const QUOTED: usize = 60;
 pub(super) const LISTED: usize = 12;
 
 /// The position of a value, as a linked list on the stack. It becomes a JSON pointer only if there is a fault.
-pub(super) enum Place<'a> {
+pub(super) enum ValuePath<'a> {
     Root,
     /// The root of an argument object, whose properties are called arguments.
     Arguments,
-    Key(&'a Place<'a>, &'a str),
-    Index(&'a Place<'a>, usize),
+    Key(&'a ValuePath<'a>, &'a str),
+    Index(&'a ValuePath<'a>, usize),
 }
 
-impl Place<'_> {
+impl ValuePath<'_> {
     pub(super) fn pointer(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);
@@ -56,7 +56,7 @@ impl Place<'_> {
 }
 
 /// A fault without its message, so that the branches of a choice can be compared and merged.
-pub(super) struct Found {
+pub(super) struct RawFault {
     pointer: String,
     cause: Cause,
     received: String,
@@ -74,7 +74,7 @@ pub(super) enum Cause {
     Other(String, About),
 }
 
-impl Found {
+impl RawFault {
     pub(super) fn into_fault(self) -> Fault {
         let mut about = About::Value;
         let message = match self.cause {
@@ -99,17 +99,17 @@ impl Found {
 
 /// Explains a value that fits no branch: lists the types or values of all branches, or the faults of the closest one.
 pub(super) fn explain_choice(
-    mut failed: Vec<Vec<Found>>,
-    place: &Place<'_>,
+    mut failed: Vec<Vec<RawFault>>,
+    place: &ValuePath<'_>,
     value: &Value,
-    found: &mut Vec<Found>,
+    found: &mut Vec<RawFault>,
 ) {
     let pointer = place.pointer();
     // A null branch only means that the value is optional.
     if failed.len() > 1 {
-        failed.retain(|wrong| !matches!(wrong.as_slice(), [Found { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
+        failed.retain(|wrong| !matches!(wrong.as_slice(), [RawFault { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
     }
-    let wrong_type = |wrong: &[Found]| matches!(wrong, [Found { cause: Cause::Type(_), pointer: at, .. }] if *at == pointer);
+    let wrong_type = |wrong: &[RawFault]| matches!(wrong, [RawFault { cause: Cause::Type(_), pointer: at, .. }] if *at == pointer);
     if failed.iter().all(|wrong| wrong_type(wrong)) {
         let mut names: Vec<String> = Vec::new();
         for cause in failed.into_iter().flatten().map(|found| found.cause) {
@@ -126,7 +126,7 @@ pub(super) fn explain_choice(
     }
     failed.retain(|wrong| !wrong_type(wrong));
     // The tag of a tagged union: if every branch fails at the same pointer, all allowed tags are listed.
-    let tag = |wrong: &[Found]| {
+    let tag = |wrong: &[RawFault]| {
         wrong.iter().find_map(|found| {
             matches!(found.cause, Cause::Value { .. }).then(|| found.pointer.clone())
         })
@@ -134,25 +134,25 @@ pub(super) fn explain_choice(
     let first_tag = failed.first().and_then(|wrong| tag(wrong));
     if failed.len() > 1 && first_tag.is_some() && failed.iter().all(|wrong| tag(wrong) == first_tag)
     {
-        let mut merged: Option<Found> = None;
+        let mut merged: Option<RawFault> = None;
         for item in failed.into_iter().flatten() {
             if Some(&item.pointer) != first_tag.as_ref() {
                 continue;
             }
             match (&mut merged, item) {
                 (
-                    Some(Found {
+                    Some(RawFault {
                         cause: Cause::Value { allowed, .. },
                         ..
                     }),
-                    Found {
+                    RawFault {
                         cause: Cause::Value { allowed: more, .. },
                         ..
                     },
                 ) => allowed.extend(more),
                 (
                     none @ None,
-                    item @ Found {
+                    item @ RawFault {
                         cause: Cause::Value { .. },
                         ..
                     },
@@ -181,9 +181,9 @@ pub(super) fn explain_choice(
     }
 }
 
-pub(super) fn push(found: &mut Vec<Found>, place: &Place<'_>, cause: Cause, value: &Value) {
+pub(super) fn push(found: &mut Vec<RawFault>, place: &ValuePath<'_>, cause: Cause, value: &Value) {
     if found.len() < FAULTS {
-        found.push(Found {
+        found.push(RawFault {
             pointer: place.pointer(),
             cause,
             received: quote(value),
@@ -191,7 +191,7 @@ pub(super) fn push(found: &mut Vec<Found>, place: &Place<'_>, cause: Cause, valu
     }
 }
 
-pub(super) fn other(found: &mut Vec<Found>, place: &Place<'_>, message: String) {
+pub(super) fn other(found: &mut Vec<RawFault>, place: &ValuePath<'_>, message: String) {
     push(
         found,
         place,
@@ -201,7 +201,12 @@ pub(super) fn other(found: &mut Vec<Found>, place: &Place<'_>, message: String) 
 }
 
 /// Adds a fault about a missing or unknown property.
-pub(super) fn property(found: &mut Vec<Found>, place: &Place<'_>, message: String, about: About) {
+pub(super) fn property(
+    found: &mut Vec<RawFault>,
+    place: &ValuePath<'_>,
+    message: String,
+    about: About,
+) {
     push(found, place, Cause::Other(message, about), &Value::Null);
 }
 
@@ -210,8 +215,8 @@ pub(super) fn bounded(
     minimum: Option<usize>,
     maximum: Option<usize>,
     unit: &str,
-    place: &Place<'_>,
-    found: &mut Vec<Found>,
+    place: &ValuePath<'_>,
+    found: &mut Vec<RawFault>,
 ) {
     if minimum.is_none_or(|minimum| size >= minimum)
         && maximum.is_none_or(|maximum| size <= maximum)

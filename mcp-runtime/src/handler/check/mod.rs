@@ -25,7 +25,7 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use evaluate::Check;
-use explain::{Found, Place};
+use explain::{RawFault, ValuePath};
 pub(crate) use explain::{missing, push_token, quote, unknown};
 pub(crate) use pattern::compile;
 use survey::Survey;
@@ -133,7 +133,7 @@ impl Validator {
 
     /// Returns all faults of a value.
     pub(crate) fn check(&self, value: &Value) -> Vec<Fault> {
-        self.run(&self.schema, value, &Place::Root)
+        self.run(&self.schema, value, &ValuePath::Root)
     }
 
     /// Returns all faults in the output of a tool, given the length of its JSON. The budget of steps grows with the length,
@@ -143,23 +143,27 @@ impl Validator {
         const STEPS_A_BYTE: u32 = 64;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let steps = STEPS.saturating_add(length.saturating_mul(STEPS_A_BYTE));
-        self.run_with(steps, false, &self.schema, value, &Place::Root)
+        self.run_with(steps, false, &self.schema, value, &ValuePath::Root)
     }
 
     /// Returns all faults in the arguments of a call.
     pub(crate) fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
-        self.run(&self.schema, arguments, &Place::Arguments)
+        self.run(&self.schema, arguments, &ValuePath::Arguments)
     }
 
     /// Returns all faults in the value of one argument, of which this is the schema.
     pub(crate) fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
-        self.run(&self.schema, value, &Place::Key(&Place::Arguments, name))
+        self.run(
+            &self.schema,
+            value,
+            &ValuePath::Key(&ValuePath::Arguments, name),
+        )
     }
 
     /// Returns all faults in the value of one property of the root.
     pub(crate) fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
         match self.schema.get("properties").and_then(|all| all.get(name)) {
-            Some(schema) => self.run(schema, value, &Place::Key(&Place::Root, name)),
+            Some(schema) => self.run(schema, value, &ValuePath::Key(&ValuePath::Root, name)),
             None => Vec::new(),
         }
     }
@@ -168,12 +172,16 @@ impl Validator {
     /// an absent optional property.
     pub(crate) fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
         let Some(name) = name else {
-            return self.run_with(STEPS, true, &self.schema, value, &Place::Arguments);
+            return self.run_with(STEPS, true, &self.schema, value, &ValuePath::Arguments);
         };
         match self.schema.get("properties").and_then(|all| all.get(name)) {
-            Some(schema) => {
-                self.run_with(STEPS, true, schema, value, &Place::Key(&Place::Root, name))
-            }
+            Some(schema) => self.run_with(
+                STEPS,
+                true,
+                schema,
+                value,
+                &ValuePath::Key(&ValuePath::Root, name),
+            ),
             None => Vec::new(),
         }
     }
@@ -182,7 +190,7 @@ impl Validator {
         &self.schema
     }
 
-    fn run(&self, schema: &Value, value: &Value, place: &Place<'_>) -> Vec<Fault> {
+    fn run(&self, schema: &Value, value: &Value, place: &ValuePath<'_>) -> Vec<Fault> {
         self.run_with(STEPS, false, schema, value, place)
     }
 
@@ -192,7 +200,7 @@ impl Validator {
         null_is_absent: bool,
         schema: &Value,
         value: &Value,
-        place: &Place<'_>,
+        place: &ValuePath<'_>,
     ) -> Vec<Fault> {
         let mut check = Check {
             validator: self,
@@ -206,6 +214,6 @@ impl Validator {
         if check.exhausted {
             return vec![Fault::new(place.pointer(), "too complex to be checked")];
         }
-        found.into_iter().map(Found::into_fault).collect()
+        found.into_iter().map(RawFault::into_fault).collect()
     }
 }

@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-use super::evaluate::{Check, Seen};
-use super::explain::{Found, Place, bounded, missing, other, property, quote, quote_name, unknown};
+use super::evaluate::{Check, Evaluated};
+use super::explain::{
+    RawFault, ValuePath, bounded, missing, other, property, quote, quote_name, unknown,
+};
 use super::number::{canonical, compare, count, is_multiple};
 use super::{About, FAULTS};
 use crate::handler::suggest::closest;
@@ -17,8 +19,8 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         text: &str,
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
     ) {
         let minimum = keywords.get("minLength").and_then(count);
         let maximum = keywords.get("maxLength").and_then(count);
@@ -54,9 +56,9 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         items: &'v [Value],
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
-        seen: &mut Seen<'v>,
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
     ) {
         let minimum = keywords.get("minItems").and_then(count);
         let maximum = keywords.get("maxItems").and_then(count);
@@ -66,7 +68,7 @@ impl<'s> Check<'s> {
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
         for (index, (schema, item)) in prefix.iter().zip(items).enumerate() {
-            self.schema(schema, item, &Place::Index(place, index), found);
+            self.schema(schema, item, &ValuePath::Index(place, index), found);
             seen.items.insert(index);
         }
         if let Some(schema) = keywords.get("items") {
@@ -86,7 +88,7 @@ impl<'s> Check<'s> {
                     );
                     break;
                 }
-                self.schema(schema, item, &Place::Index(place, index), found);
+                self.schema(schema, item, &ValuePath::Index(place, index), found);
             }
             seen.all_items = true;
         }
@@ -96,7 +98,7 @@ impl<'s> Check<'s> {
             let mut matching = 0;
             for (index, item) in items.iter().enumerate() {
                 if self
-                    .fits(schema, item, &Place::Index(place, index))
+                    .fits(schema, item, &ValuePath::Index(place, index))
                     .is_some()
                 {
                     matching += 1;
@@ -133,7 +135,7 @@ impl<'s> Check<'s> {
                 if !known.insert(text) {
                     other(
                         found,
-                        &Place::Index(place, index),
+                        &ValuePath::Index(place, index),
                         format!("{} is in the list already; items must differ", quote(item)),
                     );
                     break;
@@ -146,9 +148,9 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         members: &'v Map<String, Value>,
-        place: &Place<'_>,
-        found: &mut Vec<Found>,
-        seen: &mut Seen<'v>,
+        place: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
     ) {
         let minimum = keywords.get("minProperties").and_then(count);
         let maximum = keywords.get("maxProperties").and_then(count);
@@ -165,7 +167,7 @@ impl<'s> Check<'s> {
                 seen.properties.insert(name);
                 continue;
             }
-            let inner = Place::Key(place, name);
+            let inner = ValuePath::Key(place, name);
             if let Some(schema) = keywords.get("propertyNames") {
                 let key = Value::String(name.clone());
                 let mut wrong = Vec::new();
@@ -246,8 +248,8 @@ impl<'s> Check<'s> {
 pub(super) fn numbers(
     keywords: &Map<String, Value>,
     number: &Number,
-    place: &Place<'_>,
-    found: &mut Vec<Found>,
+    place: &ValuePath<'_>,
+    found: &mut Vec<RawFault>,
 ) {
     type Case = (&'static str, fn(Ordering) -> bool, &'static str);
     let bound = |name: &str| match keywords.get(name) {
@@ -291,8 +293,8 @@ fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
 fn required(
     keywords: &Map<String, Value>,
     members: &Map<String, Value>,
-    place: &Place<'_>,
-    found: &mut Vec<Found>,
+    place: &ValuePath<'_>,
+    found: &mut Vec<RawFault>,
 ) {
     let properties = keywords.get("properties").and_then(Value::as_object);
     let additional = keywords.get("additionalProperties");

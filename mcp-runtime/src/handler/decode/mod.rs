@@ -24,7 +24,7 @@ use std::any::{Any, TypeId};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::handler::call::Refusal;
+use crate::handler::call::CallRefusal;
 use crate::handler::check::{Validator, push_token};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::leading_string;
@@ -46,7 +46,7 @@ const FAULTS: usize = 100;
 
 /// The form in which the arguments of a function arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum ArgumentStyle {
     /// As JSON of any type; unknown names are rejected.
     Tool {
         /// `true` if arguments are not coerced: no JSON inside a string, no `1.0` for an integer.
@@ -81,7 +81,7 @@ pub(crate) struct Decoder {
     flattened: Vec<String>,
     /// The enforced part of the flattened type's schema.
     flattened_types: Option<Types>,
-    style: Style,
+    style: ArgumentStyle,
     validator: Validator,
     arguments: Vec<ArgumentInfo>,
     #[cfg_attr(
@@ -139,14 +139,14 @@ impl Decoder {
         arguments: &str,
         slots: &mut [&mut dyn Any],
         context: &dyn Fn() -> Context,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CallRefusal> {
         let arguments = match arguments.trim_ascii() {
             "" => "{}",
             text => text,
         };
         if self.raw || !self.decode_fast(arguments, slots) {
             self.decode_slowly(arguments, slots)
-                .map_err(Refusal::Arguments)?;
+                .map_err(CallRefusal::Arguments)?;
         }
         let mut made: Option<Context> = None;
         for (parameter, slot) in self.parameters.iter().zip(slots) {
@@ -274,7 +274,7 @@ impl Decoder {
     }
 
     fn is_lenient(&self) -> bool {
-        self.style != Style::Tool { strict: true }
+        self.style != ArgumentStyle::Tool { strict: true }
     }
 }
 

@@ -2,19 +2,19 @@
 
 use serde_json::{Map, Value};
 
-use super::Style;
+use super::ArgumentStyle;
 use crate::handler::schema::allows;
 
 /// The argument object's schema under construction.
 #[derive(Default)]
-pub(super) struct Root {
+pub(super) struct ArgumentSchema {
     properties: Map<String, Value>,
     required: Vec<Value>,
     /// The other keywords of a flattened type's schema, besides its properties.
     rest: Option<Map<String, Value>>,
 }
 
-impl Root {
+impl ArgumentSchema {
     pub(super) fn property(&mut self, name: &str, schema: Value, required: bool) {
         self.properties.insert(name.to_owned(), schema);
         if required {
@@ -48,7 +48,7 @@ impl Root {
     }
 
     /// Returns the schema, and `true` if it names all properties that are allowed.
-    pub(super) fn finish(self, style: Style) -> (Value, bool) {
+    pub(super) fn finish(self, style: ArgumentStyle) -> (Value, bool) {
         let mut object = Map::new();
         object.insert("type".to_owned(), "object".into());
         let mut rest = self.rest.unwrap_or_default();
@@ -67,7 +67,7 @@ impl Root {
         if !self.required.is_empty() {
             object.insert("required".to_owned(), Value::Array(self.required));
         }
-        if !open && style != Style::Text {
+        if !open && style != ArgumentStyle::Text {
             object.insert("additionalProperties".to_owned(), Value::Bool(false));
         }
         for (keyword, value) in rest {

@@ -200,7 +200,7 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     // A failed item is reported after the following comma has been read, which does not begin the next item yet.
     let read = text.get(..end).unwrap_or(text).trim_ascii_end();
     let end = read.strip_suffix(',').unwrap_or(read).len();
-    let mut places: Vec<Place<'_>> = Vec::new();
+    let mut places: Vec<ScanPosition<'_>> = Vec::new();
     let mut at = 0_usize;
     while at < end {
         let Some(byte) = text.as_bytes().get(at) else {
@@ -208,18 +208,18 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
         };
         let mut length = 1;
         match byte {
-            b'{' => places.push(Place::Name(Cow::Borrowed(""), false)),
-            b'[' => places.push(Place::Index(0)),
+            b'{' => places.push(ScanPosition::Name(Cow::Borrowed(""), false)),
+            b'[' => places.push(ScanPosition::Index(0)),
             b'}' | b']' => {
                 places.pop();
             }
             b',' => match places.last_mut() {
-                Some(Place::Index(index)) => *index = index.saturating_add(1),
-                Some(Place::Name(_, known)) => *known = false,
+                Some(ScanPosition::Index(index)) => *index = index.saturating_add(1),
+                Some(ScanPosition::Name(_, known)) => *known = false,
                 None => {}
             },
             b'"' => match places.last_mut() {
-                Some(Place::Name(name, known @ false)) => {
+                Some(ScanPosition::Name(name, known @ false)) => {
                     let Ok((found, taken)) = key(text.get(at..).unwrap_or("")) else {
                         break;
                     };
@@ -234,16 +234,16 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let mut pointer = String::new();
     for place in places {
         match place {
-            Place::Name(name, true) => push_token(&mut pointer, &name),
-            Place::Name(_, false) => break,
-            Place::Index(index) => push_token(&mut pointer, &index.to_string()),
+            ScanPosition::Name(name, true) => push_token(&mut pointer, &name),
+            ScanPosition::Name(_, false) => break,
+            ScanPosition::Index(index) => push_token(&mut pointer, &index.to_string()),
         }
     }
     pointer
 }
 
 /// The position of a scan in an object or array: the name, if one was read since the last comma, or the index of the item.
-enum Place<'t> {
+enum ScanPosition<'t> {
     Name(Cow<'t, str>, bool),
     Index(usize),
 }

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use super::demand::Demand;
 use super::header::find_headers;
-use super::root::Root;
+use super::root::ArgumentSchema;
 use super::types::Types;
-use super::{ArgumentInfo, Decoder, MOST, Style, Wire, plain};
+use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, Wire, plain};
 use crate::handler::check::Validator;
 use crate::handler::constraint::Constraints;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
@@ -22,12 +22,12 @@ impl Decoder {
     /// schemas, headers on arguments that no header can mirror, duplicate names.
     pub(crate) fn new(
         parameters: &'static [ParameterMeta],
-        style: Style,
+        style: ArgumentStyle,
         raw_schema: Option<Schema>,
     ) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
         let mut properties = Properties::new();
-        let mut root = Root::default();
+        let mut root = ArgumentSchema::default();
         let mut wire: Vec<Wire> = Vec::new();
         let mut arguments = Vec::new();
         let mut flatten: Option<usize> = None;
@@ -122,7 +122,7 @@ impl Decoder {
             arguments,
             headers,
             raw,
-            closed: closed && !raw && style != Style::Text,
+            closed: closed && !raw && style != ArgumentStyle::Text,
         })
     }
 }

@@ -29,8 +29,8 @@ struct Filter {
     tags: Option<Vec<String>>,
 }
 
-const LENIENT: Style = Style::Tool { strict: false };
-const STRICT: Style = Style::Tool { strict: true };
+const LENIENT: ArgumentStyle = ArgumentStyle::Tool { strict: false };
+const STRICT: ArgumentStyle = ArgumentStyle::Tool { strict: true };
 
 static LENGTH: Constraints = Constraints {
     min_length: Some(1),
@@ -62,7 +62,7 @@ type Search = (
     Option<f64>,
 );
 
-fn decoder(parameters: &'static [ParameterMeta], style: Style) -> Decoder {
+fn decoder(parameters: &'static [ParameterMeta], style: ArgumentStyle) -> Decoder {
     Decoder::new(parameters, style, None).unwrap()
 }
 
@@ -70,10 +70,10 @@ fn no_context() -> Context {
     panic!("nothing here needs a context")
 }
 
-fn said(refusal: Refusal) -> String {
+fn said(refusal: CallRefusal) -> String {
     match refusal {
-        Refusal::Arguments(faults) => describe(&faults),
-        Refusal::Error(error) => panic!("{error:?}"),
+        CallRefusal::Arguments(faults) => describe(&faults),
+        CallRefusal::Error(error) => panic!("{error:?}"),
     }
 }
 
@@ -343,7 +343,7 @@ fn strings_become_what_the_parameter_wants() {
         ParameterMeta::of::<Option<Vec<String>>, _>("tags", ""),
         ParameterMeta::of::<Option<f64>, _>("weight", ""),
     ];
-    let decoder = decoder(&TEXT, Style::Text);
+    let decoder = decoder(&TEXT, ArgumentStyle::Text);
     let json = decoder
         .from_strings(r#"{"query":"12","limit":"9","language":"go","weight":"","other":"x"}"#)
         .unwrap();

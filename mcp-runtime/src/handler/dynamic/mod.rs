@@ -13,9 +13,9 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::context::{Context, List};
+use crate::context::{Capability, Context};
 use crate::handler::call::Running;
-use crate::handler::tool_error::ToolError;
+use crate::handler::handler_error::HandlerError;
 
 pub use prompt::DynamicPrompt;
 pub use resource::{DynamicResource, DynamicTemplate};
@@ -33,14 +33,14 @@ impl Arguments {
     /// # Errors
     ///
     /// If it is absent or has another type; the model reads the reason.
-    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, HandlerError> {
         let Some(value) = self.0.get(name) else {
-            return Err(ToolError::shown(format_args!(
+            return Err(HandlerError::exposed(format_args!(
                 "argument `{name}` is missing"
             )));
         };
         T::deserialize(value)
-            .map_err(|error| ToolError::shown(format_args!("argument `{name}`: {error}")))
+            .map_err(|error| HandlerError::exposed(format_args!("argument `{name}`: {error}")))
     }
 
     /// Returns the argument with this name, if it is present and a string.
@@ -54,8 +54,8 @@ impl Arguments {
     /// # Errors
     ///
     /// If they do not fit; the model reads the reason.
-    pub fn parse<T: DeserializeOwned>(self) -> Result<T, ToolError> {
-        serde_json::from_value(Value::Object(self.0)).map_err(ToolError::shown)
+    pub fn parse<T: DeserializeOwned>(self) -> Result<T, HandlerError> {
+        serde_json::from_value(Value::Object(self.0)).map_err(HandlerError::exposed)
     }
 }
 
@@ -168,7 +168,7 @@ pub enum Item {
 /// A kind of dynamic definition. Sealed: implemented by the four types of this module.
 #[doc(hidden)]
 pub trait ItemKind: sealed::Sealed {
-    const LIST: List;
+    const LIST: Capability;
     fn into_item(self) -> Item;
 }
 
@@ -181,7 +181,7 @@ macro_rules! item {
         impl sealed::Sealed for $name {}
 
         impl ItemKind for $name {
-            const LIST: List = List::$list;
+            const LIST: Capability = Capability::$list;
 
             fn into_item(self) -> Item {
                 Item::$variant(self)

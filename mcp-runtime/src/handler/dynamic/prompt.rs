@@ -11,7 +11,7 @@ use crate::context::{Caller, Context};
 use crate::handler::access::Access;
 use crate::handler::call::{prompt, running};
 use crate::handler::definition::GuardOptions;
-use crate::handler::prompt::IntoPrompt;
+use crate::handler::prompt::IntoPromptResult;
 use crate::types::{Icon, Meta, Prompt, PromptArgument};
 
 /// A prompt known only at run time.
@@ -38,7 +38,7 @@ impl DynamicPrompt {
     ) -> Self
     where
         F: Future<Output = R> + Send + 'static,
-        R: IntoPrompt,
+        R: IntoPromptResult,
     {
         Self {
             name: name.into(),

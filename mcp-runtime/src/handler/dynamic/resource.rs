@@ -13,9 +13,9 @@ use crate::context::{Caller, Context};
 use crate::handler::access::Access;
 use crate::handler::call::{resource, running};
 use crate::handler::definition::GuardOptions;
+use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::{Lister, Page};
-use crate::handler::resource::IntoResource;
-use crate::handler::tool_error::ToolError;
+use crate::handler::resource::IntoResourceResult;
 use crate::types::{Annotations, CacheScope, Icon, Meta, Resource, ResourceTemplate};
 
 /// A resource with a fixed URI, known only at run time.
@@ -47,7 +47,7 @@ impl DynamicResource {
     ) -> Self
     where
         F: Future<Output = R> + Send + 'static,
-        R: IntoResource,
+        R: IntoResourceResult,
     {
         Self {
             uri: uri.into(),
@@ -128,7 +128,7 @@ impl DynamicTemplate {
     ) -> Self
     where
         F: Future<Output = R> + Send + 'static,
-        R: IntoResource,
+        R: IntoResourceResult,
     {
         Self {
             uri_template: uri_template.into(),
@@ -185,10 +185,10 @@ impl DynamicTemplate {
         list: impl Fn(Context, Option<String>) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Result<Page<Resource>, ToolError>> + Send + 'static,
+        F: Future<Output = Result<Page<Resource>, HandlerError>> + Send + 'static,
     {
         self.lister = Some(Arc::new(DynamicLister(move |context, cursor| {
-            let listed: Listed = Box::pin(list(context, cursor));
+            let listed: ListingFuture = Box::pin(list(context, cursor));
             listed
         })));
         self
@@ -249,13 +249,13 @@ readable!(DynamicResource);
 
 readable!(DynamicTemplate);
 
-type Listed = Pin<Box<dyn Future<Output = Result<Page<Resource>, ToolError>> + Send>>;
+type ListingFuture = Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
 
 /// Implements [`Lister`] for a closure.
 struct DynamicLister<F>(F);
 
-impl<F: Fn(Context, Option<String>) -> Listed + Send + Sync> Lister for DynamicLister<F> {
-    fn list(&self, context: Context, cursor: Option<String>) -> Listed {
+impl<F: Fn(Context, Option<String>) -> ListingFuture + Send + Sync> Lister for DynamicLister<F> {
+    fn list(&self, context: Context, cursor: Option<String>) -> ListingFuture {
         (self.0)(context, cursor)
     }
 }

@@ -10,7 +10,7 @@ async fn later(_: Context) -> Vec<Resource> {
     Vec::new()
 }
 
-async fn paged(_: Option<Context>, page: ListCursor) -> Result<Page<Resource>, ToolError> {
+async fn paged(_: Option<Context>, page: ListCursor) -> Result<Page<Resource>, HandlerError> {
     Ok(Page::new([]).with_next(page.0.unwrap_or_default()))
 }
 
@@ -29,7 +29,7 @@ async fn lent_later(
     context: &Context,
     _: ListCursor,
     _: Option<Context>,
-) -> Result<Page<Resource>, ToolError> {
+) -> Result<Page<Resource>, HandlerError> {
     std::future::ready(()).await;
     let _ = context;
     Ok(Page::new([]))

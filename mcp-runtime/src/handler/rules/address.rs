@@ -3,12 +3,12 @@
 //! Specification: RFC 3986 (schemes), RFC 6570 (templates).
 
 use super::verdict::character_length;
-use super::{Verdict, same};
+use super::{RuleVerdict, same};
 use crate::types::Icon;
 
 /// Checks that a URI starts with a scheme and a colon, and has no spaces, control characters or braces.
 #[must_use]
-pub const fn uri(text: &str) -> Verdict {
+pub const fn uri(text: &str) -> RuleVerdict {
     if !has_scheme(text.as_bytes()) {
         return no_scheme(text);
     }
@@ -17,7 +17,7 @@ pub const fn uri(text: &str) -> Verdict {
     while index < bytes.len() {
         match bytes[index] {
             b'{' | b'}' => {
-                return Verdict::wrong(&[
+                return RuleVerdict::wrong(&[
                     "URI `",
                     text,
                     "` has a variable, so it is a URI template; use `resource_template`",
@@ -28,24 +28,24 @@ pub const fn uri(text: &str) -> Verdict {
             _ => index += 1,
         }
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Checks that the source of an icon is a URI that clients may fetch and display.
 #[must_use]
-pub const fn icon(src: &str) -> Verdict {
+pub const fn icon(src: &str) -> RuleVerdict {
     if Icon::is_source(src) {
-        return Verdict::HOLDS;
+        return RuleVerdict::HOLDS;
     }
-    Verdict::wrong(&[
+    RuleVerdict::wrong(&[
         "icon `",
         src,
         "` is not an `https:` or `data:` URI, and clients show no other; write one, as in `https://example.com/icon.png`",
     ])
 }
 
-const fn no_scheme(text: &str) -> Verdict {
-    Verdict::wrong(&[
+const fn no_scheme(text: &str) -> RuleVerdict {
+    RuleVerdict::wrong(&[
         "URI `",
         text,
         "` has no scheme; write one, as in `notes:///all`",
@@ -74,8 +74,8 @@ const fn is_forbidden(byte: u8) -> bool {
     )
 }
 
-const fn forbidden(what: &str, text: &str, byte: u8) -> Verdict {
-    let verdict = Verdict::wrong(&[what, text, "` contains "]);
+const fn forbidden(what: &str, text: &str, byte: u8) -> RuleVerdict {
+    let verdict = RuleVerdict::wrong(&[what, text, "` contains "]);
     match byte {
         b' ' => verdict.with("a space; write `%20`"),
         0..=0x1F | 0x7F => verdict.with("a control character"),
@@ -93,13 +93,13 @@ const fn encodes(bytes: &[u8], index: usize) -> bool {
         && bytes[index + 2].is_ascii_hexdigit()
 }
 
-const fn stray_percent(what: &str, text: &str) -> Verdict {
-    Verdict::wrong(&[what, text, "` has a `%` that encodes nothing; write `%25`"])
+const fn stray_percent(what: &str, text: &str) -> RuleVerdict {
+    RuleVerdict::wrong(&[what, text, "` has a `%` that encodes nothing; write `%25`"])
 }
 
 /// Checks the syntax of a template, but not that its variables have parameters: RFC 6570 up to level 3, and explode.
 #[must_use]
-pub const fn template_syntax(template: &str) -> Verdict {
+pub const fn template_syntax(template: &str) -> RuleVerdict {
     const WHAT: &str = "URI template `";
     let bytes = template.as_bytes();
     if !has_scheme(bytes) {
@@ -112,7 +112,7 @@ pub const fn template_syntax(template: &str) -> Verdict {
             b'{' => {
                 let end = find(bytes, index, b'}');
                 if end == bytes.len() {
-                    return Verdict::wrong(&[WHAT, template, "` has a `{` without `}`"]);
+                    return RuleVerdict::wrong(&[WHAT, template, "` has a `{` without `}`"]);
                 }
                 let verdict = expression(template, index + 1, end);
                 if !verdict.holds() {
@@ -121,7 +121,7 @@ pub const fn template_syntax(template: &str) -> Verdict {
                 variables += 1;
                 index = end + 1;
             }
-            b'}' => return Verdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
+            b'}' => return RuleVerdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
             b'%' if !encodes(bytes, index) => return stray_percent(WHAT, template),
             // A URI may contain an apostrophe, a template may not.
             byte if is_forbidden(byte) || byte == b'\'' => return forbidden(WHAT, template, byte),
@@ -129,7 +129,7 @@ pub const fn template_syntax(template: &str) -> Verdict {
         }
     }
     if variables == 0 {
-        return Verdict::wrong(&[
+        return RuleVerdict::wrong(&[
             WHAT,
             template,
             "` has no variable, so it is a single URI; use `resource`",
@@ -138,16 +138,16 @@ pub const fn template_syntax(template: &str) -> Verdict {
     let mut variables = Variables::new(template);
     while let Some(variable) = variables.next() {
         if variable.count_in(template) > 1 {
-            return Verdict::wrong(&[WHAT, template, "` names a variable twice: `"])
+            return RuleVerdict::wrong(&[WHAT, template, "` names a variable twice: `"])
                 .with(variable.name(template))
                 .with("`");
         }
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Checks the expression between braces: an optional operator, and variables separated by commas.
-const fn expression(template: &str, start: usize, end: usize) -> Verdict {
+const fn expression(template: &str, start: usize, end: usize) -> RuleVerdict {
     const WHAT: &str = "URI template `";
     let bytes = template.as_bytes();
     let mut index = start;
@@ -155,7 +155,7 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
         match bytes[index] {
             b'+' | b'#' | b'.' | b'/' | b';' | b'?' | b'&' => index += 1,
             b'=' | b',' | b'!' | b'@' | b'|' => {
-                return Verdict::wrong(&[WHAT, template, "` uses the operator `"])
+                return RuleVerdict::wrong(&[WHAT, template, "` uses the operator `"])
                     .with_byte(bytes[index])
                     .with("`, which RFC 6570 reserves");
             }
@@ -167,20 +167,24 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
         let byte = if index < end { bytes[index] } else { b',' };
         match byte {
             b',' if index == name => {
-                return Verdict::wrong(&[WHAT, template, "` has braces without a variable name"]);
+                return RuleVerdict::wrong(&[
+                    WHAT,
+                    template,
+                    "` has braces without a variable name",
+                ]);
             }
-            b',' if index == end => return Verdict::HOLDS,
+            b',' if index == end => return RuleVerdict::HOLDS,
             b',' => name = index + 1,
             b'*' if index > name && (index + 1 == end || bytes[index + 1] == b',') => {}
             b':' if index > name => {
-                return Verdict::wrong(&[
+                return RuleVerdict::wrong(&[
                     WHAT,
                     template,
                     "` truncates a variable with `:`, which cannot be undone when reading; remove it",
                 ]);
             }
             b'*' if index == name => {
-                return Verdict::wrong(&[
+                return RuleVerdict::wrong(&[
                     WHAT,
                     template,
                     "` has a `*` before the name of a variable; it goes after the name: `{ids*}`",
@@ -189,15 +193,19 @@ const fn expression(template: &str, start: usize, end: usize) -> Verdict {
             byte if is_plain(byte) => {}
             b'.' if index > name && index + 1 < end && is_plain(bytes[index + 1]) => {}
             byte => {
-                return Verdict::wrong(&[WHAT, template, "` has a variable name that contains "])
-                    .with(if byte == b' ' { "a space" } else { "`" })
-                    .with(if byte == b' ' {
-                        ""
-                    } else {
-                        character_at(template, index)
-                    })
-                    .with(if byte == b' ' { "" } else { "`" })
-                    .with("; use letters, digits and `_`");
+                return RuleVerdict::wrong(&[
+                    WHAT,
+                    template,
+                    "` has a variable name that contains ",
+                ])
+                .with(if byte == b' ' { "a space" } else { "`" })
+                .with(if byte == b' ' {
+                    ""
+                } else {
+                    character_at(template, index)
+                })
+                .with(if byte == b' ' { "" } else { "`" })
+                .with("; use letters, digits and `_`");
             }
         }
         index += 1;
@@ -238,12 +246,12 @@ const fn find(bytes: &[u8], mut index: usize, wanted: u8) -> usize {
 
 /// The position of a variable's name in its template.
 #[derive(Clone, Copy)]
-pub(super) struct Variable {
+pub(super) struct VariableSpan {
     start: usize,
     end: usize,
 }
 
-impl Variable {
+impl VariableSpan {
     pub(super) const fn name(self, template: &str) -> &str {
         slice(template, self.start, self.end)
     }
@@ -276,7 +284,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    pub(super) const fn next(&mut self) -> Option<Variable> {
+    pub(super) const fn next(&mut self) -> Option<VariableSpan> {
         while self.index < self.bytes.len() {
             let byte = self.bytes[self.index];
             if !self.inside {
@@ -287,7 +295,7 @@ impl<'a> Variables<'a> {
                 while self.index < self.bytes.len() && is_name(self.bytes[self.index]) {
                     self.index += 1;
                 }
-                return Some(Variable {
+                return Some(VariableSpan {
                     start,
                     end: self.index,
                 });

@@ -23,7 +23,7 @@ pub use parameters::{
 };
 pub use rate::rate;
 pub(crate) use rate::read_rate;
-pub use verdict::Verdict;
+pub use verdict::RuleVerdict;
 
 /// Returns an error message for each icon that breaks the rules.
 pub(crate) fn icon_problems(icons: &[Icon]) -> impl Iterator<Item = String> {

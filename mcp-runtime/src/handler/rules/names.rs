@@ -2,65 +2,65 @@
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 9110 (tokens), RFC 6749 (scopes), ISO 8601.
 
-use super::Verdict;
+use super::RuleVerdict;
 
 /// Maximum length of a tool name, in bytes.
 const MAX_NAME: usize = 128;
 
 /// Checks that a tool name is 1 to 128 of `A-Z a-z 0-9 _ - .`.
 #[must_use]
-pub const fn tool_name(name: &str) -> Verdict {
+pub const fn tool_name(name: &str) -> RuleVerdict {
     const ALLOWED: &str = "; use 1 to 128 of A-Z a-z 0-9 _ - .";
     let bytes = name.as_bytes();
     if bytes.is_empty() {
-        return Verdict::wrong(&["tool name is empty", ALLOWED]);
+        return RuleVerdict::wrong(&["tool name is empty", ALLOWED]);
     }
     if bytes.len() > MAX_NAME {
-        return Verdict::wrong(&["tool name `", name, "` is too long", ALLOWED]);
+        return RuleVerdict::wrong(&["tool name `", name, "` is too long", ALLOWED]);
     }
     let mut index = 0;
     while index < bytes.len() {
         let byte = bytes[index];
         if !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
-            let verdict = Verdict::wrong(&["tool name `", name, "` contains "]);
+            let verdict = RuleVerdict::wrong(&["tool name `", name, "` contains "]);
             return verdict.with_named(byte).with(ALLOWED);
         }
         index += 1;
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Checks that a header name is a token of RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
 #[must_use]
-pub const fn header(name: &str) -> Verdict {
+pub const fn header(name: &str) -> RuleVerdict {
     const ALLOWED: &str = "; use letters, digits and `-`, as in `Region`";
     let bytes = name.as_bytes();
     if bytes.is_empty() {
-        return Verdict::wrong(&["header name is empty", ALLOWED]);
+        return RuleVerdict::wrong(&["header name is empty", ALLOWED]);
     }
     let mut index = 0;
     while index < bytes.len() {
         if !is_token(bytes[index]) {
-            let verdict = Verdict::wrong(&["header name `", name, "` contains "]);
+            let verdict = RuleVerdict::wrong(&["header name `", name, "` contains "]);
             return verdict.with_named(bytes[index]).with(ALLOWED);
         }
         index += 1;
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Checks that a scope is one or more visible ASCII characters other than `"` and `\`: RFC 6749, section 3.3.
 #[must_use]
-pub const fn scope(scope: &str) -> Verdict {
+pub const fn scope(scope: &str) -> RuleVerdict {
     const ALLOWED: &str = "; use visible ASCII without quotes and backslashes, as in `notes:write`";
     let bytes = scope.as_bytes();
     if bytes.is_empty() {
-        return Verdict::wrong(&["scope is empty", ALLOWED]);
+        return RuleVerdict::wrong(&["scope is empty", ALLOWED]);
     }
     let mut index = 0;
     while index < bytes.len() {
         if !matches!(bytes[index], 0x21 | 0x23..=0x5B | 0x5D..=0x7E) {
-            let verdict = Verdict::wrong(&["scope `", scope, "` contains "]);
+            let verdict = RuleVerdict::wrong(&["scope `", scope, "` contains "]);
             return match bytes[index] {
                 b' ' => verdict.with("a space, which separates scopes"),
                 other => verdict.with_named(other),
@@ -69,7 +69,7 @@ pub const fn scope(scope: &str) -> Verdict {
         }
         index += 1;
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 const fn is_token(byte: u8) -> bool {
@@ -97,7 +97,7 @@ const fn is_token(byte: u8) -> bool {
 ///
 /// The parameters are not checked.
 #[must_use]
-pub const fn media_type(text: &str) -> Verdict {
+pub const fn media_type(text: &str) -> RuleVerdict {
     let bytes = text.as_bytes();
     let mut index = 0;
     let mut slash = 0;
@@ -112,9 +112,9 @@ pub const fn media_type(text: &str) -> Verdict {
         index += 1;
     }
     if slash == 0 || slash + 1 >= index {
-        return Verdict::wrong(&["media type `", text, "` is not of the form `text/markdown`"]);
+        return RuleVerdict::wrong(&["media type `", text, "` is not of the form `text/markdown`"]);
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Returns `true` if only spaces precede the parameters.
@@ -127,7 +127,7 @@ const fn trailing_space(bytes: &[u8], mut index: usize) -> bool {
 
 /// Checks that a time is an ISO 8601 date, `2026-07-28`, or date and time, `2026-07-28T12:00:00Z`.
 #[must_use]
-pub const fn timestamp(text: &str) -> Verdict {
+pub const fn timestamp(text: &str) -> RuleVerdict {
     let bytes = text.as_bytes();
     let date = matches_digits(bytes, 0, b"0000-00-00");
     let whole = match bytes.len() {
@@ -136,9 +136,9 @@ pub const fn timestamp(text: &str) -> Verdict {
         _ => false,
     };
     if date && whole {
-        return Verdict::HOLDS;
+        return RuleVerdict::HOLDS;
     }
-    Verdict::wrong(&[
+    RuleVerdict::wrong(&[
         "`",
         text,
         "` is not an ISO 8601 time such as `2026-07-28T12:00:00Z`",

@@ -1,6 +1,6 @@
 //! Rules that compare the parameters of a function with its URI or URI template.
 
-use super::Verdict;
+use super::RuleVerdict;
 use super::address::{Variables, template_has_variable, template_syntax};
 use super::close::is_close;
 use crate::handler::definition::has_argument;
@@ -8,7 +8,7 @@ use crate::handler::parameter::ParameterMeta;
 
 /// Checks the syntax of a template, and that each variable has a parameter.
 #[must_use]
-pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
+pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
     let verdict = template_syntax(template);
     if !verdict.holds() {
         return verdict;
@@ -17,7 +17,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
     while let Some(variable) = variables.next() {
         let name = variable.name(template);
         if !has_argument(parameters, name) {
-            return Verdict::wrong(&[
+            return RuleVerdict::wrong(&[
                 "URI template variable `",
                 name,
                 "` has no parameter of that name; ",
@@ -25,19 +25,19 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> Verdict {
             .with_meant(name, parameters, "this function has ");
         }
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Checks that an argument of a template is one of its variables.
 #[must_use]
-pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Verdict {
+pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> RuleVerdict {
     if parameter.ty.injected
         || !template_syntax(template).holds()
         || template_has_variable(template, parameter.name)
     {
-        return Verdict::HOLDS;
+        return RuleVerdict::HOLDS;
     }
-    let mut verdict = Verdict::wrong(&[
+    let mut verdict = RuleVerdict::wrong(&[
         "parameter `",
         parameter.name,
         "` is not a variable of the URI template; ",
@@ -64,11 +64,11 @@ pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Ve
 
 /// Checks that a resource has no arguments, because it has a single URI.
 #[must_use]
-pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
+pub const fn resource_parameter(parameter: &ParameterMeta) -> RuleVerdict {
     if parameter.ty.injected {
-        return Verdict::HOLDS;
+        return RuleVerdict::HOLDS;
     }
-    Verdict::wrong(&[
+    RuleVerdict::wrong(&[
         "a resource has no arguments, but `",
         parameter.name,
         "` is one; make it a variable of a `resource_template`",
@@ -77,26 +77,26 @@ pub const fn resource_parameter(parameter: &ParameterMeta) -> Verdict {
 
 /// Checks that a parameter with `#[arg(…)]` is an argument.
 #[must_use]
-pub const fn is_argument(parameter: &ParameterMeta) -> Verdict {
+pub const fn is_argument(parameter: &ParameterMeta) -> RuleVerdict {
     if parameter.ty.injected {
-        return Verdict::wrong(&[
+        return RuleVerdict::wrong(&[
             "parameter `",
             parameter.name,
             "` is injected, so clients do not send it and `#[arg(…)]` has no effect; remove it",
         ]);
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Checks that the first parameter of a completer is not injected.
 #[must_use]
-pub const fn partial_text(parameter: &ParameterMeta) -> Verdict {
+pub const fn partial_text(parameter: &ParameterMeta) -> RuleVerdict {
     if parameter.ty.injected {
-        return Verdict::wrong(&[
+        return RuleVerdict::wrong(&[
             "a completer needs the text typed so far as its first parameter: `partial: &str`",
         ]);
     }
-    Verdict::HOLDS
+    RuleVerdict::HOLDS
 }
 
 /// Checks that a prompt or template has an argument of that name.
@@ -106,15 +106,15 @@ pub const fn completed_argument(
     function: &str,
     parameters: &[ParameterMeta],
     name: &str,
-) -> Verdict {
+) -> RuleVerdict {
     if has_argument(parameters, name) {
-        return Verdict::HOLDS;
+        return RuleVerdict::HOLDS;
     }
-    Verdict::wrong(&[kind, " `", function, "` has no argument `", name, "`; "])
+    RuleVerdict::wrong(&[kind, " `", function, "` has no argument `", name, "`; "])
         .with_meant(name, parameters, "it has ")
 }
 
-impl Verdict {
+impl RuleVerdict {
     /// Appends the argument that `name` probably means, or else all arguments.
     const fn with_meant(self, name: &str, parameters: &[ParameterMeta], there_are: &str) -> Self {
         let mut index = 0;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::Verdict;
+use super::RuleVerdict;
 use crate::rate::Rate;
 
 /// A mistake in a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum RateError {
     /// The syntax is wrong.
     Form,
     /// The rate allows no calls.
@@ -20,21 +20,21 @@ enum Fault {
 
 /// Checks that a rate is a number and a unit, optionally followed by `burst` and a number, then by `per caller`.
 #[must_use]
-pub const fn rate(text: &str) -> Verdict {
+pub const fn rate(text: &str) -> RuleVerdict {
     let Err(fault) = parse_rate(text) else {
-        return Verdict::HOLDS;
+        return RuleVerdict::HOLDS;
     };
     let said = match fault {
-        Fault::Form => {
+        RateError::Form => {
             "` is not valid; write a number and a unit, as in `10/min`, `5/s burst 20` or `100/h per caller`"
         }
-        Fault::Zero => "` allows no calls; the minimum is 1",
-        Fault::Unit => "` has no valid unit of time; write `10/s`, `10/min` or `10/h`",
-        Fault::Burst => {
+        RateError::Zero => "` allows no calls; the minimum is 1",
+        RateError::Unit => "` has no valid unit of time; write `10/s`, `10/min` or `10/h`",
+        RateError::Burst => {
             "` has no burst size; write a number above zero after `burst`, as in `5/s burst 20`"
         }
     };
-    Verdict::wrong(&["the rate `", text, said])
+    RuleVerdict::wrong(&["the rate `", text, said])
 }
 
 /// Reads a rate.
@@ -46,16 +46,16 @@ pub(crate) fn read_rate(text: &str) -> Result<Rate, String> {
     parse_rate(text).map_err(|_| rate(text).text().to_owned())
 }
 
-const fn parse_rate(text: &str) -> Result<Rate, Fault> {
+const fn parse_rate(text: &str) -> Result<Rate, RateError> {
     let bytes = text.as_bytes();
     let (Some(count), mut at) = number(bytes, 0) else {
-        return Err(Fault::Form);
+        return Err(RateError::Form);
     };
     if count == 0 {
-        return Err(Fault::Zero);
+        return Err(RateError::Zero);
     }
     if at >= bytes.len() || bytes[at] != b'/' {
-        return Err(Fault::Form);
+        return Err(RateError::Form);
     }
     at += 1;
     let seconds = if has_word(bytes, at, b"s") {
@@ -68,7 +68,7 @@ const fn parse_rate(text: &str) -> Result<Rate, Fault> {
         at += 1;
         3_600
     } else {
-        return Err(Fault::Unit);
+        return Err(RateError::Unit);
     };
     at = after_spaces(bytes, at);
     let mut burst = count;
@@ -78,7 +78,7 @@ const fn parse_rate(text: &str) -> Result<Rate, Fault> {
                 at = after_spaces(bytes, end);
                 burst
             }
-            _ => return Err(Fault::Burst),
+            _ => return Err(RateError::Burst),
         };
     }
     let rate = Rate::new(count, Duration::from_secs(seconds), burst);
@@ -91,7 +91,7 @@ const fn parse_rate(text: &str) -> Result<Rate, Fault> {
             return Ok(rate.per_caller());
         }
     }
-    Err(Fault::Form)
+    Err(RateError::Form)
 }
 
 /// Reads the whole number at `at`; `None` if there is none that fits. Also returns the position after it.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_told_apart() {
-        use Fault::{Burst, Form, Unit, Zero};
+        use RateError::{Burst, Form, Unit, Zero};
         for (text, fault) in [
             ("", Form),
             ("fast", Form),

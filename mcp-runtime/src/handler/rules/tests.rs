@@ -1,12 +1,12 @@
 //! Tables of the strings that each rule accepts and rejects.
 
 use super::{
-    Verdict, header, icon, media_type, scope, template_has_variable, template_syntax, timestamp,
-    tool_name, uri,
+    RuleVerdict, header, icon, media_type, scope, template_has_variable, template_syntax,
+    timestamp, tool_name, uri,
 };
 
 /// Checks cases: a string and a part of the message, which is empty if the string is valid.
-fn check(rule: fn(&str) -> Verdict, cases: &[(&str, &str)]) {
+fn check(rule: fn(&str) -> RuleVerdict, cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let verdict = rule(text);
         assert_eq!(

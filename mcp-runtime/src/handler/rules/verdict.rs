@@ -2,13 +2,13 @@
 
 /// The result of a rule: it holds, or a message that says what is wrong.
 #[derive(Clone, Copy, Debug)]
-pub struct Verdict {
-    text: [u8; Verdict::CAPACITY],
+pub struct RuleVerdict {
+    text: [u8; RuleVerdict::CAPACITY],
     length: usize,
     holds: bool,
 }
 
-impl Verdict {
+impl RuleVerdict {
     const CAPACITY: usize = 512;
 
     pub(super) const HOLDS: Self = Self {

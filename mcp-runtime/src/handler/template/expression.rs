@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::percent::{decode, encode};
-use super::{Expression, List, Operator, Part, Variable};
+use super::{ExplodedList, Expression, Operator, TemplatePart, Variable};
 
 impl Expression {
     pub(super) fn is_greedy(&self) -> bool {
@@ -43,7 +43,7 @@ impl Expression {
 
     /// Returns the number of bytes that belong to this expression: as many as it can contain, but ending where the next part
     /// of the template begins.
-    pub(super) fn extent(&self, rest: &str, following: &[Part]) -> Option<usize> {
+    pub(super) fn extent(&self, rest: &str, following: &[TemplatePart]) -> Option<usize> {
         let next = following.first();
         let (first, separator) = self.operator.marks();
         let start = match first {
@@ -71,12 +71,12 @@ impl Expression {
                 }
             }
         }
-        if let [Part::Literal(text)] = following {
+        if let [TemplatePart::Literal(text)] = following {
             // The last literal ends the URI, even if it also occurs earlier.
             let before = body.strip_suffix(text.as_str())?.len();
             return (before <= length).then_some(start.saturating_add(before));
         }
-        if let Some(Part::Literal(text)) = next {
+        if let Some(TemplatePart::Literal(text)) = next {
             let window = body.len().min(length.saturating_add(text.len()));
             let within = floor(body, window);
             length = if self.is_greedy() {
@@ -84,7 +84,7 @@ impl Expression {
             } else {
                 within.find(text.as_str())?
             };
-        } else if let Some(Part::Expression(next)) = next {
+        } else if let Some(TemplatePart::Expression(next)) = next {
             let (mark, _) = next.operator.marks();
             if let Some(mark) = mark
                 && let Some(end) = body.get(..length)?.find(mark)
@@ -212,7 +212,11 @@ impl Expression {
 
 impl Variable {
     /// Returns several values as the text of a JSON array.
-    fn array<'v>(&self, values: impl Iterator<Item = &'v str>, list: List) -> Option<String> {
+    fn array<'v>(
+        &self,
+        values: impl Iterator<Item = &'v str>,
+        list: ExplodedList,
+    ) -> Option<String> {
         let mut out = String::from("[");
         for value in values {
             let value = self.value(value)?;

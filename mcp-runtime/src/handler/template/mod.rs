@@ -25,12 +25,12 @@ pub(crate) use percent::{decode, encode};
 /// A parsed URI template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UriTemplate {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
     variables: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Literal(String),
     Expression(Expression),
 }
@@ -46,14 +46,14 @@ struct Variable {
     name: String,
     explode: bool,
     /// Set if the parameter is a list: the values are kept separate, as a JSON array.
-    list: Option<List>,
+    list: Option<ExplodedList>,
     /// `true` if its values may lead out of a directory.
     any_path: bool,
 }
 
 /// The conversion of an exploded variable's values into a JSON array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct List {
+pub(crate) struct ExplodedList {
     /// `true` if each item is a string, even if its text is other valid JSON.
     pub(crate) of_text: bool,
     /// `true` if a URI without a value gives an empty list: RFC 6570 expands an empty list to nothing.
@@ -126,8 +126,8 @@ impl UriTemplate {
         let variables = parts
             .iter()
             .filter_map(|part| match part {
-                Part::Literal(_) => None,
-                Part::Expression(expression) => Some(&expression.variables),
+                TemplatePart::Literal(_) => None,
+                TemplatePart::Expression(expression) => Some(&expression.variables),
             })
             .flatten()
             .map(|variable| variable.name.clone())
@@ -147,9 +147,9 @@ impl UriTemplate {
     }
 
     /// Makes `matches` return the values of an exploded variable as the text of a JSON array.
-    pub(crate) fn keep_apart(&mut self, name: &str, list: List) {
+    pub(crate) fn keep_apart(&mut self, name: &str, list: ExplodedList) {
         for part in &mut self.parts {
-            if let Part::Expression(expression) = part {
+            if let TemplatePart::Expression(expression) = part {
                 for variable in &mut expression.variables {
                     if variable.explode && variable.name == name {
                         variable.list = Some(list);
@@ -163,7 +163,7 @@ impl UriTemplate {
     pub(crate) fn take_any_path(&mut self, name: &str) -> bool {
         let mut found = false;
         for part in &mut self.parts {
-            if let Part::Expression(expression) = part {
+            if let TemplatePart::Expression(expression) = part {
                 for variable in &mut expression.variables {
                     if variable.name == name {
                         variable.any_path = true;
@@ -179,8 +179,8 @@ impl UriTemplate {
         self.parts
             .iter()
             .filter_map(|part| match part {
-                Part::Literal(_) => None,
-                Part::Expression(expression) => Some(&expression.variables),
+                TemplatePart::Literal(_) => None,
+                TemplatePart::Expression(expression) => Some(&expression.variables),
             })
             .flatten()
     }
@@ -188,13 +188,12 @@ impl UriTemplate {
     /// Returns the specificity; the greatest is tried first.
     pub(crate) fn specificity(&self) -> Specificity {
         let literal = self.parts.iter().map(|part| match part {
-            Part::Literal(text) => text.len(),
-            Part::Expression(_) => 0,
+            TemplatePart::Literal(text) => text.len(),
+            TemplatePart::Expression(_) => 0,
         });
-        let greedy = self
-            .parts
-            .iter()
-            .filter(|part| matches!(part, Part::Expression(expression) if expression.is_greedy()));
+        let greedy = self.parts.iter().filter(
+            |part| matches!(part, TemplatePart::Expression(expression) if expression.is_greedy()),
+        );
         Specificity {
             literal: literal.sum(),
             fewer_greedy: std::cmp::Reverse(greedy.count()),
@@ -211,8 +210,8 @@ impl UriTemplate {
         while let [part, following @ ..] = parts {
             parts = following;
             match part {
-                Part::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
-                Part::Expression(expression) => {
+                TemplatePart::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
+                TemplatePart::Expression(expression) => {
                     let taken = expression.extent(rest, following)?;
                     let (text, after) = rest.split_at_checked(taken)?;
                     expression.read(text, &mut found)?;
@@ -246,8 +245,8 @@ impl UriTemplate {
         let mut out = String::new();
         for part in &self.parts {
             match part {
-                Part::Literal(text) => out.push_str(text),
-                Part::Expression(expression) => expression.write(&value, &mut out),
+                TemplatePart::Literal(text) => out.push_str(text),
+                TemplatePart::Expression(expression) => expression.write(&value, &mut out),
             }
         }
         out

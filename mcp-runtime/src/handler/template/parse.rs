@@ -1,23 +1,23 @@
 //! Parser for templates whose syntax [`rules`](crate::handler::rules) have accepted.
 
-use super::{Expression, Operator, Part, Variable};
+use super::{Expression, Operator, TemplatePart, Variable};
 
 /// Returns the literals and expressions of a template.
-pub(super) fn parts(template: &str) -> Vec<Part> {
+pub(super) fn parts(template: &str) -> Vec<TemplatePart> {
     let mut parts = Vec::new();
     let mut rest = template;
     while let Some((literal, after)) = rest.split_once('{') {
         let (inner, after) = after.split_once('}').unwrap_or((after, ""));
         parts.extend(literal_part(literal));
-        parts.push(Part::Expression(expression(inner)));
+        parts.push(TemplatePart::Expression(expression(inner)));
         rest = after;
     }
     parts.extend(literal_part(rest));
     parts
 }
 
-fn literal_part(text: &str) -> Option<Part> {
-    (!text.is_empty()).then(|| Part::Literal(text.to_owned()))
+fn literal_part(text: &str) -> Option<TemplatePart> {
+    (!text.is_empty()).then(|| TemplatePart::Literal(text.to_owned()))
 }
 
 fn expression(inner: &str) -> Expression {

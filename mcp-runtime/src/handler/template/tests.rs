@@ -114,11 +114,11 @@ fn addresses_give_their_values() {
 
 #[test]
 fn an_exploded_variable_can_give_a_list() {
-    let text = List {
+    let text = ExplodedList {
         of_text: true,
         required: true,
     };
-    let json = List {
+    let json = ExplodedList {
         of_text: false,
         required: false,
     };
@@ -171,7 +171,7 @@ fn a_variable_takes_what_leads_elsewhere_only_if_it_takes_any_path() {
     let mut template = UriTemplate::parse("a:{/x*}").unwrap();
     template.keep_apart(
         "x",
-        List {
+        ExplodedList {
             of_text: true,
             required: true,
         },

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::members::{comma, integer, json, list_of, name, optional, raw, string};
 use super::notifications::subscription_id;
-use super::{CacheHint, Reply};
+use super::{CacheHint, ResponseContext};
 use crate::jsonrpc::write_string;
 use crate::protocol::shape::Shape as _;
 use crate::protocol::structured::OutputRoot;
@@ -15,12 +15,12 @@ use crate::types::{
 };
 
 /// Writes a result without members of its own: `{}` in the legacy era.
-pub(crate) fn empty(out: &mut Vec<u8>, reply: Reply<'_>) {
+pub(crate) fn empty(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     result(out, reply, None, |_| {});
 }
 pub(crate) fn initialize(
     out: &mut Vec<u8>,
-    reply: Reply<'_>,
+    reply: ResponseContext<'_>,
     capabilities: &ServerCapabilities,
     instructions: Option<&str>,
 ) {
@@ -40,7 +40,7 @@ pub(crate) fn initialize(
 }
 pub(crate) fn discover(
     out: &mut Vec<u8>,
-    reply: Reply<'_>,
+    reply: ResponseContext<'_>,
     capabilities: &ServerCapabilities,
     instructions: Option<&str>,
     cache: CacheHint,
@@ -57,13 +57,13 @@ pub(crate) fn discover(
     });
 }
 /// Writes a list page; `members` is the rendered text of its members, such as `"tools":[…],"nextCursor":"…"`.
-pub(crate) fn list(out: &mut Vec<u8>, reply: Reply<'_>, members: &str, cache: CacheHint) {
+pub(crate) fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache: CacheHint) {
     let gap = list_around(out, reply, cache);
     gap.fill(out, members.as_bytes());
 }
 
 /// Writes a list page without its members, for callers that avoid copying them.
-pub(crate) fn list_around(out: &mut Vec<u8>, reply: Reply<'_>, cache: CacheHint) -> Gap {
+pub(crate) fn list_around(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> Gap {
     let mut at = 0;
     result(out, reply, None, |out| {
         comma(out);
@@ -96,7 +96,7 @@ impl Gap {
 /// `root` is the subject of the tool's output schema.
 pub(crate) fn tool_result(
     out: &mut Vec<u8>,
-    reply: Reply<'_>,
+    reply: ResponseContext<'_>,
     tool: &mut CallToolResult,
     root: OutputRoot,
 ) {
@@ -117,11 +117,15 @@ pub(crate) fn tool_result(
     });
 }
 /// Writes a failure that the model reads.
-pub(crate) fn tool_error(out: &mut Vec<u8>, reply: Reply<'_>, text: String) {
+pub(crate) fn handler_error(out: &mut Vec<u8>, reply: ResponseContext<'_>, text: String) {
     let mut result = CallToolResult::error(text);
     tool_result(out, reply, &mut result, OutputRoot::Objects);
 }
-pub(crate) fn prompt_result(out: &mut Vec<u8>, reply: Reply<'_>, mut prompt: GetPromptResult) {
+pub(crate) fn prompt_result(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    mut prompt: GetPromptResult,
+) {
     prompt.shape(reply.version);
     result(out, reply, prompt.meta.as_ref(), |out| {
         optional(out, "description", prompt.description.as_deref());
@@ -137,7 +141,7 @@ pub(crate) fn prompt_result(out: &mut Vec<u8>, reply: Reply<'_>, mut prompt: Get
 }
 pub(crate) fn resource_result(
     out: &mut Vec<u8>,
-    reply: Reply<'_>,
+    reply: ResponseContext<'_>,
     mut resource: ReadResourceResult,
     cache: CacheHint,
 ) {
@@ -158,7 +162,7 @@ pub(crate) fn resource_result(
         cache_hint(out, reply.version, cache);
     });
 }
-pub(crate) fn completion(out: &mut Vec<u8>, reply: Reply<'_>, completion: &Completion) {
+pub(crate) fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Completion) {
     /// Maximum number of values, in all protocol versions.
     const MOST: usize = 100;
     let values = completion.values.get(..MOST).unwrap_or(&completion.values);
@@ -178,7 +182,7 @@ pub(crate) fn completion(out: &mut Vec<u8>, reply: Reply<'_>, completion: &Compl
     });
 }
 /// Writes the response to a listen request that the server ends: `resultType` and the subscription id.
-pub(crate) fn listen_result(out: &mut Vec<u8>, reply: Reply<'_>) {
+pub(crate) fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(reply.id.as_bytes());
     out.extend_from_slice(b",\"result\":{\"resultType\":\"complete\"");
@@ -190,7 +194,7 @@ pub(crate) fn listen_result(out: &mut Vec<u8>, reply: Reply<'_>) {
 /// era only.
 pub(crate) fn input_required<'a>(
     out: &mut Vec<u8>,
-    reply: Reply<'_>,
+    reply: ResponseContext<'_>,
     questions: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
     state: &str,
 ) {
@@ -217,7 +221,7 @@ pub(crate) fn input_required<'a>(
 /// `body` writes the members; [`comma`], called before each of them, inserts the separators.
 fn result(
     out: &mut Vec<u8>,
-    reply: Reply<'_>,
+    reply: ResponseContext<'_>,
     meta: Option<&Meta>,
     body: impl FnOnce(&mut Vec<u8>),
 ) {
@@ -233,7 +237,12 @@ fn result(
 }
 
 /// Writes the `_meta` of a result: the members of the protocol, then the user's members under keys that are not reserved.
-fn result_meta(out: &mut Vec<u8>, reply: Reply<'_>, user: Option<&Meta>, subscription: bool) {
+fn result_meta(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    user: Option<&Meta>,
+    subscription: bool,
+) {
     let mut user = user
         .into_iter()
         .flatten()

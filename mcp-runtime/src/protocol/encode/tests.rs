@@ -88,12 +88,12 @@ fn id() -> RequestId {
 /// Writes a result in every version; `check` receives it after it has been checked against the schema.
 fn results(
     name: &str,
-    write: impl Fn(&mut Vec<u8>, Reply<'_>),
+    write: impl Fn(&mut Vec<u8>, ResponseContext<'_>),
     check: impl Fn(ProtocolVersion, &Value),
 ) {
     let (identity, id) = (identity(), id());
     for version in ProtocolVersion::ALL {
-        let reply = Reply {
+        let reply = ResponseContext {
             id: &id,
             version,
             identity: &identity,
@@ -223,7 +223,7 @@ fn the_handshake_shows_what_the_revision_knows() {
         .into_iter()
         .filter(|version| version.era() == Era::Legacy)
     {
-        let reply = Reply {
+        let reply = ResponseContext {
             id: &id,
             version,
             identity: &identity,
@@ -250,7 +250,7 @@ fn the_handshake_shows_what_the_revision_knows() {
 #[test]
 fn discovery_lists_every_revision_newest_first() {
     let (identity, id) = (identity(), id());
-    let reply = Reply {
+    let reply = ResponseContext {
         id: &id,
         version: V2026_07_28,
         identity: &identity,
@@ -490,7 +490,7 @@ fn the_end_of_a_listen_names_it() {
     let identity = identity();
     for raw in ["0", r#""""#, r#""a""#] {
         let id = RequestId::from_valid(raw);
-        let reply = Reply {
+        let reply = ResponseContext {
             id: &id,
             version: V2026_07_28,
             identity: &identity,

@@ -4,7 +4,7 @@
 
 use super::Names;
 use crate::context::Edit;
-use crate::registry::edit::{self, Missing, Taken};
+use crate::registry::edit::{self, Missing, NameTaken};
 use crate::registry::snapshot::Snapshot;
 
 /// Applies the edits. Those that cannot be applied are added to `problems`.
@@ -31,7 +31,7 @@ pub(super) fn apply(
         );
         match edit::apply(snapshot, prepared) {
             Ok((next, _)) => *snapshot = next,
-            Err(Taken { noun, name }) => {
+            Err(NameTaken { noun, name }) => {
                 problems.push(match declared.get(&(noun, name.as_str())) {
                     Some(location) => format!(
                         "{noun} `{name}` is used twice; first used at {location}, then by a definition made at run time"

@@ -11,15 +11,17 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use crate::context::{Edit, List, States, Step, short_type_name};
+use crate::context::{Capability, Edit, EditStep, States, short_type_name};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
 use crate::registry::complete::CompleterEntry;
 use crate::registry::declared::{self, Given};
-use crate::registry::entry::{Entry as _, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use crate::registry::entry::{
+    ListEntry as _, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
+};
 use crate::registry::snapshot::Snapshot;
-use crate::registry::table::{Key, Slot, Table};
+use crate::registry::table::{EntryTable, OrderKey, TableEntry};
 use choose::{choose, nothing};
 
 /// The sources of a server's definitions.
@@ -38,7 +40,7 @@ pub(crate) struct Sources {
     /// Edits made before the start, in order.
     pub(crate) early: Vec<Edit>,
     /// Lists that are declared although they may be empty at first.
-    pub(crate) offered: Vec<List>,
+    pub(crate) offered: Vec<Capability>,
     /// Maximum number of items on a list page.
     pub(crate) page_size: usize,
 }
@@ -127,7 +129,7 @@ fn assemble(
     );
     let inserts = |edit: &Edit| {
         let mut steps = edit.steps.iter();
-        steps.any(|step| matches!(step, Step::Insert(_) | Step::Replace(_)))
+        steps.any(|step| matches!(step, EditStep::Insert(_) | EditStep::Replace(_)))
     };
     if chosen.is_empty()
         && sources.only.is_none()
@@ -148,10 +150,10 @@ fn assemble(
         }
     }
     let mut snapshot = Snapshot {
-        tools: Arc::new(Table::new(build.tools)),
-        prompts: Arc::new(Table::new(build.prompts)),
-        resources: Arc::new(Table::new(build.resources)),
-        templates: Arc::new(Table::new(build.templates)),
+        tools: Arc::new(EntryTable::new(build.tools)),
+        prompts: Arc::new(EntryTable::new(build.prompts)),
+        resources: Arc::new(EntryTable::new(build.resources)),
+        templates: Arc::new(EntryTable::new(build.templates)),
         page_size: sources.page_size.max(1),
         offered,
         completes: false,
@@ -190,10 +192,10 @@ struct Build {
     states: Arc<States>,
     problems: Vec<String>,
     taken: Names,
-    tools: Vec<Slot<ToolEntry>>,
-    prompts: Vec<Slot<PromptEntry>>,
-    resources: Vec<Slot<ResourceEntry>>,
-    templates: Vec<Slot<TemplateEntry>>,
+    tools: Vec<TableEntry<ToolEntry>>,
+    prompts: Vec<TableEntry<PromptEntry>>,
+    resources: Vec<TableEntry<ResourceEntry>>,
+    templates: Vec<TableEntry<TemplateEntry>>,
 }
 
 impl Build {
@@ -239,7 +241,7 @@ impl Build {
     fn declare(&mut self, rank: u32, definition: &'static Definition) {
         self.check_states(definition);
         self.claim(definition);
-        let key = Key::Declared(rank);
+        let key = OrderKey::Declared(rank);
         let given = Given {
             receiver: self.receiver(definition),
             scopes: self.scopes(definition),
@@ -338,8 +340,8 @@ impl Build {
     }
 }
 
-fn slot<E>(key: Key, entry: E) -> Slot<E> {
-    Slot {
+fn slot<E>(key: OrderKey, entry: E) -> TableEntry<E> {
+    TableEntry {
         key,
         entry: Arc::new(entry),
         enabled: true,

@@ -3,17 +3,17 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::context::{Caller, Edit, List, State, Step};
-use crate::handler::call::{Answer, Run};
+use crate::context::{Caller, Capability, Edit, EditStep, State};
+use crate::handler::call::{CallOutput, Run};
 use crate::handler::completion::Candidates;
 use crate::handler::definition::{Completes, Options, Owner};
 use crate::handler::dynamic::ItemKind as _;
+use crate::handler::handler_error::HandlerError;
 use crate::handler::parameter::ParameterMeta;
-use crate::handler::tool_error::ToolError;
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
 use crate::registry::fixture::{context, early, prompt, prompts};
-use crate::registry::handler::Started;
+use crate::registry::handler::HandlerProgress;
 use crate::types::CompletionReference;
 
 /// Represents the type of the `N`th function item.
@@ -36,7 +36,7 @@ fn definition(kind: Kind, name: &'static str, line: u32, function: TypeId) -> De
         parameters: &[],
         options: &Options::NONE,
         output_schema: None,
-        run: Run::Sync(|_| Ok(Err(ToolError::shown("not called here")))),
+        run: Run::Sync(|_| Ok(Err(HandlerError::exposed("not called here")))),
     }
 }
 
@@ -62,7 +62,7 @@ fn languages<const N: usize>(mut earlier: Vec<ParameterMeta>) -> Definition {
         run: Run::Sync(|call| {
             let (mut partial, mut strict) = (None::<String>, None::<Option<bool>>);
             call.decode(&mut [&mut partial, &mut strict])?;
-            Ok(Ok(Answer::Completion(Candidates {
+            Ok(Ok(CallOutput::Completion(Candidates {
                 values: vec![format!("{partial:?} {strict:?}")],
                 ..Candidates::default()
             })))
@@ -84,7 +84,7 @@ fn all(definitions: Vec<Definition>) -> Result<Registry, Error> {
 }
 
 fn tools(registry: Result<Registry, Error>) -> Vec<String> {
-    registry.unwrap().snapshot().names(List::Tools)
+    registry.unwrap().snapshot().names(Capability::Tools)
 }
 
 #[track_caller]
@@ -358,8 +358,8 @@ fn a_shared_value_has_a_way_of_its_own() {
 fn what_is_hidden_before_the_start_has_to_be_there() {
     let hide = |name: &str| Sources {
         early: vec![Edit {
-            list: List::Tools,
-            steps: vec![Step::Disable(name.into())],
+            list: Capability::Tools,
+            steps: vec![EditStep::Disable(name.into())],
         }],
         ..Sources::default()
     };
@@ -406,7 +406,7 @@ fn complete(
         .seen_by(&Caller::trusted())
         .completer(&CompletionReference::Prompt { name }, argument)?;
     match completer.start(partial, earlier, &context).unwrap() {
-        Started::Done(Ok(Answer::Completion(candidates))) => Ok(candidates.values),
+        HandlerProgress::Done(Ok(CallOutput::Completion(candidates))) => Ok(candidates.values),
         _ => panic!("not done"),
     }
 }
@@ -454,7 +454,7 @@ fn a_completer_without_an_argument_it_needs_offers_nothing() {
     completer.run = Run::Sync(|call| {
         let (mut partial, mut strict) = (None::<String>, None::<bool>);
         call.decode(&mut [&mut partial, &mut strict])?;
-        Ok(Err(ToolError::shown("it ran")))
+        Ok(Err(HandlerError::exposed("it ran")))
     });
     completer.options = &Options {
         completes: Some(Completes {
@@ -511,26 +511,29 @@ fn completers_that_do_not_fit_are_said() {
 #[test]
 fn changes_before_the_start_are_made_in_their_order() {
     let change = |step| Edit {
-        list: List::Prompts,
+        list: Capability::Prompts,
         steps: vec![step],
     };
     let new = || prompt("review").title("new").into_item();
     let sources = Sources {
         early: vec![
-            change(Step::Remove("review".into())),
-            change(Step::Insert(new())),
-            change(Step::Insert(prompt("hidden").into_item())),
-            change(Step::Disable("hidden".into())),
+            change(EditStep::Remove("review".into())),
+            change(EditStep::Insert(new())),
+            change(EditStep::Insert(prompt("hidden").into_item())),
+            change(EditStep::Disable("hidden".into())),
         ],
         ..Sources::default()
     };
     let registry = with(sources, vec![review::<1>(vec![])]).unwrap();
     let snapshot = registry.snapshot();
-    assert_eq!(snapshot.names(List::Prompts), ["review"]);
+    assert_eq!(snapshot.names(Capability::Prompts), ["review"]);
     let title = &snapshot.prompts.get("review").unwrap().prompt.title;
     assert_eq!(title.as_deref(), Some("new"));
     let twice = Sources {
-        early: vec![change(Step::Insert(new())), change(Step::Insert(new()))],
+        early: vec![
+            change(EditStep::Insert(new())),
+            change(EditStep::Insert(new())),
+        ],
         ..Sources::default()
     };
     fails(
@@ -545,14 +548,14 @@ fn changes_before_the_start_are_made_in_their_order() {
 fn a_server_may_be_filled_while_it_runs() {
     let replaced = Sources {
         early: vec![Edit {
-            list: List::Prompts,
-            steps: vec![Step::Replace(prompt("a").into_item())],
+            list: Capability::Prompts,
+            steps: vec![EditStep::Replace(prompt("a").into_item())],
         }],
         ..Sources::default()
     };
     assert!(with(replaced, vec![]).unwrap().snapshot().has_prompts());
     let later = Sources {
-        offered: vec![List::Tools],
+        offered: vec![Capability::Tools],
         ..Sources::default()
     };
     let snapshot = with(later, vec![]).unwrap().snapshot();
@@ -582,7 +585,7 @@ fn the_other_variables_of_an_address_are_earlier_arguments() {
             .completer(&reference, "id")
             .unwrap();
         match completer.start("x", earlier, &context).unwrap() {
-            Started::Done(Ok(Answer::Completion(candidates))) => candidates.values,
+            HandlerProgress::Done(Ok(CallOutput::Completion(candidates))) => candidates.values,
             _ => panic!("not done"),
         }
     };

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use super::view::View;
-use crate::context::List;
+use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
-use crate::registry::cursor::{Cursor, InvalidCursor, Mark, Place};
-use crate::registry::entry::Entry;
+use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
+use crate::registry::entry::ListEntry;
 #[cfg(any(feature = "cli", feature = "testing"))]
 use crate::registry::entry::ResourceEntry;
-use crate::registry::page::{Listable, Listing, Page};
-use crate::registry::table::{Part, Slot, Table};
+use crate::registry::page::{ListPage, Listable, PartialPage};
+use crate::registry::table::{EntryTable, TableEntry, TableRange};
 
 impl View<'_> {
     /// Returns a page of a list, from its start or from `cursor`.
@@ -23,41 +23,41 @@ impl View<'_> {
     /// If `cursor` was not created for this list and this caller.
     pub(crate) fn page(
         &self,
-        list: List,
+        list: Capability,
         version: ProtocolVersion,
         cursor: Option<&str>,
-    ) -> Result<Page, InvalidCursor> {
+    ) -> Result<ListPage, InvalidCursor> {
         let snapshot = self.snapshot;
         let place = cursor
             .map(|cursor| Cursor::decode(list, self.owner(list), cursor))
             .transpose()?
             .map(|cursor| cursor.place);
         match list {
-            List::Tools => self.plain(&snapshot.tools, list, version, place.as_ref()),
-            List::Prompts => self.plain(&snapshot.prompts, list, version, place.as_ref()),
-            List::Templates => self.plain(&snapshot.templates, list, version, place.as_ref()),
-            List::Resources => self.resources(version, place),
+            Capability::Tools => self.plain(&snapshot.tools, list, version, place.as_ref()),
+            Capability::Prompts => self.plain(&snapshot.prompts, list, version, place.as_ref()),
+            Capability::Templates => self.plain(&snapshot.templates, list, version, place.as_ref()),
+            Capability::Resources => self.resources(version, place),
         }
     }
 
-    fn plain<E: Entry>(
+    fn plain<E: ListEntry>(
         &self,
-        table: &Table<E>,
-        list: List,
+        table: &EntryTable<E>,
+        list: Capability,
         version: ProtocolVersion,
-        place: Option<&Place>,
-    ) -> Result<Page, InvalidCursor> {
+        place: Option<&CursorPosition>,
+    ) -> Result<ListPage, InvalidCursor> {
         let start = match place {
             None => 0,
-            Some(Place::After(mark)) => table.after(mark),
-            Some(Place::Within(..)) => return Err(InvalidCursor),
+            Some(CursorPosition::After(mark)) => table.after(mark),
+            Some(CursorPosition::Within(..)) => return Err(InvalidCursor),
         };
-        let cursor = |last: &Slot<E>| {
-            let place = Place::After(Mark::new(&last.key, last.entry.found_by()));
+        let cursor = |last: &TableEntry<E>| {
+            let place = CursorPosition::After(ItemMark::new(&last.key, last.entry.found_by()));
             Cursor { list, place }.encode(self.owner(list))
         };
         let size = self.snapshot.page_size;
-        Ok(Page::Ready(if self.snapshot.is_filtered(list) {
+        Ok(ListPage::Ready(if self.snapshot.is_filtered(list) {
             let part = self.part(table, start);
             table.members(&part, version, cursor).into()
         } else {
@@ -68,8 +68,8 @@ impl View<'_> {
     fn resources(
         &self,
         version: ProtocolVersion,
-        place: Option<Place>,
-    ) -> Result<Page, InvalidCursor> {
+        place: Option<CursorPosition>,
+    ) -> Result<ListPage, InvalidCursor> {
         let table = &self.snapshot.resources;
         let mut listers: Vec<_> = self
             .snapshot
@@ -85,23 +85,23 @@ impl View<'_> {
                 Some((&slot.key, slot.entry.as_ref(), template))
             })
             .filter(|(_, entry, _)| entry.access.is_open_to(self.caller))
-            .map(|(key, entry, template)| (key, Mark::new(key, entry.found_by()), template))
+            .map(|(key, entry, template)| (key, ItemMark::new(key, entry.found_by()), template))
             .collect();
         let start = match &place {
             None => 0,
-            Some(Place::After(mark)) => table.after(mark),
-            Some(Place::Within(..)) => table.len(),
+            Some(CursorPosition::After(mark)) => table.after(mark),
+            Some(CursorPosition::Within(..)) => table.len(),
         };
         let part = (!listers.is_empty()).then(|| self.part(table, start));
         let Some(part) = part.filter(|part| !part.more) else {
-            let place = place.filter(|place| matches!(place, Place::After(_)));
+            let place = place.filter(|place| matches!(place, CursorPosition::After(_)));
             return match place {
-                None if start > 0 => Ok(Page::Ready("\"resources\":[]".into())),
-                place => self.plain(table, List::Resources, version, place.as_ref()),
+                None if start > 0 => Ok(ListPage::Ready("\"resources\":[]".into())),
+                place => self.plain(table, Capability::Resources, version, place.as_ref()),
             };
         };
         let mut cursor = None;
-        if let Some(Place::Within(mark, inner)) = place {
+        if let Some(CursorPosition::Within(mark, inner)) = place {
             // If the template is gone, the next one starts from its first page.
             let held = listers
                 .iter()
@@ -115,7 +115,7 @@ impl View<'_> {
             };
             listers.drain(..skip.min(listers.len()));
         }
-        Ok(Page::Listing(Listing {
+        Ok(ListPage::Listing(PartialPage {
             text: table.items(&part, version),
             count: part.len(),
             listers: listers
@@ -123,7 +123,7 @@ impl View<'_> {
                 .map(|(_, mark, entry)| (mark, entry))
                 .collect(),
             cursor,
-            owner: self.owner(List::Resources).to_owned(),
+            owner: self.owner(Capability::Resources).to_owned(),
             listed: Arc::clone(table),
             size: self.snapshot.page_size,
             version,
@@ -140,14 +140,14 @@ impl View<'_> {
     }
 
     /// Returns one page of the entries that the caller has access to.
-    fn part<E: Entry>(&self, table: &Table<E>, start: usize) -> Part {
+    fn part<E: ListEntry>(&self, table: &EntryTable<E>, start: usize) -> TableRange {
         table.part(start, self.snapshot.page_size, |entry| {
             entry.access().is_open_to(self.caller)
         })
     }
 
     /// Returns the owner of a list's cursors: empty if all callers see the same list.
-    fn owner(&self, list: List) -> &str {
+    fn owner(&self, list: Capability) -> &str {
         if self.snapshot.is_filtered(list) {
             self.caller.key()
         } else {

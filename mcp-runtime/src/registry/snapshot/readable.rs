@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::handler::call::Refusal;
+use crate::handler::call::CallRefusal;
 use crate::handler::definition::Kind;
 use crate::protocol::encode::CacheHint;
 use crate::registry::entry::{CacheOptions, Pace, ResourceEntry, TemplateEntry};
 use crate::registry::guards::Guards;
-use crate::registry::handler::{Handler, Started};
+use crate::registry::handler::{Handler, HandlerProgress};
 use crate::types::CacheScope;
 
 /// The resource with a URI, or the template that matches it, with the variables of the URI.
 #[derive(Clone, Debug)]
 pub(crate) struct Readable {
-    pub(super) source: Source,
+    pub(super) source: ReadableEntry,
     pub(super) arguments: String,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum ReadableEntry {
     Resource(Arc<ResourceEntry>),
     Template(Arc<TemplateEntry>),
 }
@@ -30,7 +30,10 @@ impl Readable {
     /// # Errors
     ///
     /// If a variable does not fit its type, or an injected value is not available.
-    pub(crate) fn start(&self, context: &dyn Fn() -> Context) -> Result<Started, Refusal> {
+    pub(crate) fn start(
+        &self,
+        context: &dyn Fn() -> Context,
+    ) -> Result<HandlerProgress, CallRefusal> {
         self.start_with(&self.arguments, context)
     }
 
@@ -43,15 +46,15 @@ impl Readable {
         &self,
         arguments: &str,
         context: &dyn Fn() -> Context,
-    ) -> Result<Started, Refusal> {
+    ) -> Result<HandlerProgress, CallRefusal> {
         self.handler().start(arguments, context)
     }
 
     /// Returns the kind: a resource, or a resource template.
     pub(crate) fn kind(&self) -> Kind {
         match &self.source {
-            Source::Resource(_) => Kind::Resource,
-            Source::Template(_) => Kind::ResourceTemplate,
+            ReadableEntry::Resource(_) => Kind::Resource,
+            ReadableEntry::Template(_) => Kind::ResourceTemplate,
         }
     }
 
@@ -63,8 +66,8 @@ impl Readable {
     /// Returns the handler that reads it.
     pub(crate) fn handler(&self) -> &Handler {
         match &self.source {
-            Source::Resource(entry) => &entry.handler,
-            Source::Template(entry) => &entry.handler,
+            ReadableEntry::Resource(entry) => &entry.handler,
+            ReadableEntry::Template(entry) => &entry.handler,
         }
     }
 
@@ -72,24 +75,24 @@ impl Readable {
     #[cfg(test)]
     pub(crate) fn name(&self) -> &str {
         match &self.source {
-            Source::Resource(entry) => &entry.resource.name,
-            Source::Template(entry) => &entry.template.name,
+            ReadableEntry::Resource(entry) => &entry.resource.name,
+            ReadableEntry::Template(entry) => &entry.template.name,
         }
     }
 
     /// Returns the media type, if the definition specifies one.
     pub(crate) fn mime_type(&self) -> Option<&str> {
         match &self.source {
-            Source::Resource(entry) => entry.resource.mime_type.as_deref(),
-            Source::Template(entry) => entry.template.mime_type.as_deref(),
+            ReadableEntry::Resource(entry) => entry.resource.mime_type.as_deref(),
+            ReadableEntry::Template(entry) => entry.template.mime_type.as_deref(),
         }
     }
 
     /// Returns the cache hint: the definition's, or else the server's `default`. If access is restricted, the scope is private.
     pub(crate) fn cache(&self, default: CacheHint) -> CacheHint {
         let (options, access): (CacheOptions, _) = match &self.source {
-            Source::Resource(entry) => (entry.cache, &entry.access),
-            Source::Template(entry) => (entry.cache, &entry.access),
+            ReadableEntry::Resource(entry) => (entry.cache, &entry.access),
+            ReadableEntry::Template(entry) => (entry.cache, &entry.access),
         };
         let mut hint = options.or(default);
         if access.is_restricted() {
@@ -101,16 +104,16 @@ impl Readable {
     /// Returns the limits of the handler.
     pub(crate) fn guards(&self) -> &Guards {
         match &self.source {
-            Source::Resource(entry) => &entry.guards,
-            Source::Template(entry) => &entry.guards,
+            ReadableEntry::Resource(entry) => &entry.guards,
+            ReadableEntry::Template(entry) => &entry.guards,
         }
     }
 
     /// Returns the record of slow first polls of the handler.
     pub(crate) fn pace(&self) -> &Arc<Pace> {
         match &self.source {
-            Source::Resource(entry) => &entry.pace,
-            Source::Template(entry) => &entry.pace,
+            ReadableEntry::Resource(entry) => &entry.pace,
+            ReadableEntry::Template(entry) => &entry.pace,
         }
     }
 }

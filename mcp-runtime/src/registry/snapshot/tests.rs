@@ -1,21 +1,21 @@
 //! Snapshots as requests see them, before and after edits.
 
 use super::*;
-use crate::context::Step;
-use crate::handler::call::Refusal;
+use crate::context::EditStep;
+use crate::handler::call::CallRefusal;
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool, ItemKind as _};
-use crate::handler::tool_error::ToolError;
+use crate::handler::handler_error::HandlerError;
 use crate::protocol::ProtocolVersion;
 use crate::registry::complete::Completer;
 use crate::registry::fixture::{
     Closed, MODERN, change, context, early, page, prompt, prompts, resource,
 };
-use crate::registry::page::Page;
-use crate::registry::{Registry, Sources, Started};
+use crate::registry::page::ListPage;
+use crate::registry::{HandlerProgress, Registry, Sources};
 use crate::types::CompletionReference;
 
 /// Reads all pages of a list.
-fn walk(snapshot: &Snapshot, list: List) -> Vec<Vec<String>> {
+fn walk(snapshot: &Snapshot, list: Capability) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
     let mut cursor = None;
     loop {
@@ -37,7 +37,7 @@ fn pages_cover_a_list_once() {
         (&["a", "b", "c"][..], 2, vec![vec!["a", "b"], vec!["c"]]),
     ] {
         let registry = prompts(names, size);
-        assert_eq!(walk(&registry.snapshot(), List::Prompts), pages);
+        assert_eq!(walk(&registry.snapshot(), Capability::Prompts), pages);
     }
 }
 
@@ -45,17 +45,17 @@ fn pages_cover_a_list_once() {
 fn a_walk_survives_changes() {
     let names = ["a", "b", "c", "d", "e"];
     for (step, rest) in [
-        (Step::Remove("b".into()), vec!["c", "d"]),
-        (Step::Disable("b".into()), vec!["c", "d"]),
-        (Step::Remove("a".into()), vec!["c", "d"]),
-        (Step::Remove("c".into()), vec!["d", "e"]),
-        (Step::Insert(prompt("aa").into_item()), vec!["c", "d"]),
-        (Step::Insert(prompt("bb").into_item()), vec!["bb", "c"]),
+        (EditStep::Remove("b".into()), vec!["c", "d"]),
+        (EditStep::Disable("b".into()), vec!["c", "d"]),
+        (EditStep::Remove("a".into()), vec!["c", "d"]),
+        (EditStep::Remove("c".into()), vec!["d", "e"]),
+        (EditStep::Insert(prompt("aa").into_item()), vec!["c", "d"]),
+        (EditStep::Insert(prompt("bb").into_item()), vec!["bb", "c"]),
     ] {
         let registry = prompts(&names, 2);
-        let (_, next) = page(&registry.snapshot(), List::Prompts, None);
-        change(&registry, List::Prompts, vec![step]);
-        let (items, _) = page(&registry.snapshot(), List::Prompts, next.as_deref());
+        let (_, next) = page(&registry.snapshot(), Capability::Prompts, None);
+        change(&registry, Capability::Prompts, vec![step]);
+        let (items, _) = page(&registry.snapshot(), Capability::Prompts, next.as_deref());
         assert_eq!(items, rest);
     }
 }
@@ -63,8 +63,8 @@ fn a_walk_survives_changes() {
 #[test]
 fn every_instance_reads_the_cursors_of_the_others() {
     let (one, other) = (prompts(&["a", "b"], 1), prompts(&["a", "b"], 1));
-    let (_, next) = page(&one.snapshot(), List::Prompts, None);
-    let (items, _) = page(&other.snapshot(), List::Prompts, next.as_deref());
+    let (_, next) = page(&one.snapshot(), Capability::Prompts, None);
+    let (items, _) = page(&other.snapshot(), Capability::Prompts, next.as_deref());
     assert_eq!(items, ["b"]);
 }
 
@@ -72,7 +72,12 @@ fn every_instance_reads_the_cursors_of_the_others() {
 fn an_invalid_cursor_is_refused_in_every_list() {
     let registry = prompts(&["a"], 1);
     let snapshot = registry.snapshot();
-    for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+    for list in [
+        Capability::Tools,
+        Capability::Prompts,
+        Capability::Resources,
+        Capability::Templates,
+    ] {
         for cursor in ["", "nonsense"] {
             assert!(
                 snapshot
@@ -89,14 +94,14 @@ fn an_invalid_cursor_is_refused_in_every_list() {
 fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
     let registry = prompts(&["a", "b"], 1);
     let snapshot = registry.snapshot();
-    let ready =
-        |version| match snapshot
-            .seen_by(&Caller::trusted())
-            .page(List::Prompts, version, None)
-        {
-            Ok(Page::Ready(text)) => text,
-            _ => panic!("prompts have no listers"),
-        };
+    let ready = |version| match snapshot.seen_by(&Caller::trusted()).page(
+        Capability::Prompts,
+        version,
+        None,
+    ) {
+        Ok(ListPage::Ready(text)) => text,
+        _ => panic!("prompts have no listers"),
+    };
     let first = ready(MODERN);
     for version in ProtocolVersion::ALL {
         assert_eq!(first.as_ptr(), ready(version).as_ptr(), "{version:?}");
@@ -104,18 +109,18 @@ fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
     let registry = prompts(&[], 1);
     change(
         &registry,
-        List::Prompts,
-        vec![Step::Insert(prompt("a").title("A").into_item())],
+        Capability::Prompts,
+        vec![EditStep::Insert(prompt("a").title("A").into_item())],
     );
     let snapshot = registry.snapshot();
-    let text =
-        |version| match snapshot
-            .seen_by(&Caller::trusted())
-            .page(List::Prompts, version, None)
-        {
-            Ok(Page::Ready(text)) => String::from_utf8(text.into()).unwrap(),
-            _ => panic!("prompts have no listers"),
-        };
+    let text = |version| match snapshot.seen_by(&Caller::trusted()).page(
+        Capability::Prompts,
+        version,
+        None,
+    ) {
+        Ok(ListPage::Ready(text)) => String::from_utf8(text.into()).unwrap(),
+        _ => panic!("prompts have no listers"),
+    };
     assert_eq!(text(MODERN), r#""prompts":[{"name":"a","title":"A"}]"#);
     assert_eq!(
         text(ProtocolVersion::V2025_03_26),
@@ -131,7 +136,12 @@ fn the_lists_of_an_empty_server_are_empty() {
     })
     .unwrap();
     let snapshot = registry.snapshot();
-    for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+    for list in [
+        Capability::Tools,
+        Capability::Prompts,
+        Capability::Resources,
+        Capability::Templates,
+    ] {
         assert_eq!(page(&snapshot, list, None), (vec![], None), "{list:?}");
     }
     assert!(!snapshot.has_tools() && !snapshot.has_prompts());
@@ -143,8 +153,8 @@ fn a_resource_is_found_by_its_address() {
     let registry = prompts(&[], 1);
     change(
         &registry,
-        List::Resources,
-        vec![Step::Insert(
+        Capability::Resources,
+        vec![EditStep::Insert(
             resource("notes:///a").mime_type("text/plain").into_item(),
         )],
     );
@@ -169,8 +179,8 @@ fn completion_names_what_is_unknown() {
     let registry = prompts(&[], 1);
     change(
         &registry,
-        List::Prompts,
-        vec![Step::Insert(
+        Capability::Prompts,
+        vec![EditStep::Insert(
             prompt("review")
                 .required("code", "")
                 .optional("language", "")
@@ -265,23 +275,23 @@ fn a_dynamic_tool_checks_its_arguments_first() {
     let tool = DynamicTool::new(
         "weather",
         schema,
-        async |arguments: Arguments, _| -> Result<String, ToolError> { arguments.get("city") },
+        async |arguments: Arguments, _| -> Result<String, HandlerError> { arguments.get("city") },
     );
     let registry = prompts(&[], 1);
     change(
         &registry,
-        List::Tools,
-        vec![Step::Insert(tool.read_only(true).into_item())],
+        Capability::Tools,
+        vec![EditStep::Insert(tool.read_only(true).into_item())],
     );
     let snapshot = registry.snapshot();
     assert!(snapshot.has_tools());
     let entry = snapshot.tools.get("weather").unwrap();
     for wrong in ["{}", r#"{"city":1}"#, "[]"] {
         let started = entry.handler.start(wrong, &context);
-        assert!(matches!(started, Err(Refusal::Arguments(_))), "{wrong}");
+        assert!(matches!(started, Err(CallRefusal::Arguments(_))), "{wrong}");
     }
     match entry.handler.start(r#"{"city":"Oslo"}"#, &context) {
-        Ok(Started::Running(running)) => {
+        Ok(HandlerProgress::Running(running)) => {
             let output = futures_util::FutureExt::now_or_never(running).unwrap();
             assert!(output.is_ok());
         }
@@ -300,8 +310,8 @@ fn a_dynamic_tool_that_clients_would_refuse_is_refused() {
     ] {
         let tool = DynamicTool::new(name, schema, async |_, _| String::new());
         let error = registry.edit(crate::context::Edit {
-            list: List::Tools,
-            steps: vec![Step::Insert(tool.into_item())],
+            list: Capability::Tools,
+            steps: vec![EditStep::Insert(tool.into_item())],
         });
         assert_eq!(
             error.unwrap_err().kind(),
@@ -315,7 +325,7 @@ fn a_dynamic_tool_that_clients_would_refuse_is_refused() {
 fn a_dynamic_prompt_needs_its_required_arguments() {
     let registry = prompts(&[], 1);
     let item = prompt("p").required("code", "").into_item();
-    change(&registry, List::Prompts, vec![Step::Insert(item)]);
+    change(&registry, Capability::Prompts, vec![EditStep::Insert(item)]);
     let snapshot = registry.snapshot();
     let entry = snapshot.prompts.get("p").unwrap();
     for (arguments, fine) in [
@@ -335,17 +345,17 @@ fn a_list_that_depends_on_who_asks_is_cut_from_what_is_rendered_once() {
     for item in [prompt("a").title("A").scopes(["x"]), prompt("c")] {
         change(
             &registry,
-            List::Prompts,
-            vec![Step::Insert(item.into_item())],
+            Capability::Prompts,
+            vec![EditStep::Insert(item.into_item())],
         );
     }
     let snapshot = registry.snapshot();
     let text = |caller: &Caller, version| match snapshot.seen_by(caller).page(
-        List::Prompts,
+        Capability::Prompts,
         version,
         None,
     ) {
-        Ok(Page::Ready(text)) => String::from_utf8(text.into()).unwrap(),
+        Ok(ListPage::Ready(text)) => String::from_utf8(text.into()).unwrap(),
         _ => panic!("prompts have no listers"),
     };
     let old = ProtocolVersion::V2025_03_26;

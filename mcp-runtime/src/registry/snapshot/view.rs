@@ -7,14 +7,14 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::Snapshot;
-use super::readable::{Readable, Source};
+use super::readable::{Readable, ReadableEntry};
 use crate::context::Caller;
 use crate::handler::suggest::closest;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::complete::Completing;
-use crate::registry::entry::{Entry, PromptEntry, TemplateEntry, ToolEntry};
-use crate::registry::table::Table;
+use crate::registry::entry::{ListEntry, PromptEntry, TemplateEntry, ToolEntry};
+use crate::registry::table::EntryTable;
 use crate::types::CompletionReference;
 
 /// A snapshot as one caller sees it.
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
         if let Some(entry) = self.find(&self.snapshot.resources, uri) {
             self.checked(entry)?;
             return Ok(Readable {
-                source: Source::Resource(Arc::clone(entry)),
+                source: ReadableEntry::Resource(Arc::clone(entry)),
                 arguments: "{}".into(),
             });
         }
@@ -90,7 +90,7 @@ impl<'a> View<'a> {
             .to_string(),
         };
         Ok(Readable {
-            source: Source::Template(Arc::clone(entry)),
+            source: ReadableEntry::Template(Arc::clone(entry)),
             arguments,
         })
     }
@@ -152,14 +152,14 @@ impl<'a> View<'a> {
     }
 
     /// Returns the enabled entry with this name, if it is visible to the caller.
-    fn find<E: Entry>(&self, table: &'a Table<E>, name: &str) -> Option<&'a Arc<E>> {
+    fn find<E: ListEntry>(&self, table: &'a EntryTable<E>, name: &str) -> Option<&'a Arc<E>> {
         table
             .get(name)
             .filter(|entry| entry.access().is_visible_to(self.caller))
     }
 
     /// Returns the entry, unless the caller lacks scopes for it.
-    fn checked<'e, E: Entry>(&self, entry: &'e Arc<E>) -> Result<&'e Arc<E>, ErrorObject> {
+    fn checked<'e, E: ListEntry>(&self, entry: &'e Arc<E>) -> Result<&'e Arc<E>, ErrorObject> {
         entry.access().check_scopes(self.caller)?;
         Ok(entry)
     }
@@ -176,7 +176,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns a similar name that the caller may use, among the first entries of the table.
-    fn like<E: Entry>(&self, table: &'a Table<E>, name: &str) -> Option<&'a str> {
+    fn like<E: ListEntry>(&self, table: &'a EntryTable<E>, name: &str) -> Option<&'a str> {
         const MOST: usize = 1_000;
         let entries = table.visible().take(MOST).map(|slot| &slot.entry);
         let usable = entries.filter(|entry| entry.access().is_open_to(self.caller));

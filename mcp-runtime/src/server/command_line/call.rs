@@ -3,10 +3,10 @@
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::server::command_line::arguments::arguments;
-use crate::server::command_line::session::{Session, asking};
-use crate::server::command_line::{Outcome, print};
+use crate::server::command_line::session::{CommandSession, asking};
+use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command() -> Command {
     asking(Command::new("call").about("Call a tool").long_about(
@@ -36,9 +36,9 @@ pub(super) fn name<'m>(matches: &'m ArgMatches, argument: &str) -> &'m str {
         .map_or("", String::as_str)
 }
 
-pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
+pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let name = name(matches, "tool");
-    let tool = match session.find(Listed::Tools, name).await {
+    let tool = match session.find(ListRequest::Tools, name).await {
         Err(unknown) if session.is_somebody => {
             // A tool that is not listed may require scopes; the error of a call names them.
             session.call("tools/call", json!({"name": name})).await?;

@@ -3,12 +3,12 @@
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::handler::template::UriTemplate;
 use crate::server::command_line::arguments::arguments;
 use crate::server::command_line::call::{given, name};
-use crate::server::command_line::session::{Session, common, unknown};
-use crate::server::command_line::{Outcome, print};
+use crate::server::command_line::session::{CommandSession, common, unknown};
+use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command() -> Command {
     common(
@@ -41,10 +41,10 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
+pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let of = name(matches, "of");
-    let prompts = session.client.list(Listed::Prompts).await?;
-    let templates = session.client.list(Listed::Templates).await?;
+    let prompts = session.client.list(ListRequest::Prompts).await?;
+    let templates = session.client.list(ListRequest::Templates).await?;
     let mut takes = Vec::new();
     let reference = if let Some(prompt) = prompts.iter().find(|prompt| prompt["name"] == of) {
         let arguments = prompt["arguments"].as_array().into_iter().flatten();

@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use clap::Command;
 use serde_json::Value;
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::handler::kind::{kind, members};
-use crate::server::command_line::session::{Session, common};
-use crate::server::command_line::{Outcome, print};
+use crate::server::command_line::session::{CommandSession, common};
+use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command(name: &'static str, about: &'static str) -> Command {
     common(Command::new(name).about(about))
 }
 
-pub(super) async fn run(session: &Session, list: Listed) -> Outcome {
+pub(super) async fn run(session: &CommandSession, list: ListRequest) -> CommandResult {
     let items = session.client.list(list).await?;
     if session.json() {
         print::json(&Value::Array(items));
@@ -26,19 +26,19 @@ pub(super) async fn run(session: &Session, list: Listed) -> Outcome {
     }
     let texts: Vec<_> = items.iter().map(|item| describe(list, item)).collect();
     let between = match list {
-        Listed::Tools | Listed::Prompts => "\n",
-        Listed::Resources | Listed::Templates => "",
+        ListRequest::Tools | ListRequest::Prompts => "\n",
+        ListRequest::Resources | ListRequest::Templates => "",
     };
     print::line(&texts.join(between));
     Ok(true)
 }
 
-fn describe(list: Listed, item: &Value) -> String {
+fn describe(list: ListRequest, item: &Value) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     let mut said = match list {
-        Listed::Tools => format!("{}({})", text("name"), tool_arguments(item)),
-        Listed::Prompts => format!("{}({})", text("name"), prompt_arguments(item)),
-        Listed::Resources | Listed::Templates => text(list.key()).to_owned(),
+        ListRequest::Tools => format!("{}({})", text("name"), tool_arguments(item)),
+        ListRequest::Prompts => format!("{}({})", text("name"), prompt_arguments(item)),
+        ListRequest::Resources | ListRequest::Templates => text(list.key()).to_owned(),
     };
     if let Some(mime_type) = item["mimeType"].as_str() {
         let _ = write!(said, "  [{mime_type}]");
@@ -88,8 +88,8 @@ fn prompt_arguments(prompt: &Value) -> String {
 }
 
 /// Returns the names and descriptions of arguments that have a description.
-fn described_arguments(list: Listed, item: &Value) -> Vec<(&str, &str)> {
-    if list == Listed::Tools {
+fn described_arguments(list: ListRequest, item: &Value) -> Vec<(&str, &str)> {
+    if list == ListRequest::Tools {
         let properties = item["inputSchema"]["properties"].as_object();
         let properties = properties.into_iter().flatten();
         return properties

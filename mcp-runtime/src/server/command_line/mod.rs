@@ -21,12 +21,12 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
 
-use crate::client::{Failure, Listed};
+use crate::client::{Failure, ListRequest};
 use crate::error::Error;
 use crate::server::Server;
 use crate::types::Implementation;
 pub(super) use serve::Wishes;
-use session::Session;
+use session::CommandSession;
 
 /// The action requested on the command line.
 pub(super) enum Wish {
@@ -139,27 +139,27 @@ fn commands(command: Command) -> Command {
 
 /// Failure of a command.
 #[derive(Debug)]
-enum Fault {
+enum CommandError {
     /// The server could not start.
     Start(Error),
     /// The command failed with this message.
     Said(String),
 }
 
-impl From<String> for Fault {
+impl From<String> for CommandError {
     fn from(text: String) -> Self {
         Self::Said(text)
     }
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
         Self::Said(failure.to_string())
     }
 }
 
 /// Outcome of a command: `true` if it found nothing wrong.
-type Outcome = Result<bool, Fault>;
+type CommandResult = Result<bool, CommandError>;
 
 /// Runs a command. Returns `true` if it succeeded.
 ///
@@ -169,22 +169,22 @@ type Outcome = Result<bool, Fault>;
 pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<bool, Error> {
     match perform(server, matches).await {
         Ok(good) => Ok(good),
-        Err(Fault::Start(error)) => Err(error),
-        Err(Fault::Said(text)) => {
+        Err(CommandError::Start(error)) => Err(error),
+        Err(CommandError::Said(text)) => {
             print::complain(&text);
             Ok(false)
         }
     }
 }
 
-async fn perform(server: Server, before: &ArgMatches) -> Outcome {
+async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
     let Some((name, matches)) = before.subcommand() else {
         return Ok(true);
     };
     if name == "install" {
         return install::run(server.identity(), matches);
     }
-    let session = Session::start(server, before, matches).await?;
+    let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {
         return shell::run(&session).await;
     }
@@ -192,10 +192,10 @@ async fn perform(server: Server, before: &ArgMatches) -> Outcome {
 }
 
 /// Runs a command on the server.
-async fn perform_in(session: &Session, name: &str, matches: &ArgMatches) -> Outcome {
+async fn perform_in(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
     session.begin(matches)?;
     let outcome = match look(session, name, matches).await {
-        Err(Fault::Said(text)) => {
+        Err(CommandError::Said(text)) => {
             print::complain(&text);
             Ok(false)
         }
@@ -205,12 +205,12 @@ async fn perform_in(session: &Session, name: &str, matches: &ArgMatches) -> Outc
     outcome
 }
 
-async fn look(session: &Session, name: &str, matches: &ArgMatches) -> Outcome {
+async fn look(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
     match name {
-        "tools" => list::run(session, Listed::Tools).await,
-        "prompts" => list::run(session, Listed::Prompts).await,
-        "resources" => list::run(session, Listed::Resources).await,
-        "templates" => list::run(session, Listed::Templates).await,
+        "tools" => list::run(session, ListRequest::Tools).await,
+        "prompts" => list::run(session, ListRequest::Prompts).await,
+        "resources" => list::run(session, ListRequest::Resources).await,
+        "templates" => list::run(session, ListRequest::Templates).await,
         "call" => call::run(session, matches).await,
         "prompt" => prompt::run(session, matches).await,
         "read" => read::run(session, matches).await,

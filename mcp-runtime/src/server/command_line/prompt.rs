@@ -3,11 +3,11 @@
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::server::command_line::arguments::arguments;
 use crate::server::command_line::call::{given, name, words};
-use crate::server::command_line::session::{Session, asking};
-use crate::server::command_line::{Outcome, print};
+use crate::server::command_line::session::{CommandSession, asking};
+use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command() -> Command {
     asking(Command::new("prompt").about("Get a prompt"))
@@ -20,9 +20,9 @@ pub(super) fn command() -> Command {
         .arg(words())
 }
 
-pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
+pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let name = name(matches, "prompt");
-    session.find(Listed::Prompts, name).await?;
+    session.find(ListRequest::Prompts, name).await?;
     // Prompt arguments are strings.
     let arguments = arguments(&given(matches), &Value::Null)?;
     let params = json!({"name": name, "arguments": arguments});

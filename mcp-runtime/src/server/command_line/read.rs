@@ -3,10 +3,10 @@
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::server::command_line::call::name;
-use crate::server::command_line::session::{Session, asking};
-use crate::server::command_line::{Fault, Outcome, print};
+use crate::server::command_line::session::{CommandSession, asking};
+use crate::server::command_line::{CommandError, CommandResult, print};
 
 pub(super) fn command() -> Command {
     asking(Command::new("read").about("Read a resource")).arg(
@@ -17,9 +17,9 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
-    if !session.client.offers(Listed::Resources) {
-        return Err(Fault::Said("the server has no resources".to_owned()));
+pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
+    if !session.client.offers(ListRequest::Resources) {
+        return Err(CommandError::Said("the server has no resources".to_owned()));
     }
     let params = json!({"uri": name(matches, "uri")});
     let result = session.call("resources/read", params).await?;

@@ -7,16 +7,16 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use crate::client::{Client, Failure, Host, Listed};
+use crate::client::{ClientHost, Failure, InProcessClient, ListRequest};
 use crate::context::{Caller, Principal};
 use crate::handler::suggest::closest;
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
-use crate::server::command_line::Fault;
+use crate::server::command_line::CommandError;
 use crate::server::command_line::terminal::{Answers, Terminal};
 
-pub(super) struct Session {
-    pub(super) client: Client,
+pub(super) struct CommandSession {
+    pub(super) client: InProcessClient,
     /// `true` if all commands print JSON.
     pub(super) always_json: bool,
     /// Set while the present command prints JSON.
@@ -99,13 +99,13 @@ pub(super) fn asking(command: Command) -> Command {
         )
 }
 
-impl Session {
+impl CommandSession {
     /// Starts the server and connects to it. Options before the command count as well as options after it.
     pub(super) async fn start(
         server: Server,
         before: &ArgMatches,
         after: &ArgMatches,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, CommandError> {
         let terminal = Arc::new(Terminal::default());
         let said = |name: &str| match (after.get_many::<String>(name), before.get_many(name)) {
             (Some(values), _) | (None, Some(values)) => values.cloned().collect(),
@@ -119,15 +119,17 @@ impl Session {
         let subject = said("as").pop();
         let is_somebody = subject.is_some();
         let caller = subject.map_or_else(Caller::trusted, |subject| {
-            Principal::new(subject).scopes(said("scope")).into()
+            Principal::new(subject).with_scopes(said("scope")).into()
         });
-        let mut connections = server.serve_in_process(1, &caller).map_err(Fault::Start)?;
+        let mut connections = server
+            .serve_in_process(1, &caller)
+            .map_err(CommandError::Start)?;
         let Some(connection) = connections.pop() else {
             return Err(Failure::Broken("the server has no client").into());
         };
-        let host = Arc::clone(&terminal) as Arc<dyn Host>;
+        let host = Arc::clone(&terminal) as Arc<dyn ClientHost>;
         Ok(Self {
-            client: Client::connect(connection, version, capabilities, host).await?,
+            client: InProcessClient::connect(connection, version, capabilities, host).await?,
             always_json: before.get_flag("json") || after.get_flag("json"),
             json: AtomicBool::default(),
             terminal,
@@ -167,7 +169,7 @@ impl Session {
     }
 
     /// Calls a method whose handler may ask questions and report progress.
-    pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
+    pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, CommandError> {
         let called = self.client.call(method, params).await;
         self.terminal.called();
         Ok(called?)
@@ -179,19 +181,19 @@ impl Session {
     }
 
     /// Returns the item of a list with this key.
-    pub(super) async fn find(&self, list: Listed, key: &str) -> Result<Value, Fault> {
+    pub(super) async fn find(&self, list: ListRequest, key: &str) -> Result<Value, CommandError> {
         let items = self.client.list(list).await?;
         let keys = items.iter().filter_map(|item| item[list.key()].as_str());
         let what = match list {
-            Listed::Tools => "tool",
-            Listed::Prompts => "prompt",
-            Listed::Resources => "resource",
-            Listed::Templates => "template",
+            ListRequest::Tools => "tool",
+            ListRequest::Prompts => "prompt",
+            ListRequest::Resources => "resource",
+            ListRequest::Templates => "template",
         };
         let unknown = unknown(what, key, keys);
         let mut items = items.into_iter();
         let found = items.find(|item| item[list.key()] == key);
-        found.ok_or(Fault::Said(unknown))
+        found.ok_or(CommandError::Said(unknown))
     }
 }
 

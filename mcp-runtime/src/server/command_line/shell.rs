@@ -5,10 +5,10 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::handler::suggest::closest;
-use crate::server::command_line::session::{Session, common, is_chosen};
-use crate::server::command_line::{Fault, Outcome, commands, perform_in, print};
+use crate::server::command_line::session::{CommandSession, common, is_chosen};
+use crate::server::command_line::{CommandError, CommandResult, commands, perform_in, print};
 
 pub(super) fn command() -> Command {
     common(
@@ -24,7 +24,7 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) async fn run(session: &Session) -> Outcome {
+pub(super) async fn run(session: &CommandSession) -> CommandResult {
     let is_script = !io::stdin().is_terminal();
     let mut good = true;
     while let Some(line) = next_line(is_script).await? {
@@ -49,7 +49,7 @@ pub(super) async fn run(session: &Session) -> Outcome {
     Ok(good || !is_script)
 }
 
-async fn perform_line(session: &Session, words: Vec<String>) -> bool {
+async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
     let matches: ArgMatches = match grammar().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => {
@@ -71,11 +71,11 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
     }
     match perform_in(session, name, matches).await {
         Ok(good) => good,
-        Err(Fault::Said(text)) => {
+        Err(CommandError::Said(text)) => {
             print::complain(&text);
             false
         }
-        Err(Fault::Start(error)) => {
+        Err(CommandError::Start(error)) => {
             print::complain(&error.to_string());
             false
         }
@@ -83,8 +83,8 @@ async fn perform_line(session: &Session, words: Vec<String>) -> bool {
 }
 
 /// Returns the message for an unknown command, which may suggest a command or a call of the tool of that name.
-async fn unknown_command(session: &Session, name: &str) -> String {
-    let tools = session.client.list(Listed::Tools).await;
+async fn unknown_command(session: &CommandSession, name: &str) -> String {
+    let tools = session.client.list(ListRequest::Tools).await;
     let is_tool = tools.is_ok_and(|tools| tools.iter().any(|tool| tool["name"] == name));
     let grammar = grammar();
     let commands = grammar.get_subcommands().map(Command::get_name);

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use crate::client::{Host, Notice, Question};
+use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
 use crate::handler::kind::kind;
 use crate::handler::suggest::closest;
@@ -42,7 +42,7 @@ pub(super) struct Terminal {
     bar: Mutex<usize>,
 }
 
-impl Host for Terminal {
+impl ClientHost for Terminal {
     fn answer(&self, question: &Question) -> Result<Value, String> {
         self.clear_bar();
         match question.method.as_str() {
@@ -54,10 +54,10 @@ impl Host for Terminal {
         }
     }
 
-    fn notice(&self, notice: Notice) {
+    fn notice(&self, notice: Notification) {
         match notice {
-            Notice::Progress(progress) => self.show(&progress),
-            Notice::Log { level, data, .. } if level >= LoggingLevel::Info => {
+            Notification::Progress(progress) => self.show(&progress),
+            Notification::Log { level, data, .. } if level >= LoggingLevel::Info => {
                 self.clear_bar();
                 let text = data
                     .as_str()

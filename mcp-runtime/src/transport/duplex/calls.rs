@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::protocol::errors;
-use crate::telemetry::Refused;
+use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, Phase, State, abort, shutting_down};
-use crate::transport::peer::{Peer, Verdict};
+use crate::transport::duplex::{Channel, ChannelState, Phase, abort, shutting_down};
+use crate::transport::peer::{MessageVerdict, Peer};
 
 /// Delay after which a refused client may retry.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ impl<P: Peer> Channel<P> {
         // Matched by reference: a message is large.
         match &self.peer.parse(text, known) {
             Err((id, error)) => {
-                self.origin.refused(Refused::Malformed);
+                self.origin.refused(RefusalKind::Malformed);
                 self.answer_error(id.as_ref(), None, error);
                 if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
                     self.lock().distrust();
@@ -76,11 +76,11 @@ impl<P: Peer> Channel<P> {
             None
         };
         if let Some(reason) = reason {
-            self.origin.refused(Refused::Malformed);
+            self.origin.refused(RefusalKind::Malformed);
             return self.answer_error(None, None, &ErrorObject::invalid_request(reason));
         }
         if self.lock().in_flight.batches() >= MOST_BATCHES {
-            self.origin.refused(Refused::TooMany);
+            self.origin.refused(RefusalKind::TooMany);
             let error = errors::too_many("batches", RETRY_AFTER);
             return self.answer_error(None, None, &error);
         }
@@ -141,7 +141,7 @@ impl<P: Peer> Channel<P> {
             state.out.push(scratch);
         }
         match verdict {
-            Verdict::Call(call) if let Some(id) = id => {
+            MessageVerdict::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, text);
                 } else if batch.is_some() || P::spawn_first(&call) {
@@ -154,8 +154,8 @@ impl<P: Peer> Channel<P> {
                     self.poll_in_place(me, call, id, serial, scratch);
                 }
             }
-            Verdict::Cancel(cancelled) => Self::cancel(state, &cancelled),
-            Verdict::Silent | Verdict::Answered | Verdict::Call(_) => {
+            MessageVerdict::Cancel(cancelled) => Self::cancel(state, &cancelled),
+            MessageVerdict::Silent | MessageVerdict::Answered | MessageVerdict::Call(_) => {
                 if let (Some(_), Some(id)) = (batch, id) {
                     self.deliver(state, batch, id, scratch);
                 }
@@ -165,7 +165,7 @@ impl<P: Peer> Channel<P> {
 
     fn queue_or_refuse(
         &self,
-        state: &mut State<P>,
+        state: &mut ChannelState<P>,
         id: &RequestId,
         batch: Option<u64>,
         text: &[u8],
@@ -177,7 +177,7 @@ impl<P: Peer> Channel<P> {
             let job = new_job(state, id, batch, text);
             return state.in_flight.enqueue(job);
         }
-        self.origin.refused(Refused::TooMany);
+        self.origin.refused(RefusalKind::TooMany);
         let error = errors::too_many("requests", RETRY_AFTER);
         let mut message = Vec::new();
         self.peer.error(&mut message, Some(id), &error);
@@ -187,7 +187,7 @@ impl<P: Peer> Channel<P> {
     /// Queues the answer of a call and may take over its buffer. When too much is unread, an error replaces the answer.
     pub(super) fn deliver(
         &self,
-        state: &mut State<P>,
+        state: &mut ChannelState<P>,
         batch: Option<u64>,
         id: &RequestId,
         answer: &mut Vec<u8>,
@@ -210,7 +210,7 @@ impl<P: Peer> Channel<P> {
         state.deliver(batch, &message);
     }
 
-    fn cancel(state: &mut State<P>, id: &RequestId) {
+    fn cancel(state: &mut ChannelState<P>, id: &RequestId) {
         match state.in_flight.cancel(id) {
             Some(removed) => {
                 state.deliver(removed.batch, &[]);
@@ -224,7 +224,12 @@ impl<P: Peer> Channel<P> {
     }
 }
 
-fn new_job<P: Peer>(state: &mut State<P>, id: &RequestId, batch: Option<u64>, text: &[u8]) -> Job {
+fn new_job<P: Peer>(
+    state: &mut ChannelState<P>,
+    id: &RequestId,
+    batch: Option<u64>,
+    text: &[u8],
+) -> Job {
     Job {
         id: id.clone(),
         serial: state.in_flight.admit(id, batch),

@@ -19,7 +19,7 @@ pub(super) struct Job {
 
 /// A running or queued call.
 #[derive(Debug)]
-struct Entry {
+struct InFlightCall {
     serial: u64,
     batch: Option<u64>,
     /// Its task, once there is one.
@@ -36,7 +36,7 @@ struct Polling {
 
 /// The answers of a batch.
 #[derive(Debug)]
-struct Batch {
+struct OpenBatch {
     /// Number of requests without an answer, plus one while requests are still being added.
     open: usize,
     answers: Vec<u8>,
@@ -46,11 +46,11 @@ struct Batch {
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     serials: u64,
-    calls: FnvMap<RequestId, Entry>,
+    calls: FnvMap<RequestId, InFlightCall>,
     polling: Vec<Polling>,
     queue: VecDeque<Job>,
     queued_bytes: usize,
-    batches: FnvMap<u64, Batch>,
+    batches: FnvMap<u64, OpenBatch>,
     /// Size of all answers in `batches`, in bytes.
     held: usize,
     /// Number of tasks whose futures are not dropped yet, cancelled ones included.
@@ -112,7 +112,7 @@ impl InFlight {
     }
 
     pub(super) fn admit_as(&mut self, id: &RequestId, serial: u64, batch: Option<u64>) {
-        let entry = Entry {
+        let entry = InFlightCall {
             serial,
             batch,
             task: None,
@@ -145,13 +145,13 @@ impl InFlight {
             self.calls.insert(id, call);
             return None;
         }
-        let Entry { task, batch, .. } = call;
+        let InFlightCall { task, batch, .. } = call;
         Some(Removed { task, batch })
     }
 
     /// Removes a call that the client cancels, running or queued.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Removed> {
-        if let Some(Entry {
+        if let Some(InFlightCall {
             serial,
             batch,
             task,
@@ -234,7 +234,7 @@ impl InFlight {
     pub(super) fn open_batch(&mut self) -> u64 {
         let batch = self.serial();
         let answers = Vec::new();
-        self.batches.insert(batch, Batch { open: 1, answers });
+        self.batches.insert(batch, OpenBatch { open: 1, answers });
         batch
     }
 

@@ -8,19 +8,19 @@ use std::task::{Context, Poll};
 
 use crate::context::current;
 use crate::jsonrpc::ErrorObject;
-use crate::telemetry::Refused;
+use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::lines::Line;
-use crate::transport::duplex::{Channel, Phase, State};
+use crate::transport::duplex::lines::NextLine;
+use crate::transport::duplex::{Channel, ChannelState, Phase};
 use crate::transport::peer::Peer;
 
 /// Number of lines after which the leader yields: on a current-thread runtime a busy client would starve other tasks.
 const TURN: u32 = 64;
 
 /// The leader's next action.
-enum Step {
+enum LeaderStep {
     /// Handle the line that was read.
-    Line(Line),
+    Line(NextLine),
     /// Start a queued call.
     Job(Job),
     /// Wait for something to do.
@@ -37,23 +37,23 @@ pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
     poll_fn(|cx| {
         for _ in 0..TURN {
             match channel.step(me, &mut line, cx) {
-                Step::Line(Line::Text) => {
+                LeaderStep::Line(NextLine::Text) => {
                     let handle = || channel.handle(me, &line, &mut known, &mut scratch);
                     channel.origin.cover(handle);
                 }
-                Step::Line(Line::TooLong) => {
-                    channel.origin.refused(Refused::TooLarge);
+                LeaderStep::Line(NextLine::TooLong) => {
+                    channel.origin.refused(RefusalKind::TooLarge);
                     let limit = channel.peer.limits().line;
                     let text = format!("a message is longer than {limit} bytes");
                     let error = ErrorObject::invalid_request(text);
                     channel.answer_error(None, None, &error);
                 }
-                Step::Job(job) => {
+                LeaderStep::Job(job) => {
                     let start = || channel.start_job(me, job, &mut scratch);
                     channel.origin.cover(start);
                 }
-                Step::Wait => return Poll::Pending,
-                Step::Over => return Poll::Ready(()),
+                LeaderStep::Wait => return Poll::Pending,
+                LeaderStep::Over => return Poll::Ready(()),
             }
             shrink(&mut line);
             shrink(&mut scratch);
@@ -72,18 +72,18 @@ fn shrink(buffer: &mut Vec<u8>) {
 }
 
 impl<P: Peer> Channel<P> {
-    fn step(&self, me: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> Step {
+    fn step(&self, me: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> LeaderStep {
         let mut guard = self.lock();
         let state = &mut *guard;
         loop {
             if state.leader != me || state.phase == Phase::Closed {
-                return Step::Over;
+                return LeaderStep::Over;
             }
             state.idle = false;
             if self.may_run(state)
                 && let Some(job) = state.in_flight.dequeue()
             {
-                return Step::Job(job);
+                return LeaderStep::Job(job);
             }
             let reads = self.may_read(state);
             if reads {
@@ -91,7 +91,7 @@ impl<P: Peer> Channel<P> {
                     state.distrust();
                 }
                 if let Some(kind) = state.lines.next(line) {
-                    return Step::Line(kind);
+                    return LeaderStep::Line(kind);
                 }
                 if state.lines.is_ended() && state.phase == Phase::Open {
                     self.begin_drain(state);
@@ -126,12 +126,12 @@ impl<P: Peer> Channel<P> {
             if self.notices.load(SeqCst) && self.may_tell(state) {
                 continue;
             }
-            return Step::Wait;
+            return LeaderStep::Wait;
         }
     }
 
     /// Reads once. Ready if the input has to be looked at again.
-    fn read(state: &mut State<P>, cx: &mut Context<'_>) -> Poll<()> {
+    fn read(state: &mut ChannelState<P>, cx: &mut Context<'_>) -> Poll<()> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
         };
@@ -152,13 +152,13 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Returns `true` if another call may run now.
-    pub(super) fn may_run(&self, state: &State<P>) -> bool {
+    pub(super) fn may_run(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();
         state.in_flight.running < limits.running && state.out.len() < limits.outgoing / 2
     }
 
     /// Returns `true` if another line may be handled. Slow calls never stop reading; a client that does not read does.
-    fn may_read(&self, state: &State<P>) -> bool {
+    fn may_read(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();
         let is_slow = state.out.len() >= limits.outgoing / 2;
         let is_full = state.in_flight.queued() >= limits.queued
@@ -167,12 +167,12 @@ impl<P: Peer> Channel<P> {
         is_wanted && state.out.len() < limits.outgoing && !(is_slow && is_full)
     }
 
-    fn may_tell(&self, state: &State<P>) -> bool {
+    fn may_tell(&self, state: &ChannelState<P>) -> bool {
         state.phase == Phase::Open && state.out.len() < self.peer.limits().outgoing / 2
     }
 
     /// Queues notifications as far as there is room.
-    fn tell(&self, state: &mut State<P>) {
+    fn tell(&self, state: &mut ChannelState<P>) {
         if self.may_tell(state) && self.notices.swap(false, SeqCst) {
             let room = self.peer.limits().outgoing / 2;
             let all_told = P::drain(&mut state.session, state.out.buffer(), room);
@@ -183,7 +183,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Returns `true` if nothing is left to do.
-    fn is_over(state: &State<P>) -> bool {
+    fn is_over(state: &ChannelState<P>) -> bool {
         match state.phase {
             Phase::Open => false,
             Phase::Draining(_) => state.in_flight.is_empty(),

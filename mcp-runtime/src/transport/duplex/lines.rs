@@ -17,7 +17,7 @@ const LARGE: usize = 64 << 10;
 
 /// The kind of a line taken from the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum NextLine {
     /// A line, without its terminator.
     Text,
     /// A line over the limit, discarded.
@@ -26,7 +26,7 @@ pub(super) enum Line {
 
 /// Splits a stream into lines.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineReader {
     buffer: Vec<u8>,
     /// Position of the next line in the buffer.
     start: usize,
@@ -40,7 +40,7 @@ pub(super) struct Lines {
     ended: bool,
 }
 
-impl Lines {
+impl LineReader {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::with_capacity(SMALL),
@@ -54,7 +54,7 @@ impl Lines {
     }
 
     /// Puts the next line into `line` if a whole one was read. At the end of input, the rest counts as a line.
-    pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Option<Line> {
+    pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
             let Some(length) = memchr::memchr(b'\n', unsearched) else {
@@ -64,7 +64,7 @@ impl Lines {
             let end = self.searched.saturating_add(length);
             if self.start == 0 && end > LARGE && end <= self.limit && !self.discarding {
                 if self.take_all(end, line) {
-                    return Some(Line::Text);
+                    return Some(NextLine::Text);
                 }
                 continue;
             }
@@ -78,18 +78,18 @@ impl Lines {
     }
 
     /// Copies a line out of the buffer, unless it is blank.
-    fn take(&mut self, place: Range<usize>, line: &mut Vec<u8>) -> Option<Line> {
+    fn take(&mut self, place: Range<usize>, line: &mut Vec<u8>) -> Option<NextLine> {
         let text = self.buffer.get(place).unwrap_or_default();
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         line.clear();
         if std::mem::take(&mut self.discarding) || text.len() > self.limit {
-            return Some(Line::TooLong);
+            return Some(NextLine::TooLong);
         }
         if text.trim_ascii().is_empty() {
             return None;
         }
         line.extend_from_slice(text);
-        Some(Line::Text)
+        Some(NextLine::Text)
     }
 
     /// Takes a large line together with its buffer, so that no second copy exists; returns `false` if it is blank.
@@ -103,7 +103,7 @@ impl Lines {
     }
 
     /// Makes room when no line end is left in the buffer; at the end of input, takes the rest.
-    fn rest(&mut self, line: &mut Vec<u8>) -> Option<Line> {
+    fn rest(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
         // One byte more, for a `\r` that belongs to the line end.
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<String> {
-        let mut lines = Lines::new(limit);
+        let mut lines = LineReader::new(limit);
         let mut line = Vec::new();
         let mut found = Vec::new();
         let mut cx = Context::from_waker(std::task::Waker::noop());
@@ -188,8 +188,8 @@ mod tests {
             while let Poll::Ready(Ok(())) = lines.poll_read(&mut reader, &mut cx) {
                 while let Some(kind) = lines.next(&mut line) {
                     found.push(match kind {
-                        Line::Text => String::from_utf8_lossy(&line).into_owned(),
-                        Line::TooLong => "!".into(),
+                        NextLine::Text => String::from_utf8_lossy(&line).into_owned(),
+                        NextLine::TooLong => "!".into(),
                     });
                 }
                 // An empty slice reads as the end of input; only the last one is meant so.

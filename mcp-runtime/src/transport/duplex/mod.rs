@@ -41,14 +41,14 @@ use crate::transport::Connection;
 use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, Waking, Watched};
 use in_flight::{InFlight, Removed};
-use lines::Lines;
+use lines::LineReader;
 use outgoing::Outgoing;
 
 /// Time to write the last bytes once all work was dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
-type Reader = Box<dyn AsyncRead + Send + Unpin>;
-type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+type ByteReader = Box<dyn AsyncRead + Send + Unpin>;
+type ByteWriter = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// A channel.
 struct Channel<P: Peer> {
@@ -58,7 +58,7 @@ struct Channel<P: Peer> {
     origin: Origin,
     /// The span in which the channel is served.
     span: Span,
-    state: Mutex<State<P>>,
+    state: Mutex<ChannelState<P>>,
     runtime: Handle,
     watchdog: Arc<Waking>,
     beat: Beat,
@@ -70,7 +70,7 @@ struct Channel<P: Peer> {
     attention: Notify,
 }
 
-struct State<P: Peer> {
+struct ChannelState<P: Peer> {
     phase: Phase,
     /// Number of the current leader.
     leader: u64,
@@ -80,10 +80,10 @@ struct State<P: Peer> {
     idle: bool,
     waker: Waker,
     session: P::Session,
-    lines: Lines,
+    lines: LineReader,
     in_flight: InFlight,
     out: Outgoing,
-    streams: Option<(Reader, Writer)>,
+    streams: Option<(ByteReader, ByteWriter)>,
     failure: Option<io::Error>,
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn serve<P: Peer>(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let channel = Channel::open(peer, connection, watchdog);
-    let ends = End(Arc::clone(&channel));
+    let ends = EndOnDrop(Arc::clone(&channel));
     channel.watchdog.watch(Arc::downgrade(&channel) as _);
     channel.spawn_leader(0);
     let mut stopping = false;
@@ -145,9 +145,9 @@ enum Clocks {
 }
 
 /// Ends a channel when dropped.
-struct End<P: Peer>(Arc<Channel<P>>);
+struct EndOnDrop<P: Peer>(Arc<Channel<P>>);
 
-impl<P: Peer> Drop for End<P> {
+impl<P: Peer> Drop for EndOnDrop<P> {
     fn drop(&mut self) {
         let (calls, leaders, streams) = {
             let mut state = self.0.lock();
@@ -187,14 +187,14 @@ impl<P: Peer> Channel<P> {
             }
         };
         let session = peer.open(caller, Arc::new(wake));
-        let state = State {
+        let state = ChannelState {
             phase: Phase::Open,
             leader: 0,
             leaders: Vec::new(),
             idle: false,
             waker: Waker::noop().clone(),
             session,
-            lines: Lines::new(peer.limits().line),
+            lines: LineReader::new(peer.limits().line),
             in_flight: InFlight::default(),
             out: Outgoing::default(),
             streams: Some((reader, writer)),
@@ -215,7 +215,7 @@ impl<P: Peer> Channel<P> {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<P>> {
+    fn lock(&self) -> MutexGuard<'_, ChannelState<P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -295,7 +295,7 @@ impl<P: Peer> Channel<P> {
         self.leader.wake();
     }
 
-    fn begin_drain(&self, state: &mut State<P>) {
+    fn begin_drain(&self, state: &mut ChannelState<P>) {
         state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
         P::end(&mut state.session, state.out.buffer());
         self.watchdog.end();
@@ -303,7 +303,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Answers all calls under way with an error.
-    fn refuse_all(&self, state: &mut State<P>) -> Vec<Removed> {
+    fn refuse_all(&self, state: &mut ChannelState<P>) -> Vec<Removed> {
         let calls = state.in_flight.cancel_all();
         let error = shutting_down();
         let mut message = Vec::new();
@@ -316,7 +316,7 @@ impl<P: Peer> Channel<P> {
     }
 }
 
-impl<P: Peer> State<P> {
+impl<P: Peer> ChannelState<P> {
     /// Queues an answer, by itself or as part of its batch. An empty one means that the call has no answer.
     fn deliver(&mut self, batch: Option<u64>, answer: &[u8]) {
         match batch {

@@ -59,12 +59,12 @@ impl Outgoing {
     }
 
     /// Returns the position at which the next message begins.
-    pub(super) fn mark(&self) -> Mark {
-        Mark(self.len())
+    pub(super) fn mark(&self) -> QueuePosition {
+        QueuePosition(self.len())
     }
 
     /// Ends the message that begins at `mark`, if anything was appended.
-    pub(super) fn end_line(&mut self, mark: &Mark) {
+    pub(super) fn end_line(&mut self, mark: &QueuePosition) {
         if self.len() > mark.0 {
             self.bytes.push(b'\n');
         }
@@ -118,4 +118,4 @@ impl Outgoing {
 
 /// A position in the queue.
 #[derive(Debug)]
-pub(super) struct Mark(usize);
+pub(super) struct QueuePosition(usize);

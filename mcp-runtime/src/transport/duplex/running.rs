@@ -6,18 +6,18 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use crate::dispatch::{Sink, Started};
+use crate::dispatch::{CallProgress, Sink};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::panics;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, Phase, State};
-use crate::transport::peer::{Peer, Verdict};
+use crate::transport::duplex::{Channel, ChannelState, Phase};
+use crate::transport::peer::{MessageVerdict, Peer};
 
 /// Initial capacity for an answer; enough for most.
 const ANSWER: usize = 256;
 
 /// Result of the first poll of a call.
-enum Outcome<P: Peer> {
+enum FirstPoll<P: Peer> {
     /// The answer is in the scratch buffer.
     Done,
     Running(P::Running),
@@ -40,21 +40,21 @@ impl<P: Peer> Channel<P> {
         let outcome = panics::catch(|| {
             scratch.clear();
             match self.start(call, id, serial) {
-                Started::Done(finished) => P::encode(finished, scratch),
-                Started::Running(mut running) => {
+                CallProgress::Done(finished) => P::encode(finished, scratch),
+                CallProgress::Running(mut running) => {
                     // Unconstrained: an exhausted budget of the leader's task would make the call pending for no reason.
                     let first_poll = poll_fn(|_| P::first_poll(&mut running));
                     let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());
                     match Pin::new(&mut first_poll).poll(&mut cx) {
                         Poll::Ready(finished) => P::encode(finished, scratch),
-                        Poll::Pending => return Outcome::<P>::Running(running),
+                        Poll::Pending => return FirstPoll::<P>::Running(running),
                     }
                 }
             }
-            Outcome::Done
+            FirstPoll::Done
         })
-        .unwrap_or(Outcome::Panicked);
+        .unwrap_or(FirstPoll::Panicked);
         P::observed(&pace, began.elapsed());
 
         let mut state = self.lock();
@@ -65,13 +65,13 @@ impl<P: Peer> Channel<P> {
         }
         let is_wanted = state.in_flight.leave(serial);
         match outcome {
-            Outcome::Done if is_wanted => self.deliver(&mut state, None, id, scratch),
-            Outcome::Panicked if is_wanted => {
+            FirstPoll::Done if is_wanted => self.deliver(&mut state, None, id, scratch),
+            FirstPoll::Panicked if is_wanted => {
                 drop(state);
                 self.answer_error(Some(id), None, &panicked());
                 state = self.lock();
             }
-            Outcome::Running(running) if is_wanted && state.phase != Phase::Closed => {
+            FirstPoll::Running(running) if is_wanted && state.phase != Phase::Closed => {
                 state.in_flight.admit_as(id, serial, None);
                 let permit = self.permit(&mut state);
                 drop(state);
@@ -91,7 +91,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Writes, and wakes the leader if this may have been the last answer or a queued call can start.
-    fn after_answer(&self, state: &mut State<P>) {
+    fn after_answer(&self, state: &mut ChannelState<P>) {
         state.write_if_idle(&self.attention);
         if state.phase != Phase::Open || state.in_flight.queued() > 0 {
             self.leader.wake();
@@ -103,7 +103,7 @@ impl<P: Peer> Channel<P> {
         call: P::Call<'_>,
         id: &RequestId,
         serial: u64,
-    ) -> Started<P::Running, P::Finished> {
+    ) -> CallProgress<P::Running, P::Finished> {
         P::start(call, &|| {
             Arc::new(CallSink {
                 channel: Arc::downgrade(self),
@@ -113,7 +113,7 @@ impl<P: Peer> Channel<P> {
         })
     }
 
-    fn permit(self: &Arc<Self>, state: &mut State<P>) -> Permit<P> {
+    fn permit(self: &Arc<Self>, state: &mut ChannelState<P>) -> Permit<P> {
         state.in_flight.running = state.in_flight.running.saturating_add(1);
         Permit(Arc::clone(self))
     }
@@ -152,16 +152,16 @@ impl<P: Peer> Channel<P> {
             let verdict = self.peer.decide(&message, &mut state.session, out);
             state.out.end_line(&mark);
             match verdict {
-                Verdict::Call(call) if !P::spawn_first(&call) => {
+                MessageVerdict::Call(call) if !P::spawn_first(&call) => {
                     state.in_flight.finish(&job.id, job.serial);
                     let serial = state.in_flight.enter(&job.id);
                     drop(guard);
                     self.poll_in_place(me, call, &job.id, serial, scratch);
                     return;
                 }
-                Verdict::Call(_) => {}
+                MessageVerdict::Call(_) => {}
                 // The session changed while the call was queued.
-                Verdict::Silent | Verdict::Answered | Verdict::Cancel(_) => {
+                MessageVerdict::Silent | MessageVerdict::Answered | MessageVerdict::Cancel(_) => {
                     state.in_flight.finish(&job.id, job.serial);
                     return;
                 }
@@ -199,10 +199,10 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Starts a call from its text. `Ok` is the answer; `None` means that the call is no longer to be answered.
-    fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<Answer, P::Running>> {
+    fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<ResponseBytes, P::Running>> {
         let parsed = self.peer.parse(&job.text, &mut P::Known::default());
         let Ok(Incoming::Message(message)) = parsed else {
-            return Some(Ok(Answer(None)));
+            return Some(Ok(ResponseBytes(None)));
         };
         let mut answer = Vec::with_capacity(ANSWER);
         let call = {
@@ -211,27 +211,27 @@ impl<P: Peer> Channel<P> {
                 return None;
             }
             match self.peer.decide(&message, &mut state.session, &mut answer) {
-                Verdict::Call(call) => call,
-                _ => return Some(Ok(Answer(Some(answer)))),
+                MessageVerdict::Call(call) => call,
+                _ => return Some(Ok(ResponseBytes(Some(answer)))),
             }
         };
         let pace = P::pace(&call);
         let began = Instant::now();
         let started = self.beat.run(&self.watchdog, || {
             panics::catch(|| match self.start(call, &job.id, job.serial) {
-                Started::Done(finished) => {
+                CallProgress::Done(finished) => {
                     P::encode(finished, &mut answer);
-                    Ok(Answer(Some(answer)))
+                    Ok(ResponseBytes(Some(answer)))
                 }
-                Started::Running(running) => Err(running),
+                CallProgress::Running(running) => Err(running),
             })
         });
         P::observed(&pace, began.elapsed());
-        Some(started.unwrap_or(Ok(Answer(None))))
+        Some(started.unwrap_or(Ok(ResponseBytes(None))))
     }
 
     /// Polls a call until it is finished.
-    async fn run(&self, running: &mut P::Running) -> Answer {
+    async fn run(&self, running: &mut P::Running) -> ResponseBytes {
         poll_fn(|cx| {
             let polled = self.beat.run(&self.watchdog, || {
                 panics::catch(|| {
@@ -243,15 +243,15 @@ impl<P: Peer> Channel<P> {
                 })
             });
             match polled {
-                Ok(poll) => poll.map(|answer| Answer(Some(answer))),
-                Err(_) => Poll::Ready(Answer(None)),
+                Ok(poll) => poll.map(|answer| ResponseBytes(Some(answer))),
+                Err(_) => Poll::Ready(ResponseBytes(None)),
             }
         })
         .await
     }
 
     /// Queues the answer of a call, unless the call was cancelled.
-    fn finish(&self, id: &RequestId, serial: u64, answer: Answer) {
+    fn finish(&self, id: &RequestId, serial: u64, answer: ResponseBytes) {
         let mut answer = answer.0.unwrap_or_else(|| {
             let mut message = Vec::new();
             self.peer.error(&mut message, Some(id), &panicked());
@@ -266,7 +266,7 @@ impl<P: Peer> Channel<P> {
 }
 
 /// An answer; `None` if a panic of the handler was caught only here.
-struct Answer(Option<Vec<u8>>);
+struct ResponseBytes(Option<Vec<u8>>);
 
 fn panicked() -> ErrorObject {
     ErrorObject::internal("internal error")

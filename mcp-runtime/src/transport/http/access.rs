@@ -10,8 +10,8 @@ use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 
-use super::answer::Refusal;
-use super::service::Inner;
+use super::answer::HttpRefusal;
+use super::service::ServiceState;
 use crate::context::Principal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
@@ -21,7 +21,10 @@ use crate::protocol::errors;
     not(feature = "auth"),
     expect(clippy::unused_async, reason = "checking a token has to wait")
 )]
-pub(super) async fn caller(inner: &Inner, parts: &Parts) -> Result<Option<Principal>, Refusal> {
+pub(super) async fn caller(
+    inner: &ServiceState,
+    parts: &Parts,
+) -> Result<Option<Principal>, HttpRefusal> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
         return Ok(Some(principal.clone()));
     }
@@ -36,7 +39,11 @@ pub(super) async fn caller(inner: &Inner, parts: &Parts) -> Result<Option<Princi
 
 /// Refuses a request that needs scopes, which the error names: 403 for a caller who lacks some of them, 401 for an
 /// anonymous caller.
-pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObject) -> Refusal {
+pub(super) fn refuse(
+    inner: &ServiceState,
+    caller: Option<&Principal>,
+    error: ErrorObject,
+) -> HttpRefusal {
     let (status, said) = match caller {
         Some(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
         None => (StatusCode::UNAUTHORIZED, None),
@@ -47,7 +54,7 @@ pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObje
         metadata: metadata(inner),
     };
     let challenge = challenge.value();
-    Refusal::new(status, error).with_challenge(challenge)
+    HttpRefusal::new(status, error).with_challenge(challenge)
 }
 
 /// Returns the URL of the server's metadata, if it has any.
@@ -55,7 +62,7 @@ pub(super) fn refuse(inner: &Inner, caller: Option<&Principal>, error: ErrorObje
     not(feature = "auth"),
     expect(unused_variables, reason = "only protected servers have metadata")
 )]
-fn metadata(inner: &Inner) -> Option<&str> {
+fn metadata(inner: &ServiceState) -> Option<&str> {
     #[cfg(feature = "auth")]
     if let Some(protection) = &inner.protection {
         return protection.metadata();
@@ -96,14 +103,14 @@ impl Challenge<'_> {
 
     /// Refuses a request with this challenge. The body is the same for all responses with this status.
     #[cfg(feature = "auth")]
-    pub(super) fn refuse(&self, status: StatusCode) -> Refusal {
+    pub(super) fn refuse(&self, status: StatusCode) -> HttpRefusal {
         let message = match status {
             StatusCode::UNAUTHORIZED => "unauthorized",
             StatusCode::FORBIDDEN => "forbidden",
             _ => "the request is malformed",
         };
         let error = ErrorObject::invalid_request(message);
-        Refusal::new(status, error).with_challenge(self.value())
+        HttpRefusal::new(status, error).with_challenge(self.value())
     }
 }
 

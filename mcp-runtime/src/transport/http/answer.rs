@@ -10,7 +10,7 @@ use crate::protocol::encode::{self, Gap};
 use crate::protocol::errors;
 
 /// A refused request: the status, the error and the challenge to send.
-pub(super) struct Refusal {
+pub(super) struct HttpRefusal {
     pub(super) status: StatusCode,
     pub(super) id: Option<RequestId>,
     pub(super) error: Box<ErrorObject>,
@@ -18,7 +18,7 @@ pub(super) struct Refusal {
     challenge: Option<HeaderValue>,
 }
 
-impl Refusal {
+impl HttpRefusal {
     pub(super) fn new(status: StatusCode, error: ErrorObject) -> Self {
         Self {
             status,

@@ -7,21 +7,28 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
-use super::answer::{self, Refusal};
+use super::answer::{self, HttpRefusal};
 use super::head::Head;
 use super::keeping::Keeping;
 use super::legacy::{
-    Answer, Exchange, Finding, Posted, check_version, is_modern, one, session_of, take_notification,
+    Exchange, PostResponse, Posted, SessionLookup, check_version, is_modern, one, session_of,
+    take_notification,
 };
-use super::service::Inner;
+use super::service::ServiceState;
 use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
 use crate::protocol::ProtocolVersion;
 
 /// Serves a batch of messages.
-pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: &[&str]) -> Posted {
+pub(super) fn post(
+    inner: &ServiceState,
+    head: Head<'_>,
+    found: SessionLookup<'_>,
+    elements: &[&str],
+) -> Posted {
     let refuse = || {
-        let refusal =
-            Refusal::bad_request("only sessions of protocol version 2025-03-26 support batches");
+        let refusal = HttpRefusal::bad_request(
+            "only sessions of protocol version 2025-03-26 support batches",
+        );
         Posted::from(refusal)
     };
     let version = match check_version(head.headers) {
@@ -44,14 +51,15 @@ pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: 
     for element in elements {
         match jsonrpc::parse(element.as_bytes(), inner.limits()) {
             Ok(Incoming::Message(message)) if !has_claim(&message) => messages.push(message),
-            _ => return Refusal::bad_request("the batch contains an invalid message").into(),
+            _ => return HttpRefusal::bad_request("the batch contains an invalid message").into(),
         }
     }
     let is_request = |message: &&Message<'_>| message.method.is_some() && message.id != Id::Absent;
     let requests = messages.iter().filter(is_request).count();
     let has_responses = messages.iter().any(|message| message.method.is_none());
     if requests > 0 && has_responses {
-        return Refusal::bad_request("a batch must not contain both requests and responses").into();
+        return HttpRefusal::bad_request("a batch must not contain both requests and responses")
+            .into();
     }
     let session = match session_of(inner, found.as_ref(), version) {
         Ok(session) => session,
@@ -68,7 +76,7 @@ pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: 
         }
         return Posted {
             save: save(&session),
-            answer: Answer::Over(answer::empty(StatusCode::ACCEPTED)),
+            answer: PostResponse::Over(answer::empty(StatusCode::ACCEPTED)),
         };
     }
     let accepts = head.headers.accepts;
@@ -87,7 +95,7 @@ pub(super) fn post(inner: &Inner, head: Head<'_>, found: Finding<'_>, elements: 
     }
     Posted {
         save: save(&session),
-        answer: Answer::Waiting(Exchange {
+        answer: PostResponse::Waiting(Exchange {
             session,
             stream,
             is_batch: true,

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::events::KEEP_ALIVE;
 use super::io::{Alarm, Busy, after};
-use super::places::Place;
+use super::places::StreamPermit;
 use super::stopping::Stopping;
 use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
@@ -30,21 +30,21 @@ pub(super) trait Events: Send {
 
 /// The body of a response.
 pub struct HttpBody {
-    inner: Inner,
+    inner: BodyContent,
     /// Marks the connection as busy while the body exists.
     busy: Option<Busy>,
     /// The permit for one of the streams that may be open at once.
-    place: Option<Place>,
+    place: Option<StreamPermit>,
 }
 
-enum Inner {
+enum BodyContent {
     Whole(Option<Bytes>),
     /// The non-empty parts of a message, in reverse order.
     Parts(Vec<Bytes>),
-    Events(Box<Stream>),
+    Events(Box<EventBody>),
 }
 
-struct Stream {
+struct EventBody {
     /// `None` once the stream has ended.
     events: Option<Box<dyn Events>>,
     keep_alive: Duration,
@@ -60,7 +60,7 @@ struct Stream {
 }
 
 impl HttpBody {
-    fn new(inner: Inner) -> Self {
+    fn new(inner: BodyContent) -> Self {
         Self {
             inner,
             busy: None,
@@ -69,17 +69,17 @@ impl HttpBody {
     }
 
     pub(super) fn empty() -> Self {
-        Self::new(Inner::Whole(None))
+        Self::new(BodyContent::Whole(None))
     }
 
     pub(super) fn whole(bytes: Vec<u8>) -> Self {
-        Self::new(Inner::Whole(Some(bytes.into())))
+        Self::new(BodyContent::Whole(Some(bytes.into())))
     }
 
     /// Creates the body of a complete message from its parts.
     pub(super) fn parts(parts: [Bytes; 3]) -> Self {
         let parts = parts.into_iter().filter(|part| !part.is_empty());
-        Self::new(Inner::Parts(parts.rev().collect()))
+        Self::new(BodyContent::Parts(parts.rev().collect()))
     }
 
     /// Creates a body of events. A comment is sent after each keep-alive time of silence; the body ends at most the
@@ -89,7 +89,7 @@ impl HttpBody {
         limits: &Limits,
         shutdown: &CancellationToken,
     ) -> Self {
-        Self::new(Inner::Events(Box::new(Stream {
+        Self::new(BodyContent::Events(Box::new(EventBody {
             events: Some(Box::new(events)),
             keep_alive: limits.keep_alive,
             silence: Alarm::default(),
@@ -101,7 +101,7 @@ impl HttpBody {
     }
 
     /// Holds a permit for an open stream until the body is dropped.
-    pub(super) fn occupy(&mut self, place: Place) {
+    pub(super) fn occupy(&mut self, place: StreamPermit) {
         self.place = Some(place);
     }
 
@@ -120,13 +120,13 @@ impl Body for HttpBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let stream = match &mut self.inner {
-            Inner::Whole(bytes) => {
+            BodyContent::Whole(bytes) => {
                 return Poll::Ready(bytes.take().map(|all| Ok(Frame::data(all))));
             }
-            Inner::Parts(parts) => {
+            BodyContent::Parts(parts) => {
                 return Poll::Ready(parts.pop().map(|part| Ok(Frame::data(part))));
             }
-            Inner::Events(stream) => stream,
+            BodyContent::Events(stream) => stream,
         };
         let Some(events) = &mut stream.events else {
             return Poll::Ready(None);
@@ -164,21 +164,21 @@ impl Body for HttpBody {
 
     fn is_end_stream(&self) -> bool {
         match &self.inner {
-            Inner::Whole(bytes) => bytes.is_none(),
-            Inner::Parts(parts) => parts.is_empty(),
-            Inner::Events(stream) => stream.events.is_none(),
+            BodyContent::Whole(bytes) => bytes.is_none(),
+            BodyContent::Parts(parts) => parts.is_empty(),
+            BodyContent::Events(stream) => stream.events.is_none(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.inner {
-            Inner::Whole(bytes) => {
+            BodyContent::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Inner::Parts(parts) => {
+            BodyContent::Parts(parts) => {
                 SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
             }
-            Inner::Events(_) => SizeHint::default(),
+            BodyContent::Events(_) => SizeHint::default(),
         }
     }
 }

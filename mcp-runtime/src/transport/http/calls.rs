@@ -10,20 +10,20 @@ use tokio::time::Instant;
 
 use super::pulse::Pulse;
 use super::session::HttpSession;
-use super::stream::Stream;
-use crate::dispatch::{Prepared, Sink, Started};
+use super::stream::SessionStream;
+use crate::dispatch::{CallProgress, PreparedCall, Sink};
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 
 /// A call under way.
-pub(super) struct Call {
+pub(super) struct RunningRequest {
     serial: u64,
     /// Its task and the stream for its answer, once it has them.
-    pub(super) task: Option<(AbortHandle, Arc<Stream>)>,
+    pub(super) task: Option<(AbortHandle, Arc<SessionStream>)>,
 }
 
 /// Result of starting a call.
-pub(super) enum Begun {
+pub(super) enum CallStart {
     /// The call is finished; this is its answer.
     Done(Vec<u8>),
     /// The call continues; its answer is sent on its stream.
@@ -40,36 +40,36 @@ impl HttpSession {
     /// Polls a call once; if it is not finished, continues it in a task of the session.
     pub(super) fn run(
         self: &Arc<Self>,
-        prepared: Prepared<'_>,
+        prepared: PreparedCall<'_>,
         (limits, pulse): (&Limits, &Arc<Pulse>),
-        stream: &dyn Fn() -> Arc<Stream>,
-    ) -> Begun {
+        stream: &dyn Fn() -> Arc<SessionStream>,
+    ) -> CallStart {
         let id = prepared.id().clone();
         let serial = {
             let state = &mut *self.state();
             let is_full = state.calls.len() >= limits.running;
             let place = match state.calls.entry(id.clone()) {
-                Entry::Occupied(_) => return Begun::Repeated,
-                Entry::Vacant(_) if is_full => return Begun::TooMany,
+                Entry::Occupied(_) => return CallStart::Repeated,
+                Entry::Vacant(_) if is_full => return CallStart::TooMany,
                 Entry::Vacant(place) => place,
             };
             let serial = state.next_call;
             state.next_call = serial.wrapping_add(1);
-            place.insert(Call { serial, task: None });
+            place.insert(RunningRequest { serial, task: None });
             serial
         };
         let start = || prepared.start(&|| stream() as Arc<dyn Sink>);
         let mut running = match pulse.run(|| start().polled_once()) {
-            Started::Done(finished) => {
+            CallProgress::Done(finished) => {
                 let mut answer = Vec::with_capacity(256);
                 finished.encode(&mut answer);
                 return if self.finish(&id, serial) {
-                    Begun::Done(answer)
+                    CallStart::Done(answer)
                 } else {
-                    Begun::Cancelled
+                    CallStart::Cancelled
                 };
             }
-            Started::Running(running) => running,
+            CallProgress::Running(running) => running,
         };
         let stream = stream();
         let mut state = self.state();
@@ -79,7 +79,7 @@ impl HttpSession {
             .filter(|call| call.serial == serial)
         else {
             drop(state);
-            return Begun::Cancelled;
+            return CallStart::Cancelled;
         };
         let task = {
             let (session, stream, id) = (Arc::downgrade(self), Arc::clone(&stream), id.clone());
@@ -98,7 +98,7 @@ impl HttpSession {
         // The session owns the task: it is aborted when the call is cancelled or the session ends.
         let task = tokio::spawn(task).abort_handle();
         call.task = Some((task, stream));
-        Begun::Running
+        CallStart::Running
     }
 
     /// Removes a finished call; returns `false` if it was cancelled before.

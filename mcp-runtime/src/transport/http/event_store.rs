@@ -79,14 +79,14 @@ pub enum StreamEntry {
 /// [`Limits::replay_events`] bounds the entries of a stream and the streams of a session; [`Limits::replay_bytes`]
 /// bounds the size of a stream and of a session. Streams that have ended are dropped first.
 pub struct MemoryEvents {
-    sessions: Mutex<HashMap<Box<str>, Streams>>,
+    sessions: Mutex<HashMap<Box<str>, StoredStreams>>,
     most: usize,
     most_bytes: usize,
 }
 
-type Streams = HashMap<u64, Log>;
+type StoredStreams = HashMap<u64, StoredStream>;
 
-struct Log {
+struct StoredStream {
     entries: VecDeque<StreamEntry>,
     /// Position of the first entry that is kept.
     first: u64,
@@ -105,12 +105,12 @@ impl MemoryEvents {
         }
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<Box<str>, Streams>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<Box<str>, StoredStreams>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Log {
+impl StoredStream {
     fn push(&mut self, entry: StreamEntry) {
         self.bytes = self.bytes.saturating_add(size(&entry));
         self.entries.push_back(entry);
@@ -160,12 +160,12 @@ impl EventStore for MemoryEvents {
                 streams.retain(|_, log| now <= log.until);
                 !streams.is_empty()
             });
-            sessions.insert(session.into(), Streams::new());
+            sessions.insert(session.into(), StoredStreams::new());
         }
         let Some(streams) = sessions.get_mut(session) else {
             return MaybeReady::ready(());
         };
-        let log = streams.entry(stream).or_insert_with(|| Log {
+        let log = streams.entry(stream).or_insert_with(|| StoredStream {
             entries: VecDeque::new(),
             first: place,
             bytes: 0,
@@ -183,7 +183,7 @@ impl EventStore for MemoryEvents {
         let until = now.checked_add(keep);
         log.until = until.unwrap_or_else(|| now + Duration::from_hours(24 * 365));
         log.forget(self.most, self.most_bytes);
-        let is_too_much = |streams: &Streams| {
+        let is_too_much = |streams: &StoredStreams| {
             let bytes = streams.values().map(|log| log.bytes);
             streams.len() > self.most || bytes.sum::<usize>() > self.most_bytes
         };

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use super::record::{Change, SessionRecord};
+use super::record::{SessionRecord, SessionUpdate};
 use super::session::HttpSession;
 use crate::jsonrpc::RequestId;
 
 /// A session that a request belongs to.
-pub(super) struct Found<'h> {
+pub(super) struct RequestSession<'h> {
     pub(super) id: &'h str,
     pub(super) record: Arc<SessionRecord>,
 }
 
-impl Found<'_> {
+impl RequestSession<'_> {
     /// Returns a change to save, requested by `request` or caused otherwise.
-    pub(super) fn save(&self, change: Change, request: Option<RequestId>) -> Save {
+    pub(super) fn save(&self, change: SessionUpdate, request: Option<RequestId>) -> Save {
         Save {
             id: self.id.into(),
             record: Arc::clone(&self.record),
@@ -38,7 +38,7 @@ impl Found<'_> {
 pub(super) struct Save {
     pub(super) id: Box<str>,
     pub(super) record: Arc<SessionRecord>,
-    pub(super) change: Change,
+    pub(super) change: SessionUpdate,
     /// The request to answer with an error if saving fails.
     pub(super) request: Option<RequestId>,
 }

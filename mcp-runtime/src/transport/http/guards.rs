@@ -9,7 +9,7 @@
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, Uri};
 
-use super::answer::Refusal;
+use super::answer::HttpRefusal;
 use super::body::HttpBody;
 use super::options::HttpOptions;
 
@@ -25,15 +25,15 @@ pub(super) fn check_host(
     options: &HttpOptions,
     uri: &Uri,
     host: Option<&HeaderValue>,
-) -> Result<(), Refusal> {
+) -> Result<(), HttpRefusal> {
     let named = host.map(|host| host.to_str().unwrap_or("?"));
     let target = uri.authority().map(hyper::http::uri::Authority::as_str);
     if named.is_none() && target.is_none() {
-        return Err(Refusal::bad_request("the `Host` header is missing"));
+        return Err(HttpRefusal::bad_request("the `Host` header is missing"));
     }
     for host in [named, target].into_iter().flatten() {
         if !is_allowed_host(options, host) {
-            return Err(Refusal::forbidden(
+            return Err(HttpRefusal::forbidden(
                 "this host is not allowed; allow it with `allow_host` (`--allow-host`)",
             ));
         }
@@ -45,7 +45,7 @@ pub(super) fn check_host(
 pub(super) fn check_origin(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
-) -> Result<(), Refusal> {
+) -> Result<(), HttpRefusal> {
     let Some(origin) = origin else { return Ok(()) };
     let allowed = origin
         .to_str()
@@ -53,7 +53,7 @@ pub(super) fn check_origin(
     if allowed {
         return Ok(());
     }
-    Err(Refusal::forbidden(
+    Err(HttpRefusal::forbidden(
         "web pages of this origin are not allowed; allow them with `allow_origin` (`--allow-origin`)",
     ))
 }

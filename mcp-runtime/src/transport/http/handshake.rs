@@ -5,14 +5,14 @@ use std::time::Duration;
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
 
-use super::answer::{self, Refusal};
+use super::answer::{self, HttpRefusal};
 use super::body::HttpBody;
 use super::head::Head;
 use super::headers::{Accepts, SESSION};
 use super::keeping::{Keeping, is_id, random_id};
-use super::legacy::{Answer, Posted, check_version, is_modern, session_required, whole};
+use super::legacy::{PostResponse, Posted, check_version, is_modern, session_required, whole};
 use super::record::SessionRecord;
-use super::service::Inner;
+use super::service::ServiceState;
 use crate::context::Principal;
 use crate::dispatch::Version;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
@@ -21,7 +21,7 @@ use crate::telemetry::Timer;
 use crate::types::ClientCapabilities;
 
 /// A session that begins once its record is stored.
-pub(super) struct Opening {
+pub(super) struct UnsavedSession {
     id: RequestId,
     record: SessionRecord,
     response: Response<HttpBody>,
@@ -29,7 +29,7 @@ pub(super) struct Opening {
 
 /// Answers `initialize`.
 pub(super) fn initialize(
-    inner: &Inner,
+    inner: &ServiceState,
     caller: Option<&Principal>,
     id: RequestId,
     message: &Message<'_>,
@@ -46,19 +46,19 @@ pub(super) fn initialize(
         |error| {
             out.clear();
             encode::error(&mut out, Some(&id), &error);
-            Begun::Told(None)
+            NewSession::Told(None)
         },
         |(_, begun)| begun,
     );
     let mut response = whole(out, accepts);
     match begun {
-        Begun::Kept(record) => Answer::Opening(Opening {
+        NewSession::Kept(record) => PostResponse::Opening(UnsavedSession {
             id,
             record,
             response,
         })
         .into(),
-        Begun::Told(session) => {
+        NewSession::Told(session) => {
             if let Some(session) = session {
                 response.headers_mut().insert(&SESSION, session);
             }
@@ -68,7 +68,7 @@ pub(super) fn initialize(
 }
 
 /// The session that a handshake begins.
-enum Begun {
+enum NewSession {
     /// A session that has to be stored.
     Kept(SessionRecord),
     /// A session that the client keeps, by its id; or none.
@@ -76,12 +76,12 @@ enum Begun {
 }
 
 fn shake_hands(
-    inner: &Inner,
+    inner: &ServiceState,
     caller: Option<&Principal>,
     id: &RequestId,
     message: &Message<'_>,
     out: &mut Vec<u8>,
-) -> Result<(ProtocolVersion, Begun), ErrorObject> {
+) -> Result<(ProtocolVersion, NewSession), ErrorObject> {
     if !message.params.is_object() {
         return Err(errors::invalid_member("params", "an object"));
     }
@@ -120,7 +120,7 @@ fn shake_hands(
                     &format!("a session keeps at most {most} bytes of client data"),
                 ));
             }
-            Begun::Kept(record)
+            NewSession::Kept(record)
         }
         #[cfg(feature = "sealing")]
         Keeping::Sealed(sealed) => {
@@ -129,9 +129,9 @@ fn shake_hands(
             let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
             let limit = format!("the session id, which contains it, has at most {most} characters");
             let token = token.ok_or_else(|| too_large(&params, &limit))?;
-            Begun::Told(Some(token))
+            NewSession::Told(Some(token))
         }
-        Keeping::None => Begun::Told(None),
+        Keeping::None => NewSession::Told(None),
     };
     Ok((params.version, begun))
 }
@@ -149,9 +149,9 @@ fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("`{name}` is too large ({size} bytes): {limit}"))
 }
 
-impl Opening {
+impl UnsavedSession {
     /// Stores the session, and answers with its id.
-    pub(super) async fn finish(self, inner: &Inner) -> Response<HttpBody> {
+    pub(super) async fn finish(self, inner: &ServiceState) -> Response<HttpBody> {
         let Keeping::Store(store) = &inner.sessions.keeping else {
             return self.response;
         };
@@ -165,7 +165,7 @@ impl Opening {
                 }
                 return response;
             }
-            Ok(false) => Refusal::unavailable("there are too many sessions"),
+            Ok(false) => HttpRefusal::unavailable("there are too many sessions"),
             Err(failed) => failed.into(),
         };
         refusal.with_id(Some(self.id)).into_response()
@@ -173,30 +173,30 @@ impl Opening {
 }
 
 /// Ends a session.
-pub(super) async fn delete(inner: &Inner, head: Head<'_>) -> Response<HttpBody> {
+pub(super) async fn delete(inner: &ServiceState, head: Head<'_>) -> Response<HttpBody> {
     let ended = end(inner, head).await;
-    ended.unwrap_or_else(Refusal::into_response)
+    ended.unwrap_or_else(HttpRefusal::into_response)
 }
 
-async fn end(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refusal> {
+async fn end(inner: &ServiceState, head: Head<'_>) -> Result<Response<HttpBody>, HttpRefusal> {
     let Keeping::Store(store) = &inner.sessions.keeping else {
-        return Ok(Refusal::method("POST"));
+        return Ok(HttpRefusal::method("POST"));
     };
     if is_modern(check_version(head.headers)?) {
-        return Ok(Refusal::method("POST"));
+        return Ok(HttpRefusal::method("POST"));
     }
     let id = head.headers.session().ok_or_else(session_required)?;
     let id = id.ok().filter(|id| is_id(id));
-    let id = id.ok_or_else(Refusal::unknown_session)?;
+    let id = id.ok_or_else(HttpRefusal::unknown_session)?;
     let time = inner.limits().store_time;
     let record = store.load(id, Duration::ZERO).within(time).await?;
     if record.is_some_and(|record| !record.is_of(head.caller)) {
-        return Err(Refusal::unknown_session());
+        return Err(HttpRefusal::unknown_session());
     }
     let removed = store.remove(id).within(time).await?;
     inner.sessions.end(id);
     if !removed {
-        return Err(Refusal::unknown_session());
+        return Err(HttpRefusal::unknown_session());
     }
     if let Some(events) = &inner.sessions.events {
         // The session has ended in any case; the store drops the rest of its events in time.

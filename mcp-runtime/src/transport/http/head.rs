@@ -2,7 +2,7 @@
 
 use hyper::Uri;
 
-use super::headers::Fields;
+use super::headers::RequestHeaders;
 use crate::context::Principal;
 use crate::telemetry::Origin;
 
@@ -10,7 +10,7 @@ use crate::telemetry::Origin;
 #[derive(Clone, Copy)]
 pub(super) struct Head<'h> {
     pub(super) uri: &'h Uri,
-    pub(super) headers: &'h Fields<'h>,
+    pub(super) headers: &'h RequestHeaders<'h>,
     /// The authenticated caller; `None` if there were no credentials to check.
     pub(super) caller: Option<&'h Principal>,
     pub(super) origin: &'h Origin,

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use super::answer::Refusal;
+use super::answer::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
@@ -37,7 +37,7 @@ fn is_ours(name: &HeaderName) -> bool {
 
 /// Refuses repeated headers that may occur only once. Those of the protocol are left to code that knows the era of the
 /// message, because each era has its own error for them: `Fields::check_legacy`, `check_modern`.
-pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     match repeated(headers, |name| !is_ours(name)) {
         Some(name) => Err(repetition(name)),
         None => Ok(()),
@@ -53,12 +53,12 @@ fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&He
     names.find(|name| headers.get_all(*name).iter().nth(1).is_some())
 }
 
-fn repetition(name: &HeaderName) -> Refusal {
-    Refusal::bad_request(&format!("header `{name}` {TWICE}"))
+fn repetition(name: &HeaderName) -> HttpRefusal {
+    HttpRefusal::bad_request(&format!("header `{name}` {TWICE}"))
 }
 
 /// The headers of a request. Those that matter are found in one pass: a lookup costs as much as passing three headers.
-pub(super) struct Fields<'h> {
+pub(super) struct RequestHeaders<'h> {
     /// All headers, to look up rare ones.
     pub(super) all: &'h HeaderMap,
     pub(super) host: Option<&'h HeaderValue>,
@@ -69,7 +69,7 @@ pub(super) struct Fields<'h> {
     kind: Option<&'h HeaderValue>,
     session: Option<&'h HeaderValue>,
     /// The protocol version.
-    pub(super) version: Option<Result<&'h str, Malformed>>,
+    pub(super) version: Option<Result<&'h str, MalformedHeader>>,
     method: Option<&'h HeaderValue>,
     is_encoded: bool,
     is_coded: bool,
@@ -77,7 +77,7 @@ pub(super) struct Fields<'h> {
     repeated: Option<&'h HeaderName>,
 }
 
-impl<'h> Fields<'h> {
+impl<'h> RequestHeaders<'h> {
     pub(super) fn read(all: &'h HeaderMap) -> Self {
         let mut fields = Self {
             all,
@@ -129,22 +129,22 @@ impl<'h> Fields<'h> {
     }
 
     /// Returns the session id.
-    pub(super) fn session(&self) -> Option<Result<&'h str, Malformed>> {
+    pub(super) fn session(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.session.map(plain)
     }
 
     /// Returns the method, as proxies read it.
-    pub(super) fn method(&self) -> Option<Result<&'h str, Malformed>> {
+    pub(super) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.method.map(plain)
     }
 
     /// Returns the id of the last event.
-    pub(super) fn last_event(&self) -> Option<Result<&'h str, Malformed>> {
+    pub(super) fn last_event(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.all.get(&LAST_EVENT).map(plain)
     }
 
     /// Refuses repeated headers of the protocol, with an error for legacy clients.
-    pub(super) fn check_legacy(&self) -> Result<(), Refusal> {
+    pub(super) fn check_legacy(&self) -> Result<(), HttpRefusal> {
         self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
     }
 
@@ -156,9 +156,9 @@ impl<'h> Fields<'h> {
 
     /// Refuses bodies that are not plain JSON: content types that a web page can send without a preflight request, and
     /// bodies with a content or transfer encoding.
-    pub(super) fn check_content(&self) -> Result<(), Refusal> {
+    pub(super) fn check_content(&self) -> Result<(), HttpRefusal> {
         let refuse = |message: &str| {
-            Err(Refusal::new(
+            Err(HttpRefusal::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 ErrorObject::invalid_request(message),
             ))
@@ -175,7 +175,7 @@ impl<'h> Fields<'h> {
             return refuse("`Content-Encoding` is not supported: send the body unencoded");
         }
         if self.is_coded {
-            return Err(Refusal::new(
+            return Err(HttpRefusal::new(
                 StatusCode::NOT_IMPLEMENTED,
                 ErrorObject::invalid_request("`Transfer-Encoding` must be `chunked`"),
             ));
@@ -234,15 +234,15 @@ fn is_never(parameter: &[u8]) -> bool {
 
 /// The value contains bytes that are not allowed in it, or claims to be Base64 and is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Malformed;
+pub(super) struct MalformedHeader;
 
-fn plain(value: &HeaderValue) -> Result<&str, Malformed> {
-    let text = value.to_str().map_err(|_| Malformed)?;
+fn plain(value: &HeaderValue) -> Result<&str, MalformedHeader> {
+    let text = value.to_str().map_err(|_| MalformedHeader)?;
     Ok(text.trim_ascii())
 }
 
 /// Decodes a header whose value may be wrapped in Base64, as strings are that a header cannot contain.
-pub(super) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, Malformed> {
+pub(super) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, MalformedHeader> {
     let text = plain(value)?;
     let Some(wrapped) = text
         .strip_prefix("=?base64?")
@@ -250,10 +250,10 @@ pub(super) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, Malformed> {
     else {
         return Ok(Cow::Borrowed(text));
     };
-    let bytes = STANDARD.decode(wrapped).map_err(|_| Malformed)?;
+    let bytes = STANDARD.decode(wrapped).map_err(|_| MalformedHeader)?;
     String::from_utf8(bytes)
         .map(Cow::Owned)
-        .map_err(|_| Malformed)
+        .map_err(|_| MalformedHeader)
 }
 
 #[cfg(test)]
@@ -272,14 +272,14 @@ mod tests {
             ("=?base64?SGVsbG8=?=", Ok("Hello")),
             ("=?base64?w6k=?=", Ok("é")),
             ("=?base64??=", Ok("")),
-            ("=?base64?SGVsbG8?=", Err(Malformed)),
-            ("=?base64?SGVs!!!bG8=?=", Err(Malformed)),
-            ("=?base64?/w==?=", Err(Malformed)),
+            ("=?base64?SGVsbG8?=", Err(MalformedHeader)),
+            ("=?base64?SGVs!!!bG8=?=", Err(MalformedHeader)),
+            ("=?base64?/w==?=", Err(MalformedHeader)),
             ("SGVsbG8=", Ok("SGVsbG8=")),
             ("=?base64?SGVsbG8=", Ok("=?base64?SGVsbG8=")),
             ("=?BASE64?SGVsbG8=?=", Ok("=?BASE64?SGVsbG8=?=")),
             ("=?base64?=", Ok("=?base64?=")),
-            ("é", Err(Malformed)),
+            ("é", Err(MalformedHeader)),
         ] {
             assert_eq!(
                 decoded(&value(header)).as_deref(),
@@ -305,7 +305,7 @@ mod tests {
             for field in accept {
                 headers.append(header::ACCEPT, value(field));
             }
-            let accepts = Fields::read(&headers).accepts;
+            let accepts = RequestHeaders::read(&headers).accepts;
             assert_eq!(accepts, Accepts { json, events }, "{accept:?}");
         }
     }
@@ -322,12 +322,16 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_TYPE, value(kind));
-            let check = |headers: &HeaderMap| Fields::read(headers).check_content().is_ok();
+            let check = |headers: &HeaderMap| RequestHeaders::read(headers).check_content().is_ok();
             assert_eq!(check(&headers), allowed, "{kind}");
             headers.insert(header::CONTENT_ENCODING, value("gzip"));
             assert!(!check(&headers), "{kind}");
         }
-        assert!(Fields::read(&HeaderMap::new()).check_content().is_err());
+        assert!(
+            RequestHeaders::read(&HeaderMap::new())
+                .check_content()
+                .is_err()
+        );
     }
 
     #[test]
@@ -345,7 +349,7 @@ mod tests {
             headers.append(name.clone(), value("a"));
             headers.append(name.clone(), value("a"));
             assert_eq!(check_repeated(&headers).is_ok(), at_first, "{name}");
-            let fields = Fields::read(&headers);
+            let fields = RequestHeaders::read(&headers);
             assert_eq!(fields.check_legacy().is_ok(), later, "{name}");
             assert_eq!(fields.check_modern().is_ok(), later, "{name}");
         }

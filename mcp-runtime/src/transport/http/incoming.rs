@@ -9,8 +9,8 @@ use hyper::StatusCode;
 use hyper::body::{Body, Buf, Bytes, Frame};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::answer::Refusal;
-use super::headers::Fields;
+use super::answer::HttpRefusal;
+use super::headers::RequestHeaders;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
@@ -23,9 +23,9 @@ const READ_AWAY: usize = 32 << 20;
 /// Reads the whole body. Most bodies arrive at once, as a single frame, which is used as it is.
 pub(super) async fn read<B: Body>(
     mut body: Pin<&mut B>,
-    headers: &Fields<'_>,
+    headers: &RequestHeaders<'_>,
     limits: &Limits,
-) -> Result<Bytes, Refusal> {
+) -> Result<Bytes, HttpRefusal> {
     headers.check_content()?;
     let announced = headers
         .length
@@ -53,7 +53,7 @@ async fn gather<B: Body>(
     mut polled: Polled<B>,
     mut body: Pin<&mut B>,
     limits: &Limits,
-) -> Result<Bytes, Refusal> {
+) -> Result<Bytes, HttpRefusal> {
     let began = Instant::now();
     let mut whole = Vec::new();
     loop {
@@ -70,13 +70,13 @@ async fn gather<B: Body>(
             }
         };
         let Ok(frame) = frame else {
-            return Err(Refusal::new(
+            return Err(HttpRefusal::new(
                 StatusCode::REQUEST_TIMEOUT,
                 ErrorObject::invalid_request("the body arrives too slowly"),
             ));
         };
         let Some(frame) = frame else { break };
-        let frame = frame.map_err(|_| Refusal::bad_request("the body could not be read"))?;
+        let frame = frame.map_err(|_| HttpRefusal::bad_request("the body could not be read"))?;
         if let Ok(mut data) = frame.into_data() {
             if whole.len().saturating_add(data.remaining()) > limits.body {
                 drop(whole);
@@ -95,10 +95,10 @@ async fn gather<B: Body>(
 }
 
 /// Refuses a body that is too large.
-async fn refuse<B: Body>(body: Pin<&mut B>, limits: &Limits) -> Result<Bytes, Refusal> {
+async fn refuse<B: Body>(body: Pin<&mut B>, limits: &Limits) -> Result<Bytes, HttpRefusal> {
     read_away(body).await;
     let message = format!("the body is larger than {} bytes", limits.body);
-    Err(Refusal::new(
+    Err(HttpRefusal::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         ErrorObject::invalid_request(message),
     ))

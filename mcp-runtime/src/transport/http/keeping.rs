@@ -62,13 +62,13 @@ pub(super) fn random_id() -> String {
 }
 
 /// A map by ids that this server generated.
-pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<End>>;
+pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdSuffixHasher>>;
 
 /// Hashes the end of an id, which is as random as the whole.
 #[derive(Default)]
-pub(super) struct End(Fnv);
+pub(super) struct IdSuffixHasher(Fnv);
 
-impl Hasher for End {
+impl Hasher for IdSuffixHasher {
     fn write(&mut self, id: &[u8]) {
         self.0.write(id.last_chunk::<12>().map_or(id, |end| end));
     }

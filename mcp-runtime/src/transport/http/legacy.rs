@@ -15,40 +15,40 @@ use std::time::Duration;
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
-use super::answer::{self, Refusal, Whole};
+use super::answer::{self, HttpRefusal, Whole};
 use super::body::HttpBody;
-use super::calls::Begun;
-use super::found::{Found, Save};
-use super::handshake::{Opening, initialize};
+use super::calls::CallStart;
+use super::found::{RequestSession, Save};
+use super::handshake::{UnsavedSession, initialize};
 use super::head::Head;
-use super::headers::{Accepts, Fields};
+use super::headers::{Accepts, RequestHeaders};
 use super::keeping::Keeping;
 use super::reading::following;
-use super::record::Change;
-use super::service::Inner;
+use super::record::SessionUpdate;
+use super::service::ServiceState;
 use super::session::HttpSession;
 use super::silence::Silence;
-use super::stream::{Opening as Begins, Stream};
+use super::stream::{ResponseStart as Begins, SessionStream};
 use super::{access, events};
 use crate::context::Principal;
 use crate::dispatch::Decision;
 use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Era, Method, ProtocolVersion, encode, errors};
-use crate::telemetry::{Refused, refused};
+use crate::telemetry::{RefusalKind, refused};
 
 /// Result of a POST, as far as it is known without waiting.
 pub(super) struct Posted {
     /// A change of the session to save before answering.
     pub(super) save: Option<Save>,
-    pub(super) answer: Answer,
+    pub(super) answer: PostResponse,
 }
 
 /// State of the answer to a POST.
-pub(super) enum Answer {
+pub(super) enum PostResponse {
     /// Available.
     Over(Response<HttpBody>),
     /// Available once the session is stored.
-    Opening(Opening),
+    Opening(UnsavedSession),
     /// To come on a stream.
     Waiting(Exchange),
 }
@@ -56,31 +56,33 @@ pub(super) enum Answer {
 /// A POST whose answers come on a stream.
 pub(super) struct Exchange {
     pub(super) session: Arc<HttpSession>,
-    pub(super) stream: Arc<Stream>,
+    pub(super) stream: Arc<SessionStream>,
     pub(super) is_batch: bool,
     pub(super) accepts: Accepts,
 }
 
-impl From<Answer> for Posted {
-    fn from(answer: Answer) -> Self {
+impl From<PostResponse> for Posted {
+    fn from(answer: PostResponse) -> Self {
         Self { save: None, answer }
     }
 }
 
-impl From<Refusal> for Posted {
-    fn from(refusal: Refusal) -> Self {
+impl From<HttpRefusal> for Posted {
+    fn from(refusal: HttpRefusal) -> Self {
         refusal.into_response().into()
     }
 }
 
 impl From<Response<HttpBody>> for Posted {
     fn from(response: Response<HttpBody>) -> Self {
-        Answer::Over(response).into()
+        PostResponse::Over(response).into()
     }
 }
 
 /// Reads the protocol version from the header.
-pub(super) fn check_version(headers: &Fields<'_>) -> Result<Option<ProtocolVersion>, Refusal> {
+pub(super) fn check_version(
+    headers: &RequestHeaders<'_>,
+) -> Result<Option<ProtocolVersion>, HttpRefusal> {
     match headers.version {
         None => Ok(None),
         Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
@@ -89,7 +91,7 @@ pub(super) fn check_version(headers: &Fields<'_>) -> Result<Option<ProtocolVersi
                 "`MCP-Protocol-Version` is not a supported protocol version",
             )
             .with_data(json!({ "supported": ProtocolVersion::supported() }));
-            Err(Refusal::new(StatusCode::BAD_REQUEST, error))
+            Err(HttpRefusal::new(StatusCode::BAD_REQUEST, error))
         }
     }
 }
@@ -102,26 +104,26 @@ fn is_of_the_modern_era(method: &str) -> bool {
     Method::named(method).is_some_and(|method| !method.is_in(Era::Legacy))
 }
 
-fn has_sessions(inner: &Inner) -> bool {
+fn has_sessions(inner: &ServiceState) -> bool {
     !matches!(inner.sessions.keeping, Keeping::None)
 }
 
-pub(super) fn session_required() -> Refusal {
-    Refusal::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
+pub(super) fn session_required() -> HttpRefusal {
+    HttpRefusal::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
 }
 
 /// Result of looking up the session that a request names.
-pub(super) type Finding<'h> = Result<Option<Found<'h>>, Refusal>;
+pub(super) type SessionLookup<'h> = Result<Option<RequestSession<'h>>, HttpRefusal>;
 
 /// Serves one message that does not specify its own protocol version.
 pub(super) fn post(
-    inner: &Inner,
+    inner: &ServiceState,
     head: Head<'_>,
-    found: Finding<'_>,
+    found: SessionLookup<'_>,
     message: &Message<'_>,
 ) -> Posted {
     let id = message.id.to_request_id();
-    let with_id = |refusal: Refusal| refusal.with_id(id.clone()).into();
+    let with_id = |refusal: HttpRefusal| refusal.with_id(id.clone()).into();
     let version = match check_version(head.headers) {
         Ok(version) => version,
         Err(refusal) => return with_id(refusal),
@@ -135,7 +137,7 @@ pub(super) fn post(
         }
         return notify(inner, head.caller, found, message).unwrap_or_else(Posted::from);
     };
-    let missing_claim = || Refusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
+    let missing_claim = || HttpRefusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
     if is_modern(version) {
         // A header alone does not make a request modern, and a request that claims to be modern is not served as legacy.
         return with_id(missing_claim());
@@ -145,7 +147,7 @@ pub(super) fn post(
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
         );
-        return with_id(Refusal::new(StatusCode::NOT_ACCEPTABLE, error));
+        return with_id(HttpRefusal::new(StatusCode::NOT_ACCEPTABLE, error));
     }
     let found = match found {
         Ok(found) => found,
@@ -156,7 +158,7 @@ pub(super) fn post(
         // In a session, or on a server without sessions, it is a legacy request for an unknown method.
         None if is_of_the_modern_era(&method) && has_sessions(inner) => with_id(missing_claim()),
         Some(_) if method == "initialize" => {
-            let refusal = Refusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
+            let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
             with_id(refusal)
         }
         found => {
@@ -177,10 +179,10 @@ pub(super) fn post(
 /// Returns the live part of the session that a request belongs to; on a server without sessions, one for this request
 /// only.
 pub(super) fn session_of(
-    inner: &Inner,
-    found: Option<&Found<'_>>,
+    inner: &ServiceState,
+    found: Option<&RequestSession<'_>>,
     version: Option<ProtocolVersion>,
-) -> Result<Arc<HttpSession>, Refusal> {
+) -> Result<Arc<HttpSession>, HttpRefusal> {
     match (found, &inner.sessions.keeping) {
         (Some(found), _) => inner.sessions.resume(found),
         (None, Keeping::None) => {
@@ -193,12 +195,12 @@ pub(super) fn session_of(
 
 /// Takes the client's response to a request of the server.
 fn respond(
-    inner: &Inner,
+    inner: &ServiceState,
     caller: Option<&Principal>,
-    found: Finding<'_>,
+    found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<Posted, Refusal> {
-    let required = || Refusal::bad_request("a response requires a session");
+) -> Result<Posted, HttpRefusal> {
+    let required = || HttpRefusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
     // The call that waits for it runs in the live part.
     if let Some(session) = inner.sessions.get(found.id) {
@@ -209,20 +211,20 @@ fn respond(
 
 /// Serves a notification.
 fn notify(
-    inner: &Inner,
+    inner: &ServiceState,
     caller: Option<&Principal>,
-    found: Finding<'_>,
+    found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<Posted, Refusal> {
+) -> Result<Posted, HttpRefusal> {
     let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
     match found? {
         None if matches!(inner.sessions.keeping, Keeping::None) => {}
         None => return Err(session_required()),
         // No live part is created for this alone: every client sends it once, and many send nothing more for a long time.
         Some(found) if message.method.as_deref() == Some("notifications/initialized") => {
-            let change = Change {
+            let change = SessionUpdate {
                 ready: !found.record.is_ready(),
-                ..Change::default()
+                ..SessionUpdate::default()
             };
             posted.save = (!change.is_nothing()).then(|| found.save(change, None));
         }
@@ -237,7 +239,7 @@ fn notify(
 
 /// Takes a notification.
 pub(super) fn take_notification(
-    inner: &Inner,
+    inner: &ServiceState,
     session: &HttpSession,
     caller: Option<&Principal>,
     message: &Message<'_>,
@@ -250,15 +252,15 @@ pub(super) fn take_notification(
 
 /// Serves a request of a session.
 fn request(
-    inner: &Inner,
-    found: Option<&Found<'_>>,
+    inner: &ServiceState,
+    found: Option<&RequestSession<'_>>,
     (session, caller): (&Arc<HttpSession>, Option<&Principal>),
     message: &Message<'_>,
     accepts: Accepts,
 ) -> Posted {
     let stream = OnceCell::new();
     let open = || {
-        let stream: &Arc<Stream> =
+        let stream: &Arc<SessionStream> =
             stream.get_or_init(|| session.open_stream(accepts.events, 1, inner.limits()));
         Arc::clone(stream)
     };
@@ -278,10 +280,11 @@ fn request(
         Some(answer) if is_open => open().answer(&answer.into_text()),
         Some(answer) => {
             let found = found.filter(|_| is_remembered);
-            let save = |found: &Found<'_>| found.changed(session, message.id.to_request_id());
+            let save =
+                |found: &RequestSession<'_>| found.changed(session, message.id.to_request_id());
             return Posted {
                 save: found.and_then(save),
-                answer: Answer::Over(whole(answer, accepts)),
+                answer: PostResponse::Over(whole(answer, accepts)),
             };
         }
         // Cancelled while it started; its stream then ends without an answer.
@@ -297,17 +300,17 @@ fn request(
         is_batch: false,
         accepts,
     };
-    Answer::Waiting(exchange).into()
+    PostResponse::Waiting(exchange).into()
 }
 
 /// Serves one request that has no HTTP status of its own. Returns the answer if it is available already; otherwise it comes
 /// on the stream, or never.
 pub(super) fn one(
-    inner: &Inner,
+    inner: &ServiceState,
     session: &Arc<HttpSession>,
     caller: Option<&Principal>,
     message: &Message<'_>,
-    stream: &dyn Fn() -> Arc<Stream>,
+    stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Option<Whole> {
     try_one(inner, session, caller, message, stream).unwrap_or_else(|error| {
         let mut out = Vec::new();
@@ -318,11 +321,11 @@ pub(super) fn one(
 
 /// Like [`one`]; an error names the scopes that the caller lacks.
 fn try_one(
-    inner: &Inner,
+    inner: &ServiceState,
     session: &Arc<HttpSession>,
     caller: Option<&Principal>,
     message: &Message<'_>,
-    stream: &dyn Fn() -> Arc<Stream>,
+    stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Result<Option<Whole>, Box<ErrorObject>> {
     let mut out = Vec::new();
     let prepared = match session.decide(&inner.dispatcher, caller, message, &mut out) {
@@ -335,15 +338,15 @@ fn try_one(
         Decision::Forbidden(_, error) => return Err(error),
     };
     let error = match session.run(prepared, (inner.limits(), &inner.pulse), stream) {
-        Begun::Done(answer) => return Ok(Some(answer.into())),
-        Begun::Running => return Ok(None),
-        Begun::Cancelled => {
+        CallStart::Done(answer) => return Ok(Some(answer.into())),
+        CallStart::Running => return Ok(None),
+        CallStart::Cancelled => {
             stream().give_up();
             return Ok(None);
         }
-        Begun::Repeated => ErrorObject::invalid_request("a request with this id is still open"),
-        Begun::TooMany => {
-            refused(Refused::TooMany, None);
+        CallStart::Repeated => ErrorObject::invalid_request("a request with this id is still open"),
+        CallStart::TooMany => {
+            refused(RefusalKind::TooMany, None);
             errors::too_many("calls", Duration::from_secs(1))
         }
     };
@@ -352,21 +355,21 @@ fn try_one(
 }
 
 /// Does the part that has to wait. Dropping the future leaves calls running.
-pub(super) async fn finish(inner: &Inner, posted: Posted) -> Response<HttpBody> {
+pub(super) async fn finish(inner: &ServiceState, posted: Posted) -> Response<HttpBody> {
     if let Some(save) = posted.save
         && let Err(refusal) = inner.sessions.save(save).await
     {
         return refusal.into_response();
     }
     match posted.answer {
-        Answer::Over(response) => response,
-        Answer::Opening(opening) => opening.finish(inner).await,
-        Answer::Waiting(exchange) => wait(inner, exchange).await,
+        PostResponse::Over(response) => response,
+        PostResponse::Opening(opening) => opening.finish(inner).await,
+        PostResponse::Waiting(exchange) => wait(inner, exchange).await,
     }
 }
 
 /// Waits until it is decided whether the response is JSON or an event stream.
-async fn wait(inner: &Inner, exchange: Exchange) -> Response<HttpBody> {
+async fn wait(inner: &ServiceState, exchange: Exchange) -> Response<HttpBody> {
     let Exchange {
         session,
         stream,

@@ -18,12 +18,12 @@ use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
 use super::accept::HttpListener;
-use super::answer::Refusal;
+use super::answer::HttpRefusal;
 use super::io::{Activity, Busy, Patience, Timed};
 use super::service::{HttpService, Responding};
 use crate::error::Error;
 use crate::jsonrpc::ErrorObject;
-use crate::telemetry::{Refused, refused};
+use crate::telemetry::{RefusalKind, refused};
 #[cfg(feature = "cli")]
 use crate::transport::process::{Process, is_stuck};
 use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
@@ -32,7 +32,7 @@ use crate::transport::serve::{OUT_OF_RESOURCES, is_passing};
 const SSE_PATH: &str = "/sse";
 
 /// An open connection.
-struct Open {
+struct OpenConnection {
     task: AbortHandle,
     since: Instant,
     activity: Arc<Activity>,
@@ -56,7 +56,7 @@ where
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let mut tasks = JoinSet::new();
-    let mut open: HashMap<Id, Open> = HashMap::new();
+    let mut open: HashMap<Id, OpenConnection> = HashMap::new();
     loop {
         tokio::select! {
             biased;
@@ -69,14 +69,14 @@ where
                 Ok(stream) => {
                     let peer = L::peer_address(&stream);
                     if open.len() >= limits.connections.max(1) && !make_room(&mut open) {
-                        refused(Refused::Connection, peer);
+                        refused(RefusalKind::Connection, peer);
                         continue;
                     }
                     let activity = Arc::new(Activity::default());
                     let opening = handshake(stream);
                     let serving = connection(opening, peer, service.clone(), Arc::clone(&activity));
                     let task = tasks.spawn(serving.in_current_span());
-                    open.insert(task.id(), Open { task, since: Instant::now(), activity });
+                    open.insert(task.id(), OpenConnection { task, since: Instant::now(), activity });
                 }
                 Err(error) if is_passing(&error) => {
                     tracing::warn!(%error, "a client could not be accepted");
@@ -125,7 +125,7 @@ impl Drop for Ends {
 }
 
 /// Closes the oldest connection that serves no request; `false` if there is none.
-fn make_room(open: &mut HashMap<Id, Open>) -> bool {
+fn make_room(open: &mut HashMap<Id, OpenConnection>) -> bool {
     let idle = open.iter().filter(|(_, open)| !open.activity.is_busy());
     let Some((id, _)) = idle.min_by_key(|(_, open)| open.since) else {
         return false;
@@ -220,7 +220,7 @@ fn route(
         return service.respond(peer, Some(busy), request);
     }
     let error = ErrorObject::invalid_request("nothing is served at this path");
-    let mut response = Refusal::new(StatusCode::NOT_FOUND, error).into_response();
+    let mut response = HttpRefusal::new(StatusCode::NOT_FOUND, error).into_response();
     response.body_mut().hold(busy);
     Box::pin(ready(Ok(response)))
 }

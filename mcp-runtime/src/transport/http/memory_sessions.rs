@@ -23,15 +23,15 @@ const SHARE: usize = 16;
 /// session that was idle longest (of that principal) ends to make room. Sessions with running calls do not end this
 /// way.
 pub struct MemorySessions {
-    table: Mutex<Table>,
+    table: Mutex<SessionTable>,
     began: Instant,
     most: usize,
     most_each: usize,
 }
 
 #[derive(Default)]
-struct Table {
-    entries: ById<Box<str>, Entry>,
+struct SessionTable {
+    entries: ById<Box<str>, StoredSession>,
     /// The longest idle sessions when all were last examined, the longest idle last, each with its last use at that time.
     idle: Vec<(u64, Box<str>)>,
     /// The sessions of each principal, possibly including some that have ended.
@@ -40,7 +40,7 @@ struct Table {
 }
 
 /// A session. Times are microseconds since the start, half the size of an instant.
-struct Entry {
+struct StoredSession {
     record: Arc<SessionRecord>,
     used: u64,
     until: u64,
@@ -59,12 +59,12 @@ impl MemorySessions {
     }
 
     /// Locks the table, removes expired entries if that is due, and returns the table and the current time.
-    fn table(&self) -> (MutexGuard<'_, Table>, u64) {
+    fn table(&self) -> (MutexGuard<'_, SessionTable>, u64) {
         let now = microseconds(self.began.elapsed());
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         if now.saturating_sub(table.swept) > SWEEP {
             table.swept = now;
-            let Table { entries, owned, .. } = &mut *table;
+            let SessionTable { entries, owned, .. } = &mut *table;
             entries.retain(|_, entry| now <= entry.until);
             owned.retain(|_, ids| {
                 ids.retain(|id| entries.contains_key(id));
@@ -79,8 +79,8 @@ fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-impl Table {
-    fn get(&mut self, id: &str, now: u64) -> Option<&mut Entry> {
+impl SessionTable {
+    fn get(&mut self, id: &str, now: u64) -> Option<&mut StoredSession> {
         self.entries.get_mut(id).filter(|entry| now <= entry.until)
     }
 
@@ -150,7 +150,7 @@ impl SessionStore for MemorySessions {
         if let Some(owner) = owner {
             table.owned.entry(owner.into()).or_default().push(id.into());
         }
-        let entry = Entry {
+        let entry = StoredSession {
             record,
             used: now,
             until: now.saturating_add(microseconds(keep)),
@@ -292,7 +292,7 @@ mod tests {
     fn of_two_changes_of_one_record_one_is_refused() {
         let store = store(10);
         known(store.insert("a", record(), MINUTE, &|_| false));
-        let change = super::super::record::Change::default();
+        let change = super::super::record::SessionUpdate::default();
         let next = Arc::new(record().changed(&change, 0));
         assert!(known(store.save("a", Arc::clone(&next))));
         assert!(!known(store.save("a", next)));

@@ -15,17 +15,17 @@ use std::task::{Context, Poll, Waker};
 
 use hyper::{Response, StatusCode};
 
-use super::answer::{self, Refusal, Whole, modern_status};
+use super::answer::{self, HttpRefusal, Whole, modern_status};
 use super::body::{Events, HttpBody};
 use super::expiry::{Expiry, Until};
 use super::head::Head;
-use super::headers::Fields;
+use super::headers::RequestHeaders;
 use super::pulse::Pulse;
-use super::service::{Begun, Inner};
+use super::service::{PendingResponse, ServiceState};
 use super::silence::Silence;
 use super::{access, events, params};
 use crate::bell::Bell;
-use crate::dispatch::{Answer, Finished, RunningCall, Session, Sink, Started};
+use crate::dispatch::{CallProgress, Finished, RequestOutcome, RunningCall, Session, Sink};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Claim, Modern, claim, errors};
 use crate::transport::peer::Wake;
@@ -35,7 +35,10 @@ const ROOM: usize = 64 << 10;
 
 /// Reads the protocol version and capabilities that the body claims, and compares the version with the header. The errors,
 /// in order of precedence: a malformed claim, a header that does not match, a version that is not supported.
-fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m>, ErrorObject> {
+fn read_claim<'m>(
+    headers: &RequestHeaders<'_>,
+    params: &Params<'m>,
+) -> Result<Modern<'m>, ErrorObject> {
     let claim = claim(params, None);
     if let Claim::Malformed(error) = claim {
         return Err(error);
@@ -66,25 +69,29 @@ fn read_claim<'m>(headers: &Fields<'_>, params: &Params<'m>) -> Result<Modern<'m
 }
 
 /// Answers a notification. None has an effect here, but a malformed one is refused.
-pub(super) fn notification(headers: &Fields<'_>, params: &Params<'_>) -> Response<HttpBody> {
+pub(super) fn notification(
+    headers: &RequestHeaders<'_>,
+    params: &Params<'_>,
+) -> Response<HttpBody> {
     let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
     match read_claim(headers, params) {
-        Err(error) if has_claim => Refusal::new(StatusCode::BAD_REQUEST, error).into_response(),
+        Err(error) if has_claim => HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response(),
         _ => answer::empty(StatusCode::ACCEPTED),
     }
 }
 
 /// Decides a request; if it is a call, starts the call and polls it once.
 pub(super) fn begin<'i>(
-    inner: &'i Inner,
+    inner: &'i ServiceState,
     head: Head<'_>,
     id: RequestId,
     method: &str,
     message: &Message<'_>,
-) -> Begun<'i> {
+) -> PendingResponse<'i> {
     let headers = head.headers;
-    let refuse =
-        |error: ErrorObject| Refusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()));
+    let refuse = |error: ErrorObject| {
+        HttpRefusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()))
+    };
     let modern = match read_claim(headers, &message.params) {
         Ok(modern) => modern,
         Err(error) => return refuse(error).into(),
@@ -104,19 +111,19 @@ pub(super) fn begin<'i>(
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
         );
-        let refusal = Refusal::new(StatusCode::NOT_ACCEPTABLE, error).with_id(Some(id));
+        let refusal = HttpRefusal::new(StatusCode::NOT_ACCEPTABLE, error).with_id(Some(id));
         return refusal.into();
     }
     let mut out = Vec::new();
     let request = (method, &id, &message.params);
     let prepared = match dispatcher.decide_modern(request, modern, &mut session, &mut out) {
-        Ok(Answer::Call(prepared)) => prepared,
-        Ok(Answer::Written) if let Some(bell) = bell => {
+        Ok(RequestOutcome::Call(prepared)) => prepared,
+        Ok(RequestOutcome::Written) if let Some(bell) = bell => {
             let place = match inner.streams.take(head.caller) {
                 Ok(place) => place,
                 Err(refusal) => return refusal.with_id(Some(id)).into(),
             };
-            let mut response = inner.stream(Listening {
+            let mut response = inner.stream(ListenStream {
                 session,
                 bell,
                 acknowledgement: out,
@@ -125,12 +132,14 @@ pub(super) fn begin<'i>(
                 is_over: false,
             });
             response.body_mut().occupy(place);
-            return Begun::Over(response);
+            return PendingResponse::Over(response);
         }
-        Ok(Answer::Written) => return Begun::Over(answer::json(StatusCode::OK, out)),
-        Ok(Answer::Around(gap, page)) => {
+        Ok(RequestOutcome::Written) => {
+            return PendingResponse::Over(answer::json(StatusCode::OK, out));
+        }
+        Ok(RequestOutcome::Around(gap, page)) => {
             let page = Some((gap, page));
-            return Begun::Over(answer::json(StatusCode::OK, Whole { text: out, page }));
+            return PendingResponse::Over(answer::json(StatusCode::OK, Whole { text: out, page }));
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
             let refusal = access::refuse(inner, head.caller, error);
@@ -138,21 +147,21 @@ pub(super) fn begin<'i>(
         }
         Err(error) => {
             let status = modern_status(Some(error.code));
-            return Refusal::new(status, error).with_id(Some(id)).into();
+            return HttpRefusal::new(status, error).with_id(Some(id)).into();
         }
     };
     let queue = OnceCell::new();
-    let open = || Arc::new(Queue::new(accepts.events, inner.limits().outgoing));
+    let open = || Arc::new(EventQueue::new(accepts.events, inner.limits().outgoing));
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
     let started = inner.pulse.run(|| prepared.start(&sink).polled_once());
     let queue = queue.into_inner();
     match started {
-        Started::Done(finished) => Begun::Over(finish(finished, queue.as_deref())),
-        Started::Running(running) => {
+        CallProgress::Done(finished) => PendingResponse::Over(finish(finished, queue.as_deref())),
+        CallProgress::Running(running) => {
             let silence = accepts
                 .events
                 .then(|| Silence::new(inner.limits(), &inner.shutdown));
-            Begun::waiting(run(inner, running, queue, silence))
+            PendingResponse::waiting(run(inner, running, queue, silence))
         }
     }
 }
@@ -172,7 +181,7 @@ fn rings(bell: Option<&Arc<Bell>>) -> Wake {
 /// Compares the headers that mirror arguments, if the tool exists.
 fn check_arguments(
     session: &Session,
-    headers: &Fields<'_>,
+    headers: &RequestHeaders<'_>,
     method: &str,
     params: &Params<'_>,
 ) -> Result<(), ErrorObject> {
@@ -195,9 +204,9 @@ fn check_arguments(
 /// Runs a call until the form of the response is decided. `queue` is `None` if the call cannot send anything before its
 /// answer, because it did not request a sink when it started; `silence` is `None` if the client does not accept events.
 async fn run(
-    inner: &Inner,
+    inner: &ServiceState,
     mut running: RunningCall,
-    queue: Option<Arc<Queue>>,
+    queue: Option<Arc<EventQueue>>,
     mut silence: Option<Silence>,
 ) -> Response<HttpBody> {
     let finished = poll_fn(|cx| {
@@ -228,7 +237,7 @@ async fn run(
 }
 
 /// Returns the response for a finished call, including messages that were sent before its answer.
-fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
+fn finish(finished: Finished, queue: Option<&EventQueue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
     let error = finished.encode(&mut message);
     let mut out = Vec::new();
@@ -247,7 +256,7 @@ fn finish(finished: Finished, queue: Option<&Queue>) -> Response<HttpBody> {
 }
 
 /// Messages that a call sends before its answer.
-struct Queue {
+struct EventQueue {
     /// `true` if the client accepts events; if not, nothing is sent before the answer.
     open: bool,
     most: usize,
@@ -261,7 +270,7 @@ struct Queued {
     waker: Option<Waker>,
 }
 
-impl Queue {
+impl EventQueue {
     fn new(open: bool, most: usize) -> Self {
         Self {
             open,
@@ -294,7 +303,7 @@ impl Queue {
     }
 }
 
-impl Sink for Queue {
+impl Sink for EventQueue {
     fn send(&self, message: &[u8]) -> bool {
         let mut state = self.state();
         if !self.open || state.bytes >= self.most {
@@ -312,7 +321,7 @@ impl Sink for Queue {
 /// The events of a call: the messages it sends, then its answer, which may be an error although the status was 200.
 struct Calling {
     running: Option<RunningCall>,
-    queue: Option<Arc<Queue>>,
+    queue: Option<Arc<EventQueue>>,
     pulse: Arc<Pulse>,
 }
 
@@ -345,7 +354,7 @@ impl Events for Calling {
 
 /// The events of `subscriptions/listen`: the acknowledgement, then changes, and the answer when the server stops or the
 /// credentials of the caller expire.
-struct Listening {
+struct ListenStream {
     session: Session,
     bell: Arc<Bell>,
     acknowledgement: Vec<u8>,
@@ -354,7 +363,7 @@ struct Listening {
     is_over: bool,
 }
 
-impl Events for Listening {
+impl Events for ListenStream {
     fn poll_events(
         &mut self,
         cx: &mut Context<'_>,

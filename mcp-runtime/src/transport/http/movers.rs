@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::event_store::{EventStore, StreamEntry};
 use super::session::HttpSession;
 use super::session_store::StoreFailed;
-use super::stream::{Stream, is_standalone};
+use super::stream::{SessionStream, is_standalone};
 use crate::limits::Limits;
 
 /// Interval for polling a stream that continues at another instance, and delay before a store that failed is retried.
@@ -20,7 +20,7 @@ const TRIES: u32 = 10;
 pub(super) fn begin_storing(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,
-    stream: &Arc<Stream>,
+    stream: &Arc<SessionStream>,
     limits: &Limits,
 ) {
     if stream.begin_storing() {
@@ -37,7 +37,7 @@ pub(super) fn begin_storing(
 struct Storing {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
-    stream: Arc<Stream>,
+    stream: Arc<SessionStream>,
     limits: Limits,
 }
 
@@ -86,7 +86,7 @@ pub(super) async fn fetch(
     session: &HttpSession,
     (number, after): (u64, u64),
     limits: &Limits,
-) -> Result<Option<Arc<Stream>>, StoreFailed> {
+) -> Result<Option<Arc<SessionStream>>, StoreFailed> {
     let entries = store.read(&session.id, number, after);
     let Some(entries) = entries.within(limits.store_time).await? else {
         return Ok(None);
@@ -118,7 +118,7 @@ pub(super) async fn fetch(
 struct Fetching {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
-    stream: Arc<Stream>,
+    stream: Arc<SessionStream>,
     /// Position of the last entry that was copied.
     place: u64,
     limits: Limits,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::event_store::EventStore;
 use super::session_store::SessionStore;
 #[cfg(feature = "auth")]
-use crate::auth::Protected;
+use crate::auth::ProtectedResource;
 
 /// Settings of the HTTP endpoint: its path, the host names and web pages that have access, sessions and authentication.
 ///
@@ -22,7 +22,7 @@ pub struct HttpOptions {
     pub(super) sessions: HttpSessions,
     pub(super) events: Option<Arc<dyn EventStore>>,
     #[cfg(feature = "auth")]
-    pub(super) protected: Option<Protected>,
+    pub(super) protected: Option<ProtectedResource>,
 }
 
 /// Storage of legacy sessions. Requests of protocol version 2026-07-28 never have a session.
@@ -31,10 +31,10 @@ pub struct HttpOptions {
 /// |---|---|---|---|
 /// | [`Memory`](Self::Memory) | no | no | yes |
 /// | [`Store`](Self::Store) | yes, with a shared store | yes, with a persistent store | yes |
-/// | [`Sealed`](Self::Sealed) | yes, with shared [`state_keys`](crate::Server::state_keys) | yes, with the same keys | no |
+/// | [`Sealed`](Self::Sealed) | yes, with shared [`sealing_keys`](crate::Server::sealing_keys) | yes, with the same keys | no |
 /// | [`None`](Self::None) | yes | yes | no |
 ///
-/// Clients of protocol version 2024-11-05 that keep a stream open ([`HttpOptions::sse_2024`]) have a session for as
+/// Clients of protocol version 2024-11-05 that keep a stream open ([`HttpOptions::legacy_sse`]) have a session for as
 /// long as that connection, regardless of this setting.
 #[derive(Clone, Default)]
 #[non_exhaustive]
@@ -112,7 +112,7 @@ impl HttpOptions {
     pub(crate) fn faults(&self) -> Vec<String> {
         self.protected
             .as_ref()
-            .map_or_else(Vec::new, Protected::faults)
+            .map_or_else(Vec::new, ProtectedResource::faults)
     }
 
     /// Returns the path of the endpoint.
@@ -157,7 +157,7 @@ impl HttpOptions {
     ///
     /// The stream is at the path of the endpoint and, with [`Server::serve_http`](crate::Server::serve_http), also at
     /// `/sse`.
-    pub fn sse_2024(mut self, served: bool) -> Self {
+    pub fn legacy_sse(mut self, served: bool) -> Self {
         self.sse_2024 = served;
         self
     }
@@ -182,7 +182,7 @@ impl HttpOptions {
     /// A server that is mounted into a program with its own authentication does not need this: the caller of a request
     /// is the [`Principal`](crate::Principal) among its extensions, if there is one.
     #[cfg(feature = "auth")]
-    pub fn authenticate(mut self, protected: Protected) -> Self {
+    pub fn authenticate(mut self, protected: ProtectedResource) -> Self {
         self.protected = Some(protected);
         self
     }
@@ -203,7 +203,7 @@ impl fmt::Debug for HttpOptions {
             .field("path", &self.path)
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
-            .field("sse_2024", &self.sse_2024)
+            .field("legacy_sse", &self.sse_2024)
             .field("sessions", &self.sessions)
             .field("event_store", &self.events.is_some())
             .finish()

@@ -6,14 +6,14 @@
 
 use hyper::header::HeaderMap;
 
-use super::headers::{Fields, decoded};
+use super::headers::{RequestHeaders, decoded};
 use crate::handler::decode::{HeaderArgument, member};
 use crate::jsonrpc::{Decimal, ErrorObject, Member, Params, unquote};
 use crate::protocol::errors::header_mismatch;
 
 /// Compares `Mcp-Method` and `Mcp-Name` with the body.
 pub(super) fn check_names(
-    headers: &Fields<'_>,
+    headers: &RequestHeaders<'_>,
     method: &str,
     params: &Params<'_>,
 ) -> Result<(), ErrorObject> {

@@ -7,17 +7,17 @@ use std::time::Duration;
 use hyper::StatusCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::answer::Refusal;
+use super::answer::HttpRefusal;
 use crate::context::Principal;
 use crate::limits::Limits;
 use crate::protocol::errors;
-use crate::telemetry::{Refused, refused};
+use crate::telemetry::{RefusalKind, refused};
 
 /// Delay after which a caller with the maximum number of streams may retry.
 const RETRY: Duration = Duration::from_secs(10);
 
 /// Permits for event streams.
-pub(super) struct Places {
+pub(super) struct StreamPermits {
     all: Arc<Semaphore>,
     /// Number of permits of each caller, by the key of its principal.
     taken: Mutex<HashMap<Box<str>, usize>>,
@@ -25,13 +25,13 @@ pub(super) struct Places {
 }
 
 /// A permit, returned when dropped.
-pub(super) struct Place {
+pub(super) struct StreamPermit {
     _permit: OwnedSemaphorePermit,
     /// The pool and the key of the caller, if the caller is known.
-    owned: Option<(Arc<Places>, Box<str>)>,
+    owned: Option<(Arc<StreamPermits>, Box<str>)>,
 }
 
-impl Places {
+impl StreamPermits {
     pub(super) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             all: Arc::new(Semaphore::new(limits.streams.min(Semaphore::MAX_PERMITS))),
@@ -45,10 +45,13 @@ impl Places {
     }
 
     /// Takes a permit for a stream of this caller, if one is available.
-    pub(super) fn take(self: &Arc<Self>, caller: Option<&Principal>) -> Result<Place, Refusal> {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        caller: Option<&Principal>,
+    ) -> Result<StreamPermit, HttpRefusal> {
         let permit = Arc::clone(&self.all).try_acquire_owned();
-        let mut place = Place {
-            _permit: permit.map_err(|_| Refusal::too_many("event streams"))?,
+        let mut place = StreamPermit {
+            _permit: permit.map_err(|_| HttpRefusal::too_many("event streams"))?,
             owned: None,
         };
         if let Some(principal) = caller {
@@ -56,9 +59,9 @@ impl Places {
             let count = taken.entry(principal.key().into()).or_default();
             if *count >= self.most_each {
                 drop(taken);
-                refused(Refused::TooMany, None);
+                refused(RefusalKind::TooMany, None);
                 let error = errors::too_many("event streams for this caller", RETRY);
-                return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, error));
+                return Err(HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error));
             }
             *count = count.saturating_add(1);
             place.owned = Some((Arc::clone(self), principal.key().into()));
@@ -67,7 +70,7 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let Some((places, key)) = &self.owned else {
             return;

@@ -12,9 +12,9 @@ use hyper::{Method, Response, StatusCode, Uri};
 use serde_json::json;
 
 use super::access::Challenge;
-use super::answer::{self, Refusal};
+use super::answer::{self, HttpRefusal};
 use super::body::HttpBody;
-use crate::auth::{Authenticator, Credentials, Protected, Refused, Refusing, Url};
+use crate::auth::{AuthError, Authenticator, Credentials, ProtectedResource, Refusing, Url};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 
@@ -38,7 +38,7 @@ pub(super) struct Protection {
 
 impl Protection {
     /// Returns `None` if the settings are invalid; they are checked at start-up.
-    pub(super) fn new(protected: &Protected) -> Option<Self> {
+    pub(super) fn new(protected: &ProtectedResource) -> Option<Self> {
         let resource = Url::parse(&protected.resource).ok()?;
         let servers: Vec<String> = protected.issuers().into_iter().map(Into::into).collect();
         let has_servers = !servers.is_empty();
@@ -70,7 +70,7 @@ impl Protection {
         status: StatusCode,
         error: Option<&'static str>,
         scopes: &[String],
-    ) -> Refusal {
+    ) -> HttpRefusal {
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let challenge = Challenge {
             error,
@@ -85,7 +85,7 @@ impl Protection {
         &self,
         head: &Parts,
         dispatcher: &Dispatcher,
-    ) -> Result<Principal, Refusal> {
+    ) -> Result<Principal, HttpRefusal> {
         let limits = dispatcher.limits();
         let refuse = |status, error| Err(self.refuse(status, error, &self.required));
         if has_token(&head.uri) {
@@ -95,7 +95,9 @@ impl Protection {
             Ok(Some(token)) if token.len() <= limits.token => token,
             Ok(Some(_)) => return refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
             Ok(None) => return refuse(StatusCode::UNAUTHORIZED, None),
-            Err(Malformed) => return refuse(StatusCode::BAD_REQUEST, Some("invalid_request")),
+            Err(MalformedAuthorization) => {
+                return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
+            }
         };
         let credentials = Credentials {
             token,
@@ -106,10 +108,10 @@ impl Protection {
         let found = tokio::time::timeout(limits.authentication_time, authenticating).await;
         let Ok(found) = found else {
             tracing::warn!("authentication took too long");
-            return Err(Refusal::unavailable("authentication is unavailable"));
+            return Err(HttpRefusal::unavailable("authentication is unavailable"));
         };
         let refused = match found {
-            Ok(principal) if has_expired(&principal) => Refused::invalid("the token has expired"),
+            Ok(principal) if has_expired(&principal) => AuthError::invalid("the token has expired"),
             Ok(principal) => {
                 let caller = dispatcher.admit(principal.clone().into());
                 return if self.required.iter().all(|scope| caller.has_scope(scope)) {
@@ -126,7 +128,7 @@ impl Protection {
             Refusing::Insufficient(scopes) => {
                 Err(self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
             }
-            Refusing::Unavailable => Err(Refusal::unavailable("authentication is unavailable")),
+            Refusing::Unavailable => Err(HttpRefusal::unavailable("authentication is unavailable")),
         }
     }
 
@@ -169,7 +171,7 @@ impl Protection {
         dispatcher: &Dispatcher,
     ) -> Response<HttpBody> {
         if method != Method::GET {
-            return Refusal::method("GET");
+            return HttpRefusal::method("GET");
         }
         if path == ORIGIN_METADATA
             && let Some(address) = &self.origin_metadata
@@ -220,14 +222,14 @@ fn has_token(uri: &Uri) -> bool {
 
 /// The `Authorization` header is malformed.
 #[derive(Debug, PartialEq, Eq)]
-struct Malformed;
+struct MalformedAuthorization;
 
 /// Returns the bearer token of a request; `None` if it has no credentials, or those of another scheme.
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Malformed> {
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);
     };
-    let value = value.to_str().map_err(|_| Malformed)?.trim();
+    let value = value.to_str().map_err(|_| MalformedAuthorization)?.trim();
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Ok(None);
@@ -236,7 +238,7 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Malformed> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
     let body = token.trim_end_matches('=');
     if body.is_empty() || !body.bytes().all(is_plain) {
-        return Err(Malformed);
+        return Err(MalformedAuthorization);
     }
     Ok(Some(token))
 }
@@ -252,13 +254,13 @@ mod tests {
             ("bearer   a.b-c_d~e+f/g==", Ok(Some("a.b-c_d~e+f/g=="))),
             ("Basic YWxpY2U6cGFzcw==", Ok(None)),
             ("Bearerabc", Ok(None)),
-            ("Bearer", Err(Malformed)),
-            ("Bearer ", Err(Malformed)),
-            ("Bearer =", Err(Malformed)),
-            ("Bearer a b", Err(Malformed)),
-            ("Bearer a,b", Err(Malformed)),
-            ("Bearer \"a\"", Err(Malformed)),
-            ("Bearer a=b", Err(Malformed)),
+            ("Bearer", Err(MalformedAuthorization)),
+            ("Bearer ", Err(MalformedAuthorization)),
+            ("Bearer =", Err(MalformedAuthorization)),
+            ("Bearer a b", Err(MalformedAuthorization)),
+            ("Bearer a,b", Err(MalformedAuthorization)),
+            ("Bearer \"a\"", Err(MalformedAuthorization)),
+            ("Bearer a=b", Err(MalformedAuthorization)),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));

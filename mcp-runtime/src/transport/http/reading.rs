@@ -7,33 +7,33 @@ use std::task::{Context, Poll};
 
 use hyper::{Response, StatusCode};
 
-use super::answer::Refusal;
+use super::answer::HttpRefusal;
 use super::body::{Events, HttpBody};
 use super::expiry::Expiry;
 use super::head::Head;
 use super::legacy::{check_version, is_modern, session_required};
-use super::service::Inner;
+use super::service::ServiceState;
 use super::session::HttpSession;
-use super::stream::{Reader, is_standalone};
+use super::stream::{StreamReader, is_standalone};
 use super::{events, movers};
 use crate::jsonrpc::ErrorObject;
 
 /// Opens the standalone stream of a session, or resumes a stream whose connection broke.
-pub(super) async fn get(inner: &Inner, head: Head<'_>) -> Response<HttpBody> {
+pub(super) async fn get(inner: &ServiceState, head: Head<'_>) -> Response<HttpBody> {
     let opened = open(inner, head).await;
-    opened.unwrap_or_else(Refusal::into_response)
+    opened.unwrap_or_else(HttpRefusal::into_response)
 }
 
-async fn open(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refusal> {
+async fn open(inner: &ServiceState, head: Head<'_>) -> Result<Response<HttpBody>, HttpRefusal> {
     let headers = head.headers;
     if is_modern(check_version(headers)?) || !inner.sessions.keeping.is_lasting() {
-        return Ok(Refusal::method("POST"));
+        return Ok(HttpRefusal::method("POST"));
     }
     let found = inner.sessions.find(head).await?;
     let found = found.ok_or_else(session_required)?;
     if !headers.accepts.events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
-        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, error));
+        return Err(HttpRefusal::new(StatusCode::NOT_ACCEPTABLE, error));
     }
     let session = inner.sessions.resume(&found)?;
     session.attend(head.caller);
@@ -47,16 +47,16 @@ async fn open(inner: &Inner, head: Head<'_>) -> Result<Response<HttpBody>, Refus
             None => None,
         },
     };
-    let gone = || Refusal::bad_request("there is nothing to resume after this event");
+    let gone = || HttpRefusal::bad_request("there is nothing to resume after this event");
     Ok(following(inner, session, reader.ok_or_else(gone)?))
 }
 
 /// Returns a reader of the events of a stream after this one, kept here or stored by the instance where they occurred.
 async fn resume(
-    inner: &Inner,
+    inner: &ServiceState,
     session: &HttpSession,
     (number, place): (u64, u64),
-) -> Result<Option<Reader>, Refusal> {
+) -> Result<Option<StreamReader>, HttpRefusal> {
     let limits = inner.limits();
     let Some(next) = place.checked_add(1) else {
         return Ok(None);
@@ -80,9 +80,9 @@ async fn resume(
 
 /// Returns a response that sends the events of a stream.
 pub(super) fn following(
-    inner: &Inner,
+    inner: &ServiceState,
     session: Arc<HttpSession>,
-    reader: Reader,
+    reader: StreamReader,
 ) -> Response<HttpBody> {
     if let Some(store) = &inner.sessions.events {
         movers::begin_storing(store, &session, &reader.stream, inner.limits());
@@ -99,7 +99,7 @@ pub(super) fn following(
 /// A connection that reads a stream of a session.
 struct Following {
     session: Arc<HttpSession>,
-    reader: Reader,
+    reader: StreamReader,
     expiry: Expiry,
 }
 

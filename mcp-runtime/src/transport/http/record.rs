@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::context::Principal;
-use crate::dispatch::{Agreed, Memory, Version};
+use crate::dispatch::{Agreed, SessionMemory, Version};
 use crate::protocol::encode::Filter;
 use crate::protocol::{InitializeParams, ProtocolVersion};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
@@ -34,7 +34,7 @@ pub struct SessionRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Client<'c> {
+struct ClientRecord<'c> {
     capabilities: Cow<'c, ClientCapabilities>,
     #[serde(skip_serializing_if = "Option::is_none")]
     info: Option<Cow<'c, Implementation>>,
@@ -105,7 +105,7 @@ impl SessionRecord {
     }
 
     pub(super) fn agreed(&self) -> Agreed {
-        let client = serde_json::from_str::<Client<'_>>(&self.client).ok();
+        let client = serde_json::from_str::<ClientRecord<'_>>(&self.client).ok();
         let (capabilities, info) = client.map_or_else(Default::default, |client| {
             let info = client.info.map(Cow::into_owned);
             (client.capabilities.into_owned(), info)
@@ -125,8 +125,8 @@ impl SessionRecord {
         }
     }
 
-    pub(super) fn memory(&self) -> Memory {
-        Memory {
+    pub(super) fn memory(&self) -> SessionMemory {
+        SessionMemory {
             level: self.level,
             ready: self.ready,
             uris: self.uris.to_vec(),
@@ -134,7 +134,7 @@ impl SessionRecord {
     }
 
     /// Returns the record after a change, with at most `most` resources subscribed to.
-    pub(super) fn changed(&self, change: &Change, most: usize) -> Self {
+    pub(super) fn changed(&self, change: &SessionUpdate, most: usize) -> Self {
         let mut uris = self.uris.to_vec();
         uris.retain(|uri| !change.unfollowed.contains(uri));
         for uri in &change.followed {
@@ -155,7 +155,7 @@ impl SessionRecord {
 }
 
 fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> Box<str> {
-    let client = Client {
+    let client = ClientRecord {
         capabilities: Cow::Borrowed(capabilities),
         info: info.map(Cow::Borrowed),
     };
@@ -165,16 +165,16 @@ fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> 
 
 /// The changes that a message makes to a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct SessionUpdate {
     pub(super) level: Option<LoggingLevel>,
     pub(super) ready: bool,
     pub(super) followed: Vec<Box<str>>,
     pub(super) unfollowed: Vec<Box<str>>,
 }
 
-impl Change {
+impl SessionUpdate {
     /// Returns the difference between a record and the present state.
-    pub(super) fn between(before: &SessionRecord, now: Memory) -> Self {
+    pub(super) fn between(before: &SessionRecord, now: SessionMemory) -> Self {
         let unfollowed = before.uris.iter().filter(|uri| !now.uris.contains(uri));
         Self {
             level: (now.level != before.level).then_some(now.level),
@@ -261,15 +261,15 @@ mod tests {
     #[test]
     fn a_change_can_be_made_to_a_record_that_was_changed_meanwhile() {
         let before = record();
-        let now = Memory {
+        let now = SessionMemory {
             level: LoggingLevel::Error,
             ready: true,
             uris: uris(&["a://b", "a://c"]),
         };
-        let change = Change::between(&before, now.clone());
-        let meanwhile = Change {
+        let change = SessionUpdate::between(&before, now.clone());
+        let meanwhile = SessionUpdate {
             followed: uris(&["a://d"]),
-            ..Change::default()
+            ..SessionUpdate::default()
         };
         let after = before.changed(&meanwhile, 10).changed(&change, 10);
         assert_eq!(
@@ -278,7 +278,7 @@ mod tests {
         );
         assert_eq!(*after.uris, uris(&["a://b", "a://d", "a://c"]));
         assert_eq!(before.changed(&change, 1).uris.len(), 1);
-        assert!(Change::between(&before, before.memory()).is_nothing());
+        assert!(SessionUpdate::between(&before, before.memory()).is_nothing());
     }
 
     #[test]

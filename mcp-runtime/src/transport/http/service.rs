@@ -18,14 +18,14 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use tower_service::Service;
 
-use super::answer::{self, Refusal};
+use super::answer::{self, HttpRefusal};
 use super::body::{Events, HttpBody};
 use super::head::Head;
-use super::headers::{Fields, check_repeated};
+use super::headers::{RequestHeaders, check_repeated};
 use super::io::Busy;
-use super::legacy::{self, Finding, Posted};
+use super::legacy::{self, Posted, SessionLookup};
 use super::options::HttpOptions;
-use super::places::Places;
+use super::places::StreamPermits;
 #[cfg(feature = "auth")]
 use super::protection::Protection;
 use super::pulse::Pulse;
@@ -35,7 +35,7 @@ use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 use crate::limits::Limits;
-use crate::telemetry::{Origin, Refused};
+use crate::telemetry::{Origin, RefusalKind};
 
 /// A server as a `tower` service, to mount in a program that already serves HTTP.
 ///
@@ -43,22 +43,22 @@ use crate::telemetry::{Origin, Refused};
 /// made from it with feature `axum` answers at the path of its [`HttpOptions`]. The program is then responsible for a limit
 /// on connections, a timeout for request headers, TLS, and disabling compression of event streams.
 #[derive(Clone)]
-pub struct HttpService(pub(super) Arc<Inner>);
+pub struct HttpService(pub(super) Arc<ServiceState>);
 
 /// State shared by all requests.
-pub(super) struct Inner {
+pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
     pub(super) sessions: Arc<Sessions>,
     pub(super) shutdown: CancellationToken,
     pub(super) pulse: Arc<Pulse>,
     /// Permits for event streams that wait for events.
-    pub(super) streams: Arc<Places>,
+    pub(super) streams: Arc<StreamPermits>,
     #[cfg(feature = "auth")]
     pub(super) protection: Option<Protection>,
 }
 
-impl Inner {
+impl ServiceState {
     pub(super) fn limits(&self) -> &Limits {
         self.dispatcher.limits()
     }
@@ -91,9 +91,9 @@ impl HttpService {
         if let Some(protection) = &protection {
             options.hosts.push(protection.host().to_owned());
         }
-        Self(Arc::new(Inner {
+        Self(Arc::new(ServiceState {
             sessions: Sessions::new(&dispatcher, &options),
-            streams: Places::new(dispatcher.limits()),
+            streams: StreamPermits::new(dispatcher.limits()),
             dispatcher,
             options,
             #[cfg(feature = "auth")]
@@ -171,7 +171,7 @@ impl HttpService {
         let inner = Arc::clone(&self.0);
         let (parts, body) = request.into_parts();
         Box::pin(async move {
-            let headers = Fields::read(&parts.headers);
+            let headers = RequestHeaders::read(&parts.headers);
             let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
             let mut response = if let Err((kind, refusal)) = guard(&inner, &parts.uri, &headers) {
                 origin.refused(kind);
@@ -179,7 +179,7 @@ impl HttpService {
             } else {
                 let served = pin!(serve(&inner, &origin, &parts, &headers, body));
                 let mut response = within_time(&inner, served).await;
-                if let Some(kind) = Refused::of_status(response.status().as_u16()) {
+                if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
                     origin.refused(kind);
                 }
                 guards::add_cors(&inner.options, headers.origin, &mut response);
@@ -201,7 +201,7 @@ impl HttpService {
 /// Waits for a response until the server was told to stop and the time to finish is over. Most responses are available at
 /// once and need no timer.
 async fn within_time(
-    inner: &Inner,
+    inner: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
 ) -> Response<HttpBody> {
     let mut overdue = None;
@@ -211,25 +211,29 @@ async fn within_time(
         }
         let overdue = overdue.get_or_insert_with(|| Box::pin(inner.overdue()));
         let is_over = overdue.as_mut().poll(cx);
-        is_over.map(|()| Refusal::stopping().into_response())
+        is_over.map(|()| HttpRefusal::stopping().into_response())
     })
     .await
 }
 
 /// Checks a request before anything of it is used.
-fn guard(inner: &Inner, uri: &Uri, headers: &Fields<'_>) -> Result<(), (Refused, Refusal)> {
+fn guard(
+    inner: &ServiceState,
+    uri: &Uri,
+    headers: &RequestHeaders<'_>,
+) -> Result<(), (RefusalKind, HttpRefusal)> {
     let as_kind = |kind| move |refusal| (kind, refusal);
-    guards::check_host(&inner.options, uri, headers.host).map_err(as_kind(Refused::Host))?;
-    guards::check_origin(&inner.options, headers.origin).map_err(as_kind(Refused::Origin))?;
-    check_repeated(headers.all).map_err(as_kind(Refused::Malformed))
+    guards::check_host(&inner.options, uri, headers.host).map_err(as_kind(RefusalKind::Host))?;
+    guards::check_origin(&inner.options, headers.origin).map_err(as_kind(RefusalKind::Origin))?;
+    check_repeated(headers.all).map_err(as_kind(RefusalKind::Malformed))
 }
 
 /// Serves a request. Futures that few requests need are boxed, so that the others need not move them.
 async fn serve<B: Body>(
-    inner: &Arc<Inner>,
+    inner: &Arc<ServiceState>,
     origin: &Origin,
     parts: &Parts,
-    headers: &Fields<'_>,
+    headers: &RequestHeaders<'_>,
     body: B,
 ) -> Response<HttpBody> {
     let options = &inner.options;
@@ -247,7 +251,7 @@ async fn serve<B: Body>(
     }
     if !matches!(parts.method, Method::POST | Method::GET | Method::DELETE) {
         let is_lasting = inner.sessions.keeping.is_lasting();
-        return Refusal::method(if is_lasting {
+        return HttpRefusal::method(if is_lasting {
             "GET, POST, DELETE"
         } else {
             "POST"
@@ -275,7 +279,7 @@ async fn serve<B: Body>(
     }
 }
 
-async fn get(inner: &Arc<Inner>, head: Head<'_>, parts: &Parts) -> Response<HttpBody> {
+async fn get(inner: &Arc<ServiceState>, head: Head<'_>, parts: &Parts) -> Response<HttpBody> {
     let (options, headers) = (&inner.options, head.headers);
     let place = match inner.streams.take(head.caller) {
         Ok(place) => place,
@@ -314,7 +318,7 @@ fn path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
     &options.path
 }
 
-async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpBody> {
+async fn post<B: Body>(inner: &ServiceState, head: Head<'_>, body: B) -> Response<HttpBody> {
     let body = match incoming::read(pin!(body), head.headers, inner.limits()).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
@@ -324,76 +328,81 @@ async fn post<B: Body>(inner: &Inner, head: Head<'_>, body: B) -> Response<HttpB
     let begun = head.origin.cover(|| begin(inner, head, found, &body));
     drop(body);
     match begun {
-        Begun::Over(response) => response,
-        Begun::Waiting(rest) => rest.await,
+        PendingResponse::Over(response) => response,
+        PendingResponse::Waiting(rest) => rest.await,
     }
 }
 
 /// Result of a request, as far as nothing has to be waited for.
-pub(super) enum Begun<'i> {
+pub(super) enum PendingResponse<'i> {
     /// The response.
     Over(Response<HttpBody>),
     /// The rest of the work, which yields the response.
     Waiting(Pin<Box<dyn Future<Output = Response<HttpBody>> + Send + 'i>>),
 }
 
-impl<'i> Begun<'i> {
+impl<'i> PendingResponse<'i> {
     pub(super) fn waiting(rest: impl Future<Output = Response<HttpBody>> + Send + 'i) -> Self {
         Self::Waiting(Box::pin(rest))
     }
 
     /// Saves changes of the session before a legacy request is answered, if there are any.
-    fn legacy(inner: &'i Inner, posted: Posted) -> Self {
+    fn legacy(inner: &'i ServiceState, posted: Posted) -> Self {
         match posted {
             Posted {
                 save: None,
-                answer: legacy::Answer::Over(response),
+                answer: legacy::PostResponse::Over(response),
             } => Self::Over(response),
             posted => Self::waiting(legacy::finish(inner, posted)),
         }
     }
 }
 
-impl From<Refusal> for Begun<'_> {
-    fn from(refusal: Refusal) -> Self {
+impl From<HttpRefusal> for PendingResponse<'_> {
+    fn from(refusal: HttpRefusal) -> Self {
         Self::Over(refusal.into_response())
     }
 }
 
 /// Determines the era of a message from the body, and serves the message.
-fn begin<'i>(inner: &'i Inner, head: Head<'_>, found: Finding<'_>, body: &[u8]) -> Begun<'i> {
+fn begin<'i>(
+    inner: &'i ServiceState,
+    head: Head<'_>,
+    found: SessionLookup<'_>,
+    body: &[u8],
+) -> PendingResponse<'i> {
     if inner.options.sse_2024
         && let Some(connection) = sse_2024::connection(head.uri)
     {
-        return Begun::Over(sse_2024::post(inner, head.caller, connection, body));
+        return PendingResponse::Over(sse_2024::post(inner, head.caller, connection, body));
     }
     match jsonrpc::parse(body, inner.limits()) {
         Ok(Incoming::Message(message)) => one(inner, head, found, &message),
         Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
-            Ok(()) => Begun::legacy(inner, batch::post(inner, head, found, &elements)),
+            Ok(()) => PendingResponse::legacy(inner, batch::post(inner, head, found, &elements)),
             Err(refusal) => refusal.into(),
         },
-        Err((id, error)) => Refusal::new(StatusCode::BAD_REQUEST, error)
+        Err((id, error)) => HttpRefusal::new(StatusCode::BAD_REQUEST, error)
             .with_id(id)
             .into(),
     }
 }
 
 fn one<'i>(
-    inner: &'i Inner,
+    inner: &'i ServiceState,
     head: Head<'_>,
-    found: Finding<'_>,
+    found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Begun<'i> {
+) -> PendingResponse<'i> {
     let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
     let Some(method) = message.method.as_deref().filter(|_| is_modern) else {
         if let Err(refusal) = head.headers.check_legacy() {
             return refusal.with_id(message.id.to_request_id()).into();
         }
-        return Begun::legacy(inner, legacy::post(inner, head, found, message));
+        return PendingResponse::legacy(inner, legacy::post(inner, head, found, message));
     };
     match message.id.to_request_id() {
         Some(id) => modern::begin(inner, head, id, method, message),
-        None => Begun::Over(modern::notification(head.headers, &message.params)),
+        None => PendingResponse::Over(modern::notification(head.headers, &message.params)),
     }
 }

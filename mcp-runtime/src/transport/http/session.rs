@@ -11,14 +11,14 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::calls::Call;
+use super::calls::RunningRequest;
 use super::events;
 use super::expiry::Until;
-use super::record::{Change, SessionRecord};
-use super::stream::{Manner, Resuming, Stream};
+use super::record::{SessionRecord, SessionUpdate};
+use super::stream::{Manner, Resuming, SessionStream};
 use crate::bell::Bell;
 use crate::context::Principal;
-use crate::dispatch::{Channel, Decision, Dispatcher, Session};
+use crate::dispatch::{ChannelId, Decision, Dispatcher, Session};
 use crate::fnv::FnvMap;
 use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
@@ -30,17 +30,17 @@ const ROOM: usize = 64 << 10;
 /// The live part of a legacy session over HTTP.
 pub(super) struct HttpSession {
     pub(super) id: Arc<str>,
-    kind: Kind,
+    kind: SessionKind,
     /// The key of the principal it belongs to, if it belongs to one.
     pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notifications.
     pub(super) bell: Arc<Bell>,
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
 }
 
 /// The kind of a session: the thing that it lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SessionKind {
     /// A record, kept in a store.
     Kept {
         /// `true` if the events of its streams are stored for other instances.
@@ -52,11 +52,11 @@ pub(super) enum Kind {
     Connection,
 }
 
-pub(super) struct State {
+pub(super) struct LiveState {
     session: Session,
-    pub(super) calls: FnvMap<RequestId, Call>,
+    pub(super) calls: FnvMap<RequestId, RunningRequest>,
     pub(super) next_call: u64,
-    streams: FnvMap<u64, Arc<Stream>>,
+    streams: FnvMap<u64, Arc<SessionStream>>,
     /// Number of the standalone stream, which no request opened.
     standalone: u64,
     next_stream: u64,
@@ -78,11 +78,11 @@ impl HttpSession {
     /// Creates the live part of a session with a record, or of one that is [`Alone`](Kind::Alone).
     pub(super) fn resume(
         id: Arc<str>,
-        kind: Kind,
+        kind: SessionKind,
         record: &SessionRecord,
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
-        let memory = (kind != Kind::Alone).then(|| record.memory());
+        let memory = (kind != SessionKind::Alone).then(|| record.memory());
         Self::new(
             id,
             kind,
@@ -99,7 +99,7 @@ impl HttpSession {
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
         let owner = caller.map(|principal| principal.key().into());
-        let connection = Self::new(id, Kind::Connection, owner, 0, |wake| {
+        let connection = Self::new(id, SessionKind::Connection, owner, 0, |wake| {
             Session::new(dispatcher, wake)
         });
         connection.attend(caller);
@@ -108,13 +108,13 @@ impl HttpSession {
 
     /// Lets the session share its limits with all other callers without a session.
     pub(super) fn of_nobody(self) -> Self {
-        self.state().session.channel = Channel::SHARED;
+        self.state().session.channel = ChannelId::SHARED;
         self
     }
 
     fn new(
         id: Arc<str>,
-        kind: Kind,
+        kind: SessionKind,
         owner: Option<Box<str>>,
         known: u32,
         session: impl FnOnce(Arc<dyn Fn() + Send + Sync>) -> Session,
@@ -129,13 +129,13 @@ impl HttpSession {
         let standalone = (numbers >> 2) & !1;
         let now = Instant::now();
         let mut session = session(wake);
-        session.channel = Channel::of_session(&id);
+        session.channel = ChannelId::of_session(&id);
         Self {
             id,
             kind,
             owner,
             bell,
-            state: Mutex::new(State {
+            state: Mutex::new(LiveState {
                 session,
                 calls: FnvMap::default(),
                 next_call: 0,
@@ -153,12 +153,12 @@ impl HttpSession {
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LiveState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn is_connection(&self) -> bool {
-        self.kind == Kind::Connection
+        self.kind == SessionKind::Connection
     }
 
     /// Decides a message of this caller.
@@ -190,9 +190,9 @@ impl HttpSession {
     }
 
     /// Returns the changes since the record was read, if any.
-    pub(super) fn change_since(&self, record: &SessionRecord) -> Option<Change> {
+    pub(super) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
         let memory = self.state().session.memory()?;
-        Some(Change::between(record, memory)).filter(|change| !change.is_nothing())
+        Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_nothing())
     }
 
     /// Records that the client is still present.
@@ -227,7 +227,7 @@ impl HttpSession {
     pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
         let mut state = self.state();
         state.sweep(limits);
-        self.kind != Kind::Connection
+        self.kind != SessionKind::Connection
             && state.calls.is_empty()
             && state.readers == 0
             && state.streams.is_empty()
@@ -239,7 +239,8 @@ impl HttpSession {
     /// Returns the time for which the record is to be kept from now on, if it was not read for the time `after`.
     pub(super) fn is_due(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
-        let is_due = matches!(self.kind, Kind::Kept { .. }) && state.renewed.elapsed() >= after;
+        let is_due =
+            matches!(self.kind, SessionKind::Kept { .. }) && state.renewed.elapsed() >= after;
         is_due.then(|| {
             let streaming = limits
                 .session_idle_streaming
@@ -255,16 +256,16 @@ impl HttpSession {
     /// Returns `true` if its connection was silent for too long.
     pub(super) fn is_expired(&self, limits: &Limits) -> bool {
         let state = self.state();
-        self.kind == Kind::Connection
+        self.kind == SessionKind::Connection
             && state.calls.is_empty()
             && state.used.elapsed() > limits.session_idle_streaming
     }
 
     /// Returns the properties of a new stream.
-    fn manner(&self, state: &State, takes_events: bool) -> Manner {
+    fn manner(&self, state: &LiveState, takes_events: bool) -> Manner {
         let (is_kept, stored) = match self.kind {
-            Kind::Kept { stores_events } => (true, stores_events),
-            Kind::Alone | Kind::Connection => (false, false),
+            SessionKind::Kept { stores_events } => (true, stores_events),
+            SessionKind::Alone | SessionKind::Connection => (false, false),
         };
         // Clients before 2025-11-25 do not expect a stream to begin with an event that only has an id to resume from.
         let version = state.session.version();
@@ -281,35 +282,45 @@ impl HttpSession {
     }
 
     /// Opens a stream for `awaited` answers.
-    pub(super) fn open_stream(&self, events: bool, awaited: usize, limits: &Limits) -> Arc<Stream> {
+    pub(super) fn open_stream(
+        &self,
+        events: bool,
+        awaited: usize,
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
         let mut state = self.state();
         state.sweep(limits);
         let number = state.next_stream;
         // Streams of requests have odd numbers.
         state.next_stream = number.saturating_add(2);
-        let stream = Stream::new(number, self.manner(&state, events), awaited, limits);
+        let stream = SessionStream::new(number, self.manner(&state, events), awaited, limits);
         state.add(stream)
     }
 
     /// Returns the standalone stream, creating it if there is none.
-    pub(super) fn standalone(&self, limits: &Limits) -> Arc<Stream> {
+    pub(super) fn standalone(&self, limits: &Limits) -> Arc<SessionStream> {
         let mut state = self.state();
         let number = state.standalone;
         if let Some(stream) = state.streams.get(&number) {
             return Arc::clone(stream);
         }
-        let stream = Stream::new(number, self.manner(&state, true), 1, limits);
+        let stream = SessionStream::new(number, self.manner(&state, true), 1, limits);
         state.add(stream)
     }
 
     /// Creates a copy of a stream of another instance, and ends an earlier copy.
-    pub(super) fn copy_stream(&self, number: u64, after: u64, limits: &Limits) -> Arc<Stream> {
+    pub(super) fn copy_stream(
+        &self,
+        number: u64,
+        after: u64,
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
         let mut state = self.state();
         let before = state.streams.remove(&number);
         if let Some(before) = before {
             before.end();
         }
-        state.add(Stream::copy(number, after, limits))
+        state.add(SessionStream::copy(number, after, limits))
     }
 
     /// Spawns a task that copies events to or from a store; the session owns it.
@@ -322,7 +333,7 @@ impl HttpSession {
     }
 
     /// Returns the stream with this number, if it is still kept.
-    pub(super) fn stream(&self, number: u64, limits: &Limits) -> Option<Arc<Stream>> {
+    pub(super) fn stream(&self, number: u64, limits: &Limits) -> Option<Arc<SessionStream>> {
         let mut state = self.state();
         state.sweep(limits);
         state.streams.get(&number).cloned()
@@ -335,7 +346,7 @@ impl HttpSession {
 
     /// Moves change notifications to the standalone stream, as many as it has room for. The others stay pending, and are
     /// merged with later ones about the same change.
-    pub(super) fn pump(&self, standalone: &Stream) {
+    pub(super) fn pump(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();
         let room = standalone.room().min(ROOM);
         self.state().session.drain(&mut lines, room);
@@ -389,7 +400,7 @@ impl Drop for HttpSession {
     }
 }
 
-impl State {
+impl LiveState {
     fn attend(&mut self, caller: Option<&Principal>) {
         self.until = self.until.max(Until::of(caller));
         // Concurrent requests may carry credentials with different scopes.
@@ -404,7 +415,7 @@ impl State {
         }
     }
 
-    fn add(&mut self, stream: Stream) -> Arc<Stream> {
+    fn add(&mut self, stream: SessionStream) -> Arc<SessionStream> {
         let stream = Arc::new(stream);
         if self.is_closed {
             stream.end();

@@ -7,14 +7,14 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::task::JoinHandle;
 
-use super::answer::Refusal;
+use super::answer::HttpRefusal;
 use super::event_store::EventStore;
-use super::found::{Found, Save};
+use super::found::{RequestSession, Save};
 use super::head::Head;
 use super::keeping::{ById, Keeping, random_id};
 use super::options::HttpOptions;
 use super::record::SessionRecord;
-use super::session::{HttpSession, Kind};
+use super::session::{HttpSession, SessionKind};
 use super::session_store::{SessionStore, StoreFailed};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
@@ -47,7 +47,7 @@ struct Live {
     tending: Option<JoinHandle<()>>,
 }
 
-impl From<StoreFailed> for Refusal {
+impl From<StoreFailed> for HttpRefusal {
     fn from(_: StoreFailed) -> Self {
         Self::unavailable("the session store is unavailable")
     }
@@ -75,7 +75,10 @@ impl Sessions {
     /// session, or is modern.
     ///
     /// A session of another caller is treated as unknown.
-    pub(super) async fn find<'h>(&self, head: Head<'h>) -> Result<Option<Found<'h>>, Refusal> {
+    pub(super) async fn find<'h>(
+        &self,
+        head: Head<'h>,
+    ) -> Result<Option<RequestSession<'h>>, HttpRefusal> {
         let headers = head.headers;
         let version = headers.version.and_then(Result::ok);
         let version = version.and_then(ProtocolVersion::from_wire);
@@ -85,18 +88,18 @@ impl Sessions {
         let id = match headers.session() {
             None => return Ok(None),
             Some(Ok(id)) => id,
-            Some(Err(_)) => return Err(Refusal::unknown_session()),
+            Some(Err(_)) => return Err(HttpRefusal::unknown_session()),
         };
         let limits = self.limits();
         let loaded = self.keeping.load(id, limits.session_idle);
         let Some(record) = loaded.within(limits.store_time).await? else {
             self.end(id);
-            return Err(Refusal::unknown_session());
+            return Err(HttpRefusal::unknown_session());
         };
         if !record.is_of(head.caller) {
-            return Err(Refusal::unknown_session());
+            return Err(HttpRefusal::unknown_session());
         }
-        Ok(Some(Found { id, record }))
+        Ok(Some(RequestSession { id, record }))
     }
 
     /// Stores a new session; returns `false` if there are too many.
@@ -118,7 +121,10 @@ impl Sessions {
     }
 
     /// Returns the live part of a session, creating it if there is none.
-    pub(super) fn resume(self: &Arc<Self>, found: &Found<'_>) -> Result<Arc<HttpSession>, Refusal> {
+    pub(super) fn resume(
+        self: &Arc<Self>,
+        found: &RequestSession<'_>,
+    ) -> Result<Arc<HttpSession>, HttpRefusal> {
         let mut live = self.live();
         if let Some(session) = live.sessions.get(found.id) {
             session.meet(&found.record);
@@ -131,7 +137,10 @@ impl Sessions {
     }
 
     /// Creates a session for one request of a client of which only the protocol version is known.
-    pub(super) fn anonymous(&self, version: ProtocolVersion) -> Result<Arc<HttpSession>, Refusal> {
+    pub(super) fn anonymous(
+        &self,
+        version: ProtocolVersion,
+    ) -> Result<Arc<HttpSession>, HttpRefusal> {
         self.make_room(&mut self.live())?;
         let session = self.make(random_id().into(), &SessionRecord::unknown(version));
         Ok(Arc::new(session.of_nobody()))
@@ -144,11 +153,11 @@ impl Sessions {
 
     fn make(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
         let kind = if self.keeping.is_lasting() {
-            Kind::Kept {
+            SessionKind::Kept {
                 stores_events: self.events.is_some(),
             }
         } else {
-            Kind::Alone
+            SessionKind::Alone
         };
         HttpSession::resume(id, kind, record, &self.dispatcher)
     }
@@ -157,7 +166,7 @@ impl Sessions {
     pub(super) fn connect(
         self: &Arc<Self>,
         caller: Option<&Principal>,
-    ) -> Result<Arc<HttpSession>, Refusal> {
+    ) -> Result<Arc<HttpSession>, HttpRefusal> {
         let mut live = self.live();
         self.make_room(&mut live)?;
         let session = HttpSession::connection(random_id().into(), caller, &self.dispatcher);
@@ -186,7 +195,7 @@ impl Sessions {
         self.live().sessions.get(id).cloned()
     }
 
-    fn make_room(&self, live: &mut Live) -> Result<(), Refusal> {
+    fn make_room(&self, live: &mut Live) -> Result<(), HttpRefusal> {
         let limits = self.limits();
         let mut most = limits.sessions.max(1);
         if self.keeping.is_lasting() {
@@ -200,7 +209,7 @@ impl Sessions {
             });
         }
         if live.sessions.len() >= most {
-            return Err(Refusal::unavailable("there are too many sessions"));
+            return Err(HttpRefusal::unavailable("there are too many sessions"));
         }
         Ok(())
     }
@@ -214,7 +223,7 @@ impl Sessions {
     }
 
     /// Saves a change, even if others change the session at the same time.
-    pub(super) async fn save(&self, save: Save) -> Result<(), Refusal> {
+    pub(super) async fn save(&self, save: Save) -> Result<(), HttpRefusal> {
         let Keeping::Store(store) = &self.keeping else {
             return Ok(());
         };
@@ -229,7 +238,7 @@ impl Sessions {
             }
             (Ok(None), _) => {
                 self.end(&save.id);
-                Refusal::unknown_session()
+                HttpRefusal::unknown_session()
             }
             (Err(StoreFailed), session) => {
                 if let Some(session) = session {

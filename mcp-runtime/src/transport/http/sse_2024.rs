@@ -11,27 +11,27 @@ use std::task::{Context, Poll};
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
-use super::answer::{self, Refusal};
+use super::answer::{self, HttpRefusal};
 use super::body::{Events, HttpBody};
 use super::expiry::Expiry;
 use super::head::Head;
-use super::service::Inner;
+use super::service::ServiceState;
 use super::session::HttpSession;
-use super::stream::{Reader, Stream};
+use super::stream::{SessionStream, StreamReader};
 use super::{events, legacy};
 use crate::context::Principal;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
-use crate::telemetry::{Refused, refused};
+use crate::telemetry::{RefusalKind, refused};
 
 /// Query parameter, in the URL for messages, that contains the id of the connection.
 const CONNECTION: &str = "connection=";
 
 /// Opens a stream. Its first event tells the client to send messages to `path`.
-pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<HttpBody> {
+pub(super) fn open(inner: &Arc<ServiceState>, head: Head<'_>, path: &str) -> Response<HttpBody> {
     if !head.headers.accepts.events {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
-        return Refusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
+        return HttpRefusal::new(StatusCode::NOT_ACCEPTABLE, error).into_response();
     }
     let session = match inner.sessions.connect(head.caller) {
         Ok(session) => session,
@@ -39,10 +39,10 @@ pub(super) fn open(inner: &Arc<Inner>, head: Head<'_>, path: &str) -> Response<H
     };
     let stream = session.standalone(inner.limits());
     let Some(reader) = stream.reader(1, false) else {
-        return Refusal::unavailable("the stream has ended").into_response();
+        return HttpRefusal::unavailable("the stream has ended").into_response();
     };
     session.reader_came();
-    let connection = Connection {
+    let connection = SseConnection {
         endpoint: Some(format!("{path}?{CONNECTION}{}", session.id)),
         inner: Arc::clone(inner),
         session,
@@ -60,19 +60,19 @@ pub(super) fn connection(uri: &Uri) -> Option<&str> {
 
 /// Handles a message; its answer is sent on the stream.
 pub(super) fn post(
-    inner: &Inner,
+    inner: &ServiceState,
     caller: Option<&Principal>,
     connection: &str,
     body: &[u8],
 ) -> Response<HttpBody> {
     let Some(session) = inner.sessions.connection(connection, caller) else {
-        return Refusal::unknown_session().into_response();
+        return HttpRefusal::unknown_session().into_response();
     };
     let stream = session.standalone(inner.limits());
     if stream.is_full() {
         let error = ErrorObject::invalid_request("the client does not read the stream");
-        refused(Refused::TooMany, None);
-        return Refusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
+        refused(RefusalKind::TooMany, None);
+        return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
     let take = |message: &Message<'_>| take(inner, caller, (&session, &stream), message);
     match jsonrpc::parse(body, inner.limits()) {
@@ -93,13 +93,13 @@ pub(super) fn post(
             }
         }
         Ok(Incoming::Batch(_)) => {
-            return Refusal::bad_request(
+            return HttpRefusal::bad_request(
                 "only sessions of protocol version 2025-03-26 support batches",
             )
             .into_response();
         }
         Err((id, error)) => {
-            return Refusal::new(StatusCode::BAD_REQUEST, error)
+            return HttpRefusal::new(StatusCode::BAD_REQUEST, error)
                 .with_id(id)
                 .into_response();
         }
@@ -108,9 +108,9 @@ pub(super) fn post(
 }
 
 fn take(
-    inner: &Inner,
+    inner: &ServiceState,
     caller: Option<&Principal>,
-    (session, stream): (&Arc<HttpSession>, &Arc<Stream>),
+    (session, stream): (&Arc<HttpSession>, &Arc<SessionStream>),
     message: &Message<'_>,
 ) {
     let id = message.id.to_request_id();
@@ -137,16 +137,16 @@ fn take(
 }
 
 /// The connection that carries the stream.
-struct Connection {
+struct SseConnection {
     /// URL for messages, sent as the first event.
     endpoint: Option<String>,
-    inner: Arc<Inner>,
+    inner: Arc<ServiceState>,
     session: Arc<HttpSession>,
-    reader: Reader,
+    reader: StreamReader,
     expiry: Expiry,
 }
 
-impl Events for Connection {
+impl Events for SseConnection {
     fn poll_events(
         &mut self,
         cx: &mut Context<'_>,
@@ -171,7 +171,7 @@ impl Events for Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for SseConnection {
     fn drop(&mut self) {
         self.inner.sessions.disconnect(&self.session);
     }

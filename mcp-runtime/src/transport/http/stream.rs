@@ -27,13 +27,13 @@ pub(super) const fn is_standalone(number: u64) -> bool {
 const ROOM: usize = 64 << 10;
 
 /// One stream of a session.
-pub(super) struct Stream {
+pub(super) struct SessionStream {
     pub(super) number: u64,
     /// `true` if its call runs at another instance.
     pub(super) is_copy: bool,
     manner: Manner,
     bounds: Bounds,
-    log: Mutex<Log>,
+    log: Mutex<EventLog>,
 }
 
 /// The properties of a stream.
@@ -64,7 +64,7 @@ struct Bounds {
     bytes: usize,
 }
 
-struct Log {
+struct EventLog {
     events: VecDeque<Arc<[u8]>>,
     /// Position of the first event that is kept, and of the next event. Position 0 is that of the priming event.
     first: u64,
@@ -93,14 +93,14 @@ struct Log {
 }
 
 /// The form of the response to a request.
-pub(super) enum Opening {
+pub(super) enum ResponseStart {
     /// An event stream.
     Events,
     /// All answers, without other messages. Empty if the request was cancelled.
     Answers(Vec<Arc<[u8]>>),
 }
 
-impl Stream {
+impl SessionStream {
     /// Creates a stream for `awaited` answers.
     pub(super) fn new(number: u64, manner: Manner, awaited: usize, limits: &Limits) -> Self {
         let bounds = Bounds {
@@ -108,7 +108,7 @@ impl Stream {
             events: limits.replay_events.max(1),
             bytes: limits.replay_bytes,
         };
-        let log = Log {
+        let log = EventLog {
             events: VecDeque::new(),
             first: 1,
             next: 1,
@@ -150,7 +150,7 @@ impl Stream {
         stream
     }
 
-    fn log(&self) -> MutexGuard<'_, Log> {
+    fn log(&self) -> MutexGuard<'_, EventLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -245,13 +245,13 @@ impl Stream {
     }
 
     /// Waits until the form of the response is decided.
-    pub(super) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<Opening> {
+    pub(super) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<ResponseStart> {
         let mut log = self.log();
         if log.has_notices || (log.close_at.is_some() && log.awaited > 0) {
-            return Poll::Ready(Opening::Events);
+            return Poll::Ready(ResponseStart::Events);
         }
         if log.awaited == 0 {
-            return Poll::Ready(Opening::Answers(log.events.drain(..).collect()));
+            return Poll::Ready(ResponseStart::Answers(log.events.drain(..).collect()));
         }
         log.waker = Some(cx.waker().clone());
         Poll::Pending
@@ -259,7 +259,7 @@ impl Stream {
 
     /// Returns a reader of the events from `place` on. `None` if the event at `place` is no longer kept, or `place` was never
     /// reached.
-    pub(super) fn reader(self: &Arc<Self>, place: u64, primes: bool) -> Option<Reader> {
+    pub(super) fn reader(self: &Arc<Self>, place: u64, primes: bool) -> Option<StreamReader> {
         let mut log = self.log();
         if place < log.first || place > log.next {
             return None;
@@ -271,7 +271,7 @@ impl Stream {
         if let Some(waker) = log.waker.take() {
             waker.wake();
         }
-        Some(Reader {
+        Some(StreamReader {
             stream: Arc::clone(self),
             me: log.reader,
             place,
@@ -286,7 +286,7 @@ impl Stream {
     }
 }
 
-impl Log {
+impl EventLog {
     fn room(&self, bounds: Bounds) -> usize {
         bounds.outgoing.saturating_sub(self.unread_bytes)
     }
@@ -346,7 +346,7 @@ impl Log {
     }
 }
 
-impl Sink for Stream {
+impl Sink for SessionStream {
     fn send(&self, message: &[u8]) -> bool {
         let mut log = self.log();
         if !self.manner.takes_events || log.awaited == 0 || log.room(self.bounds) == 0 {
@@ -366,14 +366,14 @@ impl Sink for Stream {
 }
 
 /// A reader of a stream.
-pub(super) struct Reader {
-    pub(super) stream: Arc<Stream>,
+pub(super) struct StreamReader {
+    pub(super) stream: Arc<SessionStream>,
     me: u64,
     place: u64,
     primes: bool,
 }
 
-impl Reader {
+impl StreamReader {
     /// Returns `true` if there is no newer reader.
     pub(super) fn is_current(&self) -> bool {
         self.stream.log().reader == self.me

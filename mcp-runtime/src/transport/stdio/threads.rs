@@ -22,14 +22,14 @@ const ROOM: usize = 256 << 10;
 
 /// Reads in a thread.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct StdinReader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
     /// Number of bytes of `chunk` that are consumed.
     taken: usize,
 }
 
-impl Reader {
+impl StdinReader {
     pub(super) fn start(mut stream: impl Read + Send + 'static) -> io::Result<Self> {
         let (sender, chunks) = mpsc::channel(CHUNKS);
         thread::Builder::new()
@@ -58,7 +58,7 @@ impl Reader {
     }
 }
 
-impl AsyncRead for Reader {
+impl AsyncRead for StdinReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -79,16 +79,16 @@ impl AsyncRead for Reader {
 
 /// Writes in a thread.
 #[derive(Debug)]
-pub(super) struct Writer(Arc<Shared>);
+pub(super) struct StdoutWriter(Arc<WriterShared>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct WriterShared {
+    state: Mutex<WriterState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WriterState {
     waiting: VecDeque<u8>,
     /// `true` while the thread is writing.
     writing: bool,
@@ -97,8 +97,8 @@ struct State {
     waker: Option<Waker>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl WriterShared {
+    fn lock(&self) -> MutexGuard<'_, WriterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,9 +128,9 @@ impl Shared {
     }
 }
 
-impl Writer {
+impl StdoutWriter {
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WriterShared::default());
         let writer = Self(Arc::clone(&shared));
         thread::Builder::new()
             .name("mcp-stdout".into())
@@ -139,14 +139,14 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for StdoutWriter {
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.changed.notify_one();
     }
 }
 
-impl AsyncWrite for Writer {
+impl AsyncWrite for StdoutWriter {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -190,7 +190,7 @@ pub(super) fn connection(
     output: impl Write + Send + 'static,
 ) -> io::Result<crate::transport::Connection> {
     Ok(
-        crate::transport::Connection::new(Reader::start(input)?, Writer::start(output)?)
+        crate::transport::Connection::new(StdinReader::start(input)?, StdoutWriter::start(output)?)
             .local()
             .with_origin(crate::telemetry::Origin::pipe()),
     )

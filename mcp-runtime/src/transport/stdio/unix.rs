@@ -68,7 +68,7 @@ fn reader(input: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + 
     if is_own_socket(&input, error)? {
         return Ok(Box::new(socket(input)?));
     }
-    Ok(Box::new(threads::Reader::start(input)?))
+    Ok(Box::new(threads::StdinReader::start(input)?))
 }
 
 fn writer(output: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
@@ -81,7 +81,7 @@ fn writer(output: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncWrite 
     if is_own_socket(&output, error)? {
         return Ok(Box::new(socket(output)?));
     }
-    Ok(Box::new(threads::Writer::start(output)?))
+    Ok(Box::new(threads::StdoutWriter::start(output)?))
 }
 
 /// Returns `true` if this is a socket that standard error does not share, so that its flags may be changed.

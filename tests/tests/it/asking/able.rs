@@ -98,12 +98,12 @@ async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
 // Covers: REQ-01, REQ-06, ELIC-01, SAMP-02
 #[tokio::test]
 async fn what_a_revision_does_not_know_is_not_asked_whatever_is_declared() {
-    use Revision::{A, B, C};
+    use Revision::{V2024_11_05, V2025_03_26, V2025_06_18};
     for (revision, asked) in [
-        (A, &["sampling", "roots"][..]),
-        (B, &["sampling", "roots"]),
+        (V2024_11_05, &["sampling", "roots"][..]),
+        (V2025_03_26, &["sampling", "roots"]),
         // It knew no modes: whoever declares elicitation has forms.
-        (C, &["form", "sampling", "roots"]),
+        (V2025_06_18, &["form", "sampling", "roots"]),
     ] {
         let mut client = client_of(server(), revision, able()).await;
         for kind in KINDS {
@@ -159,14 +159,14 @@ async fn a_handler_can_ask_what_can_be_asked() {
 // Covers: SAMP-01, SAMP-02
 #[tokio::test]
 async fn context_is_included_where_the_client_can() {
-    use Revision::{A, C, D, E};
+    use Revision::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
     for (revision, sampling, is_included) in [
-        (A, json!({}), true),
-        (C, json!({}), true),
-        (D, json!({"tools": {}}), false),
-        (D, json!({"context": {}}), true),
-        (E, json!({"tools": {}}), false),
-        (E, json!({"context": {}}), true),
+        (V2024_11_05, json!({}), true),
+        (V2025_06_18, json!({}), true),
+        (V2025_11_25, json!({"tools": {}}), false),
+        (V2025_11_25, json!({"context": {}}), true),
+        (V2026_07_28, json!({"tools": {}}), false),
+        (V2026_07_28, json!({"context": {}}), true),
     ] {
         let mut client = client_of(server(), revision, json!({ "sampling": sampling })).await;
         assert_eq!(text(&mut client, "with_context").await, "Paris");
@@ -182,7 +182,7 @@ async fn a_model_is_told_everything_and_may_answer_in_many_ways() {
     for revision in Revision::ALL {
         let block = json!({"type": "text", "text": "Here"});
         let mut contents = vec![block.clone()];
-        if revision >= Revision::D {
+        if revision >= Revision::V2025_11_25 {
             contents.push(json!([block.clone(), block]));
         }
         for content in contents {

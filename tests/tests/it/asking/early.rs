@@ -47,7 +47,7 @@ async fn a_question_waits_until_the_client_is_initialized() {
 // Covers: LIFE-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_waits_no_longer_than_a_question_may() {
-    for (link, revision) in Link::visits(&[Revision::A, Revision::D]) {
+    for (link, revision) in Link::visits(&[Revision::V2024_11_05, Revision::V2025_11_25]) {
         let setup = Setup {
             question_ms: Some(100),
             ..Setup::default()
@@ -73,7 +73,7 @@ async fn a_call_that_is_taken_back_meanwhile_asks_nothing() {
         ..Setup::default()
     };
     let mut served = Served::start(Link::Memory, &setup).await;
-    let mut client = shaking(&mut served, Revision::D).await;
+    let mut client = shaking(&mut served, Revision::V2025_11_25).await;
     client.answer(|_| Answer::Silence);
     let id = call(&mut client, "in_a_hurry").await;
     ledger.until("before", 1).await;

@@ -8,12 +8,16 @@ use super::{client, text};
 // Covers: ELIC-02, ELIC-03, ELIC-12
 #[tokio::test]
 async fn a_form_holds_every_kind_of_field() {
-    for revision in [Revision::C, Revision::D, Revision::E] {
+    for revision in [
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
+    ] {
         let (mut client, _) = client(revision).await;
         // The schema of the revision has judged the question already.
         client.answer(move |_| {
             let hues = match revision {
-                Revision::C => json!("Red, Blue"),
+                Revision::V2025_06_18 => json!("Red, Blue"),
                 _ => json!(["Red", "Blue"]),
             };
             Answer::accept(json!({"colour": "Blue", "hues": hues, "age": 31, "extra": 1}))
@@ -22,7 +26,7 @@ async fn a_form_holds_every_kind_of_field() {
             text(&mut client, "everything").await,
             "John Doe 31 95.5 Active true None Some(Blue) [Red, Blue]"
         );
-        let new = revision > Revision::C;
+        let new = revision > Revision::V2025_06_18;
         let params = &client.asked[0].params;
         assert_eq!(params["message"], "Everything, please");
         // Modes came later; there, forms are what is meant if nothing is said.

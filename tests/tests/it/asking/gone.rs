@@ -52,7 +52,7 @@ async fn a_client_that_comes_back_too_late_is_refused() {
         ..Setup::default()
     };
     let mut late = Vec::new();
-    for (link, revision) in Link::visits(&[Revision::E]) {
+    for (link, revision) in Link::visits(&[Revision::V2026_07_28]) {
         let mut served = Served::start(link, &setup).await;
         let mut client = silent(&mut served, revision).await;
         client.answer(|_| Answer::accept(json!({"name": "Ada"})));
@@ -74,7 +74,7 @@ async fn a_client_that_comes_back_too_late_is_refused() {
 // Covers: REQ-05
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
-    for (link, revision) in Link::visits(&[Revision::C, Revision::D]) {
+    for (link, revision) in Link::visits(&[Revision::V2025_06_18, Revision::V2025_11_25]) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;
         let mut client = silent(&mut served, revision).await;
@@ -92,7 +92,7 @@ async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
 // Covers: MRTR-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_held_for_a_client_that_may_not_come_back() {
-    for (link, revision) in Link::visits(&[Revision::E]) {
+    for (link, revision) in Link::visits(&[Revision::V2026_07_28]) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;
         let mut client = silent(&mut served, revision).await;

@@ -32,7 +32,7 @@ async fn the_time_for_an_answer() {
     let moment = Duration::from_millis(20);
     let server = || server().limits(limits.clone());
     for (after, heard) in [(most.saturating_sub(moment), true), (most + moment, false)] {
-        let mut client = client_of(server(), Revision::D, able()).await;
+        let mut client = client_of(server(), Revision::V2025_11_25, able()).await;
         client.answer(|_| Answer::Silence);
         let id = client.start("tools/call", json!({"name": "one"})).await;
         client.until_asked(1).await;
@@ -54,7 +54,7 @@ async fn the_rounds_of_a_call() {
             rounds,
             ..Limits::default()
         };
-        let mut client = client_of(server().limits(limits), Revision::E, able()).await;
+        let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
         let mut asked = 0;
         client.answer(move |_| {
             asked += 1;
@@ -70,7 +70,7 @@ async fn the_rounds_of_a_call() {
 async fn the_length_of_a_state() {
     let params = json!({"name": "one", "arguments": {}});
     let state_of = async |limits: Limits| {
-        let mut client = client_of(server().limits(limits), Revision::E, able()).await;
+        let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
         let result = client.request("tools/call", params.clone()).await.unwrap();
         result["requestState"].as_str().map(str::len)
     };
@@ -93,7 +93,7 @@ async fn the_time_from_one_round_to_the_next() {
         state_time: Duration::from_secs(1),
         ..Limits::default()
     };
-    let mut client = client_of(server().limits(limits), Revision::E, able()).await;
+    let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
     let params = json!({"name": "one", "arguments": {}});
     let asked = client.request("tools/call", params.clone()).await.unwrap();
     let next = client.retry(&params, &asked);

@@ -55,7 +55,7 @@ impl Flow {
             rounds: answers.len(),
             answers,
             done: [1, 0, 0, 1],
-            revisions: (Revision::C, Revision::E),
+            revisions: (Revision::V2025_06_18, Revision::V2026_07_28),
         }
     }
 
@@ -104,7 +104,7 @@ fn roots() -> Answer {
 }
 
 fn flows() -> Vec<Flow> {
-    use Revision::{A, C, D, E};
+    use Revision::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
     let nonsense = || Answer::Result(json!({"action": 5}));
     let prompt = |name, answer| {
         let params = json!({"name": "asking_prompt"});
@@ -140,7 +140,7 @@ fn flows() -> Vec<Flow> {
         .rounds(1),
         Flow::tool("no person", "no_person", [Answer::said("Here"), roots()])
             .says("Here 1")
-            .since(A),
+            .since(V2024_11_05),
         Flow::tool("from a task", "from_elsewhere", [ada()]).says("Ada"),
         Flow::tool("beside work", "beside_work", [ada()]).says("Ada"),
         prompt("a prompt", ada()).says("Tell me about Ada."),
@@ -153,7 +153,7 @@ fn flows() -> Vec<Flow> {
             [Answer::Result(json!({"action": "accept"}))],
         )
         .says("paid")
-        .since(D),
+        .since(V2025_11_25),
         Flow::of(
             "an address declined",
             "tools/call",
@@ -161,7 +161,7 @@ fn flows() -> Vec<Flow> {
             [Answer::decline()],
         )
         .refuses(declined)
-        .since(D),
+        .since(V2025_11_25),
         Flow::tool("declined", "one", [Answer::decline()]).refuses(declined),
         Flow::tool("dismissed", "one", [Answer::cancel()]).refuses(dismissed),
         Flow::tool("declining told", "outcome", [Answer::decline()]).says("declined"),
@@ -193,21 +193,21 @@ fn flows() -> Vec<Flow> {
         // The modern era knows no errors here: no answer is one that is missing, and asked for again.
         Flow::tool("an error", "one", [Answer::Error(-32603, "no".into())])
             .refuses("the client could not answer: no (-32603)")
-            .only(C, D),
+            .only(V2025_06_18, V2025_11_25),
         Flow::tool(
             "no answer at first",
             "one",
             [Answer::Error(-32603, "no".into()), ada()],
         )
         .says("Hello, Ada!")
-        .only(E, E),
+        .only(V2026_07_28, V2026_07_28),
         Flow::tool(
             "a model refused",
             "no_person",
             [Answer::Error(-1, "User rejected".into())],
         )
         .refuses(declined)
-        .only(A, D),
+        .only(V2024_11_05, V2025_11_25),
     ]
 }
 
@@ -270,7 +270,7 @@ async fn every_flow_comes_to_the_same_over_every_link_in_every_revision() {
 // Covers: MRTR-08, MRTR-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spoilt_and_repeated_rounds_change_nothing_in_any_flow_over_any_link() {
-    play_all(&[Revision::E], true).await;
+    play_all(&[Revision::V2026_07_28], true).await;
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ async fn more_questions_at_once_than_allowed_are_an_error() {
 #[tokio::test]
 async fn keys_that_cannot_be_read_are_reported_at_the_start() {
     let (transport, _stream) = mcp_runtime::transport::memory();
-    let server = server().state_keys_from_env("NO_SUCH_VARIABLE");
+    let server = server().sealing_keys_from_env("NO_SUCH_VARIABLE");
     let error = server.serve(transport).await.unwrap_err();
     assert!(error.to_string().contains("NO_SUCH_VARIABLE"), "{error}");
 }

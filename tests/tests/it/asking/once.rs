@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_runtime::{CallId, MemoryStore, OnceClaim, OnceStore, StateKey, StoreFuture};
+use mcp_runtime::{CallId, MemoryOnceStore, OnceClaim, OnceStore, SealingKey, StoreFuture};
 use serde_json::{Value, json};
 use tests::asking::{Setup, able, server};
 use tests::{Answer, Client, Link, Revision, Served};
@@ -10,7 +10,7 @@ use tests::{Answer, Client, Link, Revision, Served};
 use super::client_of;
 
 async fn ada(served: &mut Served) -> Client {
-    let mut client = served.client(Revision::E);
+    let mut client = served.client(Revision::V2026_07_28);
     client.capabilities = able();
     client.answer(|_| Answer::accept(json!({"name": "Ada"})));
     client
@@ -33,7 +33,7 @@ async fn second_round(client: &mut Client, tool: &str) -> Value {
 // Covers: MRTR-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() {
-    for (link, _) in Link::visits(&[Revision::E]) {
+    for (link, _) in Link::visits(&[Revision::V2026_07_28]) {
         for store in [false, true] {
             let setup = setup(store);
             let mut served = Served::start(link, &setup).await;
@@ -60,7 +60,7 @@ async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() 
 // Covers: MRTR-11, HTTP-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
-    for (link, _) in Link::visits(&[Revision::E]) {
+    for (link, _) in Link::visits(&[Revision::V2026_07_28]) {
         let setup = Setup {
             drain_ms: Some(50),
             ..setup(true)
@@ -86,7 +86,7 @@ async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
 // Covers: MRTR-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
-    for (link, _) in Link::visits(&[Revision::E]) {
+    for (link, _) in Link::visits(&[Revision::V2026_07_28]) {
         let setup = setup(true);
         let mut served = Served::start(link, &setup).await;
         let mut client = ada(&mut served).await;
@@ -114,7 +114,7 @@ async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
 
 /// Stands for a database that several instances share.
 #[derive(Clone, Default)]
-struct Shared(Arc<MemoryStore>);
+struct Shared(Arc<MemoryOnceStore>);
 
 impl OnceStore for Shared {
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
@@ -135,8 +135,12 @@ impl OnceStore for Shared {
 async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
     let (setup, store) = (setup(false), Shared::default());
     let instance = || {
-        let server = server(&setup).state_keys([StateKey::from_bytes([1; 32])]);
-        client_of(server.once_store(store.clone()), Revision::E, able())
+        let server = server(&setup).sealing_keys([SealingKey::from_bytes([1; 32])]);
+        client_of(
+            server.once_store(store.clone()),
+            Revision::V2026_07_28,
+            able(),
+        )
     };
     let mut instances = [instance().await, instance().await];
     let mut round = second_round(&mut instances[0], "two_in_sequence").await;

@@ -37,11 +37,11 @@ fn times(client: &Client, method: &str) -> usize {
 #[tokio::test]
 async fn a_malformed_answer_of_a_program_is_an_error_at_once() {
     for revision in [
-        Revision::A,
-        Revision::B,
-        Revision::C,
-        Revision::D,
-        Revision::E,
+        Revision::V2024_11_05,
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
     ] {
         for method in ["sampling/createMessage", "roots/list"] {
             for with in nonsense() {
@@ -74,7 +74,11 @@ async fn a_malformed_answer_about_an_address_is_an_error_at_once() {
 // Covers: ELIC-04
 #[tokio::test]
 async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
-    for revision in [Revision::C, Revision::D, Revision::E] {
+    for revision in [
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
+    ] {
         for with in nonsense() {
             let (mut client, _) = client(revision).await;
             answer(&mut client, "elicitation/create", &with);

@@ -10,7 +10,7 @@ use axum::http::HeaderMap;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::post;
-use mcp_runtime::auth::{Introspection, Protected, Refused, StaticTokens};
+use mcp_runtime::auth::{AuthError, Introspection, ProtectedResource, StaticTokens};
 use mcp_runtime::transport::HttpOptions;
 use mcp_runtime::{Limits, Principal};
 use serde_json::{Value, json};
@@ -27,16 +27,18 @@ use crate::http_support::{call, initialize, serve_server, text};
 async fn a_few_tokens_can_be_known_beforehand() {
     let [a, b] = ["a", "b"].map(|letter| letter.repeat(40));
     let tokens = StaticTokens::new()
-        .token(&a, Principal::new("alice").scopes(["x"]))
-        .token(&b, Principal::new("bob").client_id("script"));
-    let server = serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, tokens))).await;
+        .token(&a, Principal::new("alice").with_scopes(["x"]))
+        .token(&b, Principal::new("bob").with_client_id("script"));
+    let server =
+        serve(HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, tokens))).await;
     assert_eq!(called_by(&server, &a).await, "alice  x");
     assert_eq!(called_by(&server, &b).await, "bob script ");
     assert_eq!(status(&server, &"c".repeat(40)).await, 401);
     // There is nowhere to get one.
     let response = server.send(&who()).await;
     assert_eq!((response.status, challenge(&response)), (401, "Bearer"));
-    let metadata = Request::new("GET", Revision::E).to("/.well-known/oauth-protected-resource");
+    let metadata =
+        Request::new("GET", Revision::V2026_07_28).to("/.well-known/oauth-protected-resource");
     assert_eq!(server.send(&metadata).await.status, 404);
 }
 
@@ -46,14 +48,14 @@ async fn a_few_tokens_can_be_known_beforehand() {
 async fn a_closure_can_find_out_who_calls() {
     let check = async |token: String| match &*token {
         "alice" => Ok(Principal::new("alice")),
-        "narrow" => Err(Refused::insufficient(["x", "y"])),
-        "later" => Err(Refused::unavailable("the database is gone")),
+        "narrow" => Err(AuthError::insufficient(["x", "y"])),
+        "later" => Err(AuthError::unavailable("the database is gone")),
         long if long.len() >= 19 => Ok(Principal::new("long")),
         "never" => std::future::pending().await,
-        _ => Err(Refused::invalid(format!("no {token}"))),
+        _ => Err(AuthError::invalid(format!("no {token}"))),
     };
     let protected =
-        Protected::new(RESOURCE, check).authorization_server("https://login.example.com");
+        ProtectedResource::new(RESOURCE, check).authorization_server("https://login.example.com");
     let limits = Limits {
         authentication_time: Duration::from_millis(200),
         token: 20,
@@ -115,7 +117,8 @@ async fn the_authorization_server_can_be_asked_about_each_token() {
     let serving = axum::serve(listener, app);
     let task = tokio::spawn(async move { serving.await.unwrap() });
     let introspection = || Introspection::new(&*url, format!("{url}/introspect"), "me", "se:cret");
-    let protect = |tokens| HttpOptions::new().authenticate(Protected::new(RESOURCE, tokens));
+    let protect =
+        |tokens| HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, tokens));
     let server = serve(protect(introspection())).await;
     let good = json!({"active": true, "aud": RESOURCE, "sub": "alice", "client_id": "app", "scope": "a b"});
     asked.lock().unwrap().answer = good.clone();
@@ -207,10 +210,10 @@ async fn a_program_may_say_itself_who_calls() {
     assert_eq!(text(&response.message().await), "nobody");
     let mut response = send(address, &who().header("X-User", "alice")).await;
     assert_eq!(text(&response.message().await), "alice  ");
-    let shake = initialize(Revision::D).header("X-User", "alice");
+    let shake = initialize(Revision::V2025_11_25).header("X-User", "alice");
     let response = send(address, &shake).await;
     let session = response.header("mcp-session-id").unwrap();
-    let call = || call(session, 1, "whoami", json!({}), Revision::D);
+    let call = || call(session, 1, "whoami", json!({}), Revision::V2025_11_25);
     for (user, status) in [(Some("alice"), 200), (Some("bob"), 404), (None, 404)] {
         let request = match user {
             Some(user) => call().header("X-User", user),

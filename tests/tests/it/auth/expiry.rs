@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use axum::Router;
 use axum::routing::post;
 use mcp_runtime::Principal;
-use mcp_runtime::auth::{Introspection, Jwt, Protected, Refused};
+use mcp_runtime::auth::{AuthError, Introspection, Jwt, ProtectedResource};
 use mcp_runtime::transport::HttpOptions;
 use serde_json::{Value, json};
 use tests::Revision;
@@ -36,19 +36,19 @@ async fn pass(time: Duration) {
 /// Starts a server whose tokens state the number of seconds for which they are valid.
 async fn serve_known() -> Served {
     let check = async |token: String| {
-        let alice = Principal::new("alice").client_id("app");
+        let alice = Principal::new("alice").with_client_id("app");
         if token == "always" {
             return Ok(alice);
         }
-        let seconds: i64 = token.parse().map_err(Refused::invalid)?;
+        let seconds: i64 = token.parse().map_err(AuthError::invalid)?;
         let (now, span) = (
             SystemTime::now(),
             Duration::from_secs(seconds.unsigned_abs()),
         );
         Ok(alice.with_expires_at(if seconds < 0 { now - span } else { now + span }))
     };
-    let protected = Protected::new(RESOURCE, check);
-    serve(HttpOptions::new().sse_2024(true).authenticate(protected)).await
+    let protected = ProtectedResource::new(RESOURCE, check);
+    serve(HttpOptions::new().legacy_sse(true).authenticate(protected)).await
 }
 
 fn get(session: &str, revision: Revision) -> Request {
@@ -124,7 +124,11 @@ async fn a_listener_ends_with_its_token() {
 #[tokio::test]
 async fn the_stream_of_a_session_ends_with_the_last_token_of_its_client() {
     let server = serve_known().await;
-    for revision in [Revision::B, Revision::C, Revision::D] {
+    for revision in [
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ] {
         let id = session(&server, "300", revision).await;
         let mut stream = server.send(&with(get(&id, revision), "300")).await;
         // A token that expires sooner does not shorten the time.
@@ -158,8 +162,8 @@ async fn a_call_is_answered_though_its_token_expired_meanwhile() {
     let server = serve_known().await;
     let modern = json!({"name": "report_and_wait", "_meta": {"progressToken": 1}});
     let modern = Request::modern(1, "tools/call", modern);
-    let id = session(&server, "60", Revision::D).await;
-    let legacy = call(&id, 1, "report_and_wait", json!({}), Revision::D);
+    let id = session(&server, "60", Revision::V2025_11_25).await;
+    let legacy = call(&id, 1, "report_and_wait", json!({}), Revision::V2025_11_25);
     for (request, number) in [(modern, 1), (legacy, 2)] {
         let mut stream = server.send(&with(request, "60")).await;
         stream.next().await.unwrap();
@@ -174,11 +178,11 @@ async fn a_call_is_answered_though_its_token_expired_meanwhile() {
 #[tokio::test]
 async fn a_connection_of_2024_ends_with_the_last_token_of_its_client() {
     let server = serve_known().await;
-    let request = Request::new("GET", Revision::A).to("/sse");
+    let request = Request::new("GET", Revision::V2024_11_05).to("/sse");
     let mut stream = server.send(&with(request, "300")).await;
     let endpoint = stream.event().await.unwrap().data;
     let send = async |message: &Value, token: &str| {
-        let request = Request::bare(message, Revision::A).to(&endpoint);
+        let request = Request::bare(message, Revision::V2024_11_05).to(&endpoint);
         server.send(&with(request, token)).await.status
     };
     let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
@@ -221,7 +225,8 @@ async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
     let issuer = Issuer::start().await;
     let token = issuer.token(&json!({"exp": seconds(300)}));
     let jwt = Jwt::issuer(issuer.url()).skew(30 * SECOND);
-    let by_itself = serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, jwt))).await;
+    let by_itself =
+        serve(HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, jwt))).await;
 
     let answer = json!({"active": true, "aud": RESOURCE, "sub": "alice", "exp": seconds(330)});
     let answer = Arc::new(Mutex::new(answer.to_string()));
@@ -232,7 +237,8 @@ async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
     let serving = axum::serve(listener, app);
     let task = tokio::spawn(async move { serving.await.unwrap() });
     let asking = Introspection::new(&*url, format!("{url}/ask"), "me", "secret");
-    let by_issuer = serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, asking))).await;
+    let by_issuer =
+        serve(HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, asking))).await;
 
     for (server, token) in [(&by_itself, &*token), (&by_issuer, "opaque")] {
         // The second stream relies on the cached answer about the token.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::auth::{Jwt, Protected};
+use mcp_runtime::auth::{Jwt, ProtectedResource};
 use mcp_runtime::transport::HttpOptions;
 use serde_json::json;
 use tests::http::send;
@@ -12,7 +12,7 @@ use super::{RESOURCE, jwt, options, serve, status, who, with};
 use crate::http_support::Served;
 
 async fn serve_with(tokens: Jwt) -> Served {
-    serve(HttpOptions::new().authenticate(Protected::new(RESOURCE, tokens))).await
+    serve(HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, tokens))).await
 }
 
 // Covers: AUTH-02

@@ -1,7 +1,7 @@
 //! Where clients learn how to get in.
 
 use axum::Router;
-use mcp_runtime::auth::{Jwt, Protected, StaticTokens};
+use mcp_runtime::auth::{Jwt, ProtectedResource, StaticTokens};
 use mcp_runtime::transport::HttpOptions;
 use mcp_runtime::{ErrorKind, Principal};
 use serde_json::{Value, json};
@@ -15,11 +15,11 @@ use crate::fixture;
 const ISSUER: &str = "https://login.example.com";
 
 fn get(path: &str) -> Request {
-    Request::new("GET", Revision::E).to(path)
+    Request::new("GET", Revision::V2026_07_28).to(path)
 }
 
-fn protected() -> Protected {
-    Protected::new(RESOURCE, Jwt::issuer(ISSUER))
+fn protected() -> ProtectedResource {
+    ProtectedResource::new(RESOURCE, Jwt::issuer(ISSUER))
 }
 
 async fn document(mut response: Response) -> Value {
@@ -32,7 +32,7 @@ async fn document(mut response: Response) -> Value {
 #[tokio::test]
 async fn the_metadata_says_whose_tokens_are_good_and_is_open_to_all() {
     let scopes = ["b", "a", "offline_access", "a"];
-    let configured = Protected::new("HTTPS://MCP.example.com/mcp", Jwt::issuer(ISSUER))
+    let configured = ProtectedResource::new("HTTPS://MCP.example.com/mcp", Jwt::issuer(ISSUER))
         .authorization_server("https://one.example.com")
         .authorization_server("https://two.example.com/tenant")
         .scopes_supported(scopes);
@@ -42,7 +42,7 @@ async fn the_metadata_says_whose_tokens_are_good_and_is_open_to_all() {
             json!({"resource": RESOURCE, "authorization_servers": [ISSUER], "bearer_methods_supported": ["header"]}),
         ),
         (
-            protected().require(["mcp"]),
+            protected().require_scopes(["mcp"]),
             json!({
                 "resource": RESOURCE, "authorization_servers": [ISSUER], "bearer_methods_supported": ["header"],
                 "scopes_supported": ["mcp"],
@@ -61,7 +61,7 @@ async fn the_metadata_says_whose_tokens_are_good_and_is_open_to_all() {
         for path in ["", "/mcp", "/"] {
             let path = format!("/.well-known/oauth-protected-resource{path}");
             assert_eq!(document(server.send(&get(&path)).await).await, expected);
-            let posted = Request::new("POST", Revision::E).to(&path);
+            let posted = Request::new("POST", Revision::V2026_07_28).to(&path);
             assert_eq!(server.send(&posted).await.status, 405);
         }
         for path in ["/x", "x", "/mcp/x"] {
@@ -88,7 +88,7 @@ async fn a_listed_web_page_may_read_the_metadata_and_the_challenge() {
         assert!(exposed.unwrap().contains("www-authenticate"));
     }
     // Browsers ask without a token.
-    let asks = Request::new("OPTIONS", Revision::E).with("Origin", page);
+    let asks = Request::new("OPTIONS", Revision::V2026_07_28).with("Origin", page);
     assert_eq!(server.send(&asks).await.status, 204);
 }
 
@@ -110,11 +110,11 @@ async fn clients_of_2025_03_26_are_sent_on_to_the_authorization_server_if_asked_
 // Covers: AUTH-04
 #[tokio::test]
 async fn mounted_servers_publish_it_too() {
-    let mounted = |protected: Protected| {
+    let mounted = |protected: ProtectedResource| {
         let options = HttpOptions::new().authenticate(protected);
         fixture::server().http(options).into_http_service().unwrap()
     };
-    let nested = Protected::new("https://mcp.example.com/api/mcp", Jwt::issuer(ISSUER));
+    let nested = ProtectedResource::new("https://mcp.example.com/api/mcp", Jwt::issuer(ISSUER));
     let at_api = mounted(nested);
     let app: Router = Router::new()
         .merge(mounted(protected()))
@@ -163,14 +163,17 @@ async fn what_cannot_protect_a_server_is_an_error_at_its_start() {
     let tokens = || StaticTokens::new().token(&"t".repeat(32), Principal::new("alice"));
     for (protected, fault) in [
         (
-            Protected::new("http://mcp.example.com/mcp", tokens()),
+            ProtectedResource::new("http://mcp.example.com/mcp", tokens()),
             "neither `https`",
         ),
         (
-            Protected::new("https://mcp.example.com/mcp#x", tokens()),
+            ProtectedResource::new("https://mcp.example.com/mcp#x", tokens()),
             "fragment",
         ),
-        (Protected::new("/mcp", tokens()), "not an absolute URL"),
+        (
+            ProtectedResource::new("/mcp", tokens()),
+            "not an absolute URL",
+        ),
         (
             protected().authorization_server("http://login.example.com"),
             "neither `https`",
@@ -179,26 +182,26 @@ async fn what_cannot_protect_a_server_is_an_error_at_its_start() {
             protected().origin_metadata("login.example.com"),
             "not an absolute URL",
         ),
-        (protected().require(["a b"]), "a b"),
+        (protected().require_scopes(["a b"]), "a b"),
         (protected().scopes_supported(["\""]), "scope"),
         (
-            Protected::new(RESOURCE, Jwt::issuer("http://login.example.com")),
+            ProtectedResource::new(RESOURCE, Jwt::issuer("http://login.example.com")),
             "the issuer",
         ),
         (
-            Protected::new(RESOURCE, Jwt::issuer(ISSUER).key_set_url("ftp://x")),
+            ProtectedResource::new(RESOURCE, Jwt::issuer(ISSUER).key_set_url("ftp://x")),
             "the key set",
         ),
         (
-            Protected::new(RESOURCE, Jwt::issuer(ISSUER).key_set(&json!({}))),
+            ProtectedResource::new(RESOURCE, Jwt::issuer(ISSUER).key_set(&json!({}))),
             "no usable key",
         ),
         (
-            Protected::new(RESOURCE, StaticTokens::new()),
+            ProtectedResource::new(RESOURCE, StaticTokens::new()),
             "every request would be refused",
         ),
         (
-            Protected::new(
+            ProtectedResource::new(
                 RESOURCE,
                 StaticTokens::new().token("short", Principal::new("a")),
             ),

@@ -11,7 +11,7 @@ mod tokens;
 
 use std::time::Duration;
 
-use mcp_runtime::auth::{Jwt, Protected};
+use mcp_runtime::auth::{Jwt, ProtectedResource};
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::HttpOptions;
 use serde_json::json;
@@ -32,8 +32,8 @@ fn whoami(ctx: &Context) -> String {
     match ctx.principal() {
         None => "nobody".into(),
         Some(principal) => {
-            let scopes: Vec<_> = principal.granted().collect();
-            let (subject, client) = (principal.subject(), principal.client());
+            let scopes: Vec<_> = principal.scopes().collect();
+            let (subject, client) = (principal.subject(), principal.client_id());
             format!("{subject} {client} {}", scopes.join(" "))
         }
     }
@@ -51,7 +51,7 @@ fn jwt(issuer: &Issuer) -> Jwt {
 }
 
 fn options(issuer: &Issuer) -> HttpOptions {
-    HttpOptions::new().authenticate(Protected::new(RESOURCE, jwt(issuer)))
+    HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, jwt(issuer)))
 }
 
 async fn serve(options: HttpOptions) -> Served {

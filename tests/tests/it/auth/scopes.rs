@@ -56,7 +56,11 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
         assert_eq!(names(&message).contains(&"write_note"), shown);
     }
     // The same session, with the one token and with the other.
-    for revision in [Revision::B, Revision::C, Revision::D] {
+    for revision in [
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ] {
         let id = session(&server, &narrow, revision).await;
         let write = || call(&id, 1, "write_note", json!({}), revision);
         for _ in 0..2 {
@@ -83,7 +87,8 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
 async fn the_metadata_lists_the_scopes_of_what_is_served() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
-    let metadata = Request::new("GET", Revision::E).to("/.well-known/oauth-protected-resource");
+    let metadata =
+        Request::new("GET", Revision::V2026_07_28).to("/.well-known/oauth-protected-resource");
     let document = server.send(&metadata).await.text().await;
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!(
@@ -96,15 +101,15 @@ async fn the_metadata_lists_the_scopes_of_what_is_served() {
 #[tokio::test]
 async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
     let issuer = Issuer::start().await;
-    let server = serve(options(&issuer).sse_2024(true)).await;
+    let server = serve(options(&issuer).legacy_sse(true)).await;
     let token = issuer.token(&json!({"scope": "notes:read"}));
     let write = |id: i64| {
         let params = json!({"name": "write_note", "arguments": {}});
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     };
     let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
-    let id = session(&server, &token, Revision::B).await;
-    let batch = Request::legacy(&id, &json!([write(1), ping]), Revision::B);
+    let id = session(&server, &token, Revision::V2025_03_26).await;
+    let batch = Request::legacy(&id, &json!([write(1), ping]), Revision::V2025_03_26);
     let mut response = server.send(&with(batch, &token)).await;
     assert_eq!(response.status, 200);
     let message: Value = serde_json::from_str(&response.text().await).unwrap();
@@ -119,14 +124,17 @@ async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
         "{message}"
     );
 
-    let open = with(Request::new("GET", Revision::A), &token);
+    let open = with(Request::new("GET", Revision::V2024_11_05), &token);
     let mut stream = server.send(&open).await;
     let endpoint = stream.event().await.unwrap().data;
     let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
     let shake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     for message in [shake, ready, write(1)] {
-        let post = with(Request::bare(&message, Revision::A).to(&endpoint), &token);
+        let post = with(
+            Request::bare(&message, Revision::V2024_11_05).to(&endpoint),
+            &token,
+        );
         assert_eq!(server.send(&post).await.status, 202);
     }
     let _ = stream.event().await;

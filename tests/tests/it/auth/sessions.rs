@@ -45,7 +45,7 @@ fn requests(session: &str, revision: Revision) -> Vec<Request> {
             .header("Mcp-Session-Id", session)
             .header("MCP-Protocol-Version", revision.date()),
     ];
-    if revision == Revision::B {
+    if revision == Revision::V2025_03_26 {
         requests.push(message(
             json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]),
         ));
@@ -74,7 +74,11 @@ async fn a_session_is_unknown_to_everybody_but_its_principal() {
     ] {
         let lasts = !matches!(sessions, HttpSessions::Sealed);
         let server = serve(options(&issuer).sessions(sessions)).await;
-        for revision in [Revision::B, Revision::C, Revision::D] {
+        for revision in [
+            Revision::V2025_03_26,
+            Revision::V2025_06_18,
+            Revision::V2025_11_25,
+        ] {
             let alice = issuer.token(&json!({}));
             let id = session(&server, &alice, revision).await;
             for other in others(&issuer) {
@@ -107,9 +111,9 @@ async fn a_session_of_nobody_is_of_nobody_and_a_session_of_somebody_not_of_nobod
     let open = serve(HttpOptions::new().sessions(sessions())).await;
     let protected = serve(options(&issuer).sessions(sessions())).await;
     let alice = issuer.token(&json!({}));
-    let nobodys = open.session(Revision::D).await;
-    let hers = session(&protected, &alice, Revision::D).await;
-    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::D);
+    let nobodys = open.session(Revision::V2025_11_25).await;
+    let hers = session(&protected, &alice, Revision::V2025_11_25).await;
+    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::V2025_11_25);
     assert!(unknown(protected.send(&with(ping(&nobodys), &alice)).await).await);
     assert!(unknown(open.send(&ping(&hers)).await).await);
     assert_eq!(open.send(&ping(&nobodys)).await.status, 200);
@@ -133,9 +137,9 @@ async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
     let issuer = Issuer::start().await;
     let [one, two] = instances(&issuer).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
-    let id = session(&one, &alice, Revision::D).await;
-    let bobs = session(&one, &bob, Revision::D).await;
-    let request = call(&id, 1, "report_and_wait", json!({}), Revision::D);
+    let id = session(&one, &alice, Revision::V2025_11_25).await;
+    let bobs = session(&one, &bob, Revision::V2025_11_25).await;
+    let request = call(&id, 1, "report_and_wait", json!({}), Revision::V2025_11_25);
     let mut broken = one.send(&with(request, &alice)).await;
     let seen = loop {
         let event = broken.event().await.unwrap();
@@ -145,7 +149,7 @@ async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
     };
     drop(broken);
     let get = |session: &str, token: &str| {
-        let request = Request::new("GET", Revision::D).header("Mcp-Session-Id", session);
+        let request = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session);
         let request = request
             .header("Last-Event-ID", &seen)
             .answering("tools/call");
@@ -166,14 +170,17 @@ async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
 #[tokio::test]
 async fn a_connection_of_2024_takes_messages_of_its_principal_only() {
     let issuer = Issuer::start().await;
-    let server = serve(options(&issuer).sse_2024(true)).await;
+    let server = serve(options(&issuer).legacy_sse(true)).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
     let mut stream = server
-        .send(&with(Request::new("GET", Revision::A), &alice))
+        .send(&with(Request::new("GET", Revision::V2024_11_05), &alice))
         .await;
     let endpoint = stream.event().await.unwrap().data;
     let post = |message: &Value, token: &str| {
-        with(Request::bare(message, Revision::A).to(&endpoint), token)
+        with(
+            Request::bare(message, Revision::V2024_11_05).to(&endpoint),
+            token,
+        )
     };
     let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
     let shake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
@@ -238,11 +245,11 @@ async fn a_principal_has_so_many_sessions_and_streams() {
         .http(options(&issuer));
     let server = serve_server(server).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
-    let his = session(&server, &bob, Revision::D).await;
-    let first = session(&server, &alice, Revision::D).await;
-    let second = session(&server, &alice, Revision::D).await;
-    let third = session(&server, &alice, Revision::D).await;
-    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::D);
+    let his = session(&server, &bob, Revision::V2025_11_25).await;
+    let first = session(&server, &alice, Revision::V2025_11_25).await;
+    let second = session(&server, &alice, Revision::V2025_11_25).await;
+    let third = session(&server, &alice, Revision::V2025_11_25).await;
+    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::V2025_11_25);
     assert!(unknown(server.send(&with(ping(&first), &alice)).await).await);
     for (session, token) in [(&second, &alice), (&third, &alice), (&his, &bob)] {
         assert_eq!(server.send(&with(ping(session), token)).await.status, 200);
@@ -250,17 +257,27 @@ async fn a_principal_has_so_many_sessions_and_streams() {
     // Sessions of which calls run are not ended for new ones.
     let mut running = Vec::new();
     for session in [&second, &third] {
-        let request = call(session, 2, "report_and_wait", json!({}), Revision::D);
+        let request = call(
+            session,
+            2,
+            "report_and_wait",
+            json!({}),
+            Revision::V2025_11_25,
+        );
         running.push(server.send(&with(request, &alice)).await);
     }
-    let response = server.send(&with(initialize(Revision::D), &alice)).await;
+    let response = server
+        .send(&with(initialize(Revision::V2025_11_25), &alice))
+        .await;
     assert_eq!(
         (response.status, response.header("retry-after")),
         (503, Some("10"))
     );
-    session(&server, &bob, Revision::D).await;
+    session(&server, &bob, Revision::V2025_11_25).await;
 
-    let get = |session: &str| Request::new("GET", Revision::D).header("Mcp-Session-Id", session);
+    let get = |session: &str| {
+        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session)
+    };
     let listen = || {
         let params = json!({"notifications": {"toolsListChanged": true}});
         Request::modern(1, "subscriptions/listen", params)

@@ -125,18 +125,18 @@ async fn no_other_token_is_let_in_and_nothing_says_why() {
 #[tokio::test]
 async fn every_request_of_every_era_needs_a_token() {
     let issuer = Issuer::start().await;
-    let server = serve(options(&issuer).sse_2024(true)).await;
+    let server = serve(options(&issuer).legacy_sse(true)).await;
     let requests = [
         who(),
-        initialize(Revision::B),
-        initialize(Revision::D),
-        Request::new("GET", Revision::D).header("Mcp-Session-Id", &"a".repeat(43)),
-        Request::new("DELETE", Revision::D).header("Mcp-Session-Id", &"a".repeat(43)),
-        Request::new("GET", Revision::A),
-        Request::new("GET", Revision::A).to("/sse"),
-        Request::bare(&json!({}), Revision::A).to("/mcp?connection=x"),
+        initialize(Revision::V2025_03_26),
+        initialize(Revision::V2025_11_25),
+        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &"a".repeat(43)),
+        Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &"a".repeat(43)),
+        Request::new("GET", Revision::V2024_11_05),
+        Request::new("GET", Revision::V2024_11_05).to("/sse"),
+        Request::bare(&json!({}), Revision::V2024_11_05).to("/mcp?connection=x"),
         // What is wrong with the rest of the request is looked at later.
-        Request::new("POST", Revision::E),
+        Request::new("POST", Revision::V2026_07_28),
     ];
     for request in requests {
         for credentials in [None, Some("Basic YWxpY2U6cGFzcw==")] {
@@ -157,7 +157,10 @@ async fn every_request_of_every_era_needs_a_token() {
     let page = who().with("Origin", "https://evil.example.com");
     assert_eq!(server.send(&page).await.status, 403);
     assert_eq!(
-        server.send(&Request::new("PUT", Revision::E)).await.status,
+        server
+            .send(&Request::new("PUT", Revision::V2026_07_28))
+            .await
+            .status,
         405
     );
     assert_eq!(server.send(&who().to("/other")).await.status, 404);
@@ -197,8 +200,8 @@ async fn malformed_credentials_and_tokens_in_the_query_are_bad_requests() {
 #[tokio::test]
 async fn scopes_that_every_request_needs_are_asked_for_at_once() {
     let issuer = Issuer::start().await;
-    let protected = mcp_runtime::auth::Protected::new(super::RESOURCE, super::jwt(&issuer));
-    let protected = protected.require(["mcp", "a"]);
+    let protected = mcp_runtime::auth::ProtectedResource::new(super::RESOURCE, super::jwt(&issuer));
+    let protected = protected.require_scopes(["mcp", "a"]);
     let server = fixture::server()
         .tags(["auth"])
         .scope_implies("all", ["mcp", "a"])

@@ -81,7 +81,7 @@ async fn files_are_listed_and_read_and_followed() {
 #[cfg(unix)]
 #[tokio::test]
 async fn links_do_not_lead_out_and_pipes_do_not_hang() {
-    let directory = Directory::new("links", Revision::E);
+    let directory = Directory::new("links", Revision::V2026_07_28);
     fs::create_dir_all(directory.join("root")).unwrap();
     fs::write(directory.join("outside"), "outside").unwrap();
     std::os::unix::fs::symlink("../outside", directory.join("root/link")).unwrap();
@@ -90,7 +90,7 @@ async fn links_do_not_lead_out_and_pipes_do_not_hang() {
         .arg(directory.join("root/pipe"))
         .status();
     assert!(made.unwrap().success());
-    let mut process = start(&directory, Revision::E).await;
+    let mut process = start(&directory, Revision::V2026_07_28).await;
     let client = &mut process.client;
     let (resources, _) = client.list("resources/list", "resources").await;
     assert_eq!(resources, Vec::<Value>::new());

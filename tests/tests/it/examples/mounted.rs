@@ -14,12 +14,12 @@ fn signed(request: Request) -> Request {
 #[tokio::test]
 async fn a_signal_to_stop_lets_calls_of_an_axum_program_finish() {
     for (signal, revision) in [
-        ("-TERM", Revision::E),
-        ("-TERM", Revision::D),
-        ("-INT", Revision::E),
+        ("-TERM", Revision::V2026_07_28),
+        ("-TERM", Revision::V2025_11_25),
+        ("-INT", Revision::V2026_07_28),
     ] {
         let address = free_address();
-        let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::E);
+        let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::V2026_07_28);
         retry(async || tokio::net::TcpStream::connect(address).await).await;
         let request = if revision.is_modern() {
             let params = json!({"name": "watch_visits", "arguments": {"seconds": 1}, "_meta": {"progressToken": 1}});

@@ -89,8 +89,8 @@ async fn notes_are_kept_and_found_and_followed() {
 
 #[tokio::test]
 async fn many_notes_are_listed_in_pages() {
-    let directory = Directory::new("many-notes", Revision::E);
-    let mut process = start(&directory, Revision::E).await;
+    let directory = Directory::new("many-notes", Revision::V2026_07_28);
+    let mut process = start(&directory, Revision::V2026_07_28).await;
     let client = &mut process.client;
     for number in 0..120 {
         let note = json!({"topic": "numbers", "text": number.to_string()});

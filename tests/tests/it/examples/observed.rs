@@ -13,7 +13,7 @@ use super::{free_address, retry};
 async fn prometheus_reads_the_metrics_of_a_server() {
     let (address, metrics) = (free_address(), free_address());
     let arguments = [&*address.to_string(), &*metrics.to_string()];
-    let _process = Process::raw("metrics", &arguments, Revision::E);
+    let _process = Process::raw("metrics", &arguments, Revision::V2026_07_28);
     retry(async || tokio::net::TcpStream::connect(address).await).await;
     for (name, b) in [("add", 2), ("divide", 2), ("divide", 0), ("invented", 1)] {
         let call = Request::tool(name, json!({"a": 1, "b": b}));
@@ -22,7 +22,7 @@ async fn prometheus_reads_the_metrics_of_a_server() {
     let forbidden = Request::tool("add", json!({})).header("Origin", "https://evil.example");
     assert_eq!(send(address, &forbidden).await.status, 403);
 
-    let scrape = Request::new("GET", Revision::E).to("/metrics");
+    let scrape = Request::new("GET", Revision::V2026_07_28).to("/metrics");
     let text = send(metrics, &scrape).await.text().await;
     let labels = |name: &str| format!(r#"mcp_method_name="tools/call",gen_ai_tool_name="{name}""#);
     for line in [

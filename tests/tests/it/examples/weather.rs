@@ -82,7 +82,7 @@ async fn nobody_waits_for_a_service_that_does_not_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let variables = [("WEATHER_URL", url.as_str()), ("NO_PROXY", "127.0.0.1")];
-    let mut process = start("weather", &variables, Revision::E).await;
+    let mut process = start("weather", &variables, Revision::V2026_07_28).await;
     let client = &mut process.client;
     let place = json!({"latitude": 52.5, "longitude": 13.4});
     let text = client.refused("current_weather", place).await;

@@ -1,6 +1,6 @@
 //! What one caller was given is of no use to another.
 
-use mcp_runtime::{MemoryStore, StateKey};
+use mcp_runtime::{MemoryOnceStore, SealingKey};
 use serde_json::{Value, json};
 use tests::link::Hub;
 use tests::{Answer, Revision};
@@ -15,7 +15,7 @@ fn params() -> Value {
 #[tokio::test]
 async fn the_state_of_a_call_is_of_no_use_to_another_caller() {
     let hub = Hub::serve(server());
-    let mut writer = WRITER.connect(&hub, Revision::E).await;
+    let mut writer = WRITER.connect(&hub, Revision::V2026_07_28).await;
     writer.answer(|_| Answer::accept(json!({"sure": true})));
     let asked = writer.request("tools/call", params()).await.unwrap();
     let next = writer.retry(&params(), &asked);
@@ -25,13 +25,13 @@ async fn the_state_of_a_call_is_of_no_use_to_another_caller() {
         Who::Known("Writer", &["notes:write"]),
         Who::Known("writer ", &["notes:write"]),
     ] {
-        let mut other = who.connect(&hub, Revision::E).await;
+        let mut other = who.connect(&hub, Revision::V2026_07_28).await;
         let failure = other.fails("tools/call", next.clone(), -32602).await;
         assert!(!failure.message.contains("writer"), "{failure:?}");
     }
     // The same caller goes on, over another connection and with another token.
     let again = Who::Known("writer", &["notes:write", "more"]);
-    let mut again = again.connect(&hub, Revision::E).await;
+    let mut again = again.connect(&hub, Revision::V2026_07_28).await;
     let result = again.request("tools/call", next).await.unwrap();
     assert_eq!(result["content"][0]["text"], "erased: true");
 }
@@ -40,12 +40,12 @@ async fn the_state_of_a_call_is_of_no_use_to_another_caller() {
 #[tokio::test]
 async fn scopes_are_looked_at_in_every_round() {
     let hub = Hub::serve(server());
-    let mut writer = WRITER.connect(&hub, Revision::E).await;
+    let mut writer = WRITER.connect(&hub, Revision::V2026_07_28).await;
     writer.answer(|_| Answer::accept(json!({"sure": true})));
     let asked = writer.request("tools/call", params()).await.unwrap();
     let next = writer.retry(&params(), &asked);
     let mut demoted = Who::Known("writer", &["notes:read"])
-        .connect(&hub, Revision::E)
+        .connect(&hub, Revision::V2026_07_28)
         .await;
     let failure = demoted.fails("tools/call", next.clone(), 403).await;
     assert_eq!(failure.data, json!({"scopes": ["notes:write"]}));
@@ -55,11 +55,15 @@ async fn scopes_are_looked_at_in_every_round() {
 #[tokio::test]
 async fn callers_with_the_same_call_at_once_do_not_meet() {
     // One store and one key for both: the id of a call is sealed into its state.
-    let keys = [StateKey::from_bytes([7; 32])];
-    let hub = Hub::serve(server().state_keys(keys).once_store(MemoryStore::default()));
+    let keys = [SealingKey::from_bytes([7; 32])];
+    let hub = Hub::serve(
+        server()
+            .sealing_keys(keys)
+            .once_store(MemoryOnceStore::default()),
+    );
     let mut states = Vec::new();
     for who in [WRITER, ADMIN] {
-        let mut client = who.connect(&hub, Revision::E).await;
+        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
         client.answer(|_| Answer::accept(json!({"sure": true})));
         let asked = client.request("tools/call", params()).await.unwrap();
         states.push((client.retry(&params(), &asked), client));

@@ -169,7 +169,7 @@ async fn suggestions_name_only_what_the_caller_may_use() {
         (READER, "summery", Some("summary")),
         (STAFF, "summery", None),
     ] {
-        let mut client = who.connect(&hub, Revision::E).await;
+        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
         let method = if name == "summery" {
             "prompts/get"
         } else {
@@ -199,7 +199,7 @@ async fn what_nobody_can_decide_is_there_for_nobody() {
 
 #[tokio::test]
 async fn a_test_acts_for_whom_it_likes() {
-    let alice = Principal::new("alice").scopes(["notes:read"]);
+    let alice = Principal::new("alice").with_scopes(["notes:read"]);
     let client = TestClient::both(server()).as_principal(alice).await;
     let said = client.call("look", json!({})).await.unwrap();
     assert_eq!(said.text(), "alice");

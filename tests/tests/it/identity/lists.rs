@@ -83,7 +83,7 @@ async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
             "public",
         ),
     ] {
-        let mut client = Who::Owner.connect(&hub, Revision::E).await;
+        let mut client = Who::Owner.connect(&hub, Revision::V2026_07_28).await;
         for (method, ..) in LISTS {
             let mut params = json!({});
             // The same on every page.
@@ -96,7 +96,7 @@ async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
         }
     }
     let hub = Hub::serve(server());
-    let mut reader = READER.connect(&hub, Revision::E).await;
+    let mut reader = READER.connect(&hub, Revision::V2026_07_28).await;
     for (uri, scope) in [("identity:open", "public"), ("identity:notes", "private")] {
         let read = reader.ok("resources/read", json!({"uri": uri})).await;
         assert_eq!(read["cacheScope"], scope, "{uri}");
@@ -176,7 +176,7 @@ async fn what_is_made_at_run_time_has_callers_too() {
 #[tokio::test]
 async fn pages_are_cut_from_what_the_caller_sees() {
     let hub = Hub::serve(server().page_size(2));
-    let mut nobody = Who::Nobody.connect(&hub, Revision::E).await;
+    let mut nobody = Who::Nobody.connect(&hub, Revision::V2026_07_28).await;
     let first = nobody.ok("tools/list", json!({})).await;
     let names = |page: &Value| -> Vec<String> {
         let tools = page["tools"].as_array().unwrap();

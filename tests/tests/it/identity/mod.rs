@@ -22,7 +22,7 @@ fn look(who: Option<Principal>) -> String {
 /// Only somebody may.
 #[tool(tags("identity"))]
 fn sign(who: &Principal, caller: &Caller) -> String {
-    let scopes: Vec<_> = who.granted().collect();
+    let scopes: Vec<_> = who.scopes().collect();
     assert!(!caller.is_trusted());
     format!("{}: {}", who.subject(), scopes.join(" "))
 }
@@ -149,10 +149,10 @@ impl Who {
         let mut client = hub.client_as(revision, |connection| match self {
             Self::Nobody => connection,
             Self::Owner => connection.trusted(),
-            Self::Known(subject, scopes) => connection.principal(
+            Self::Known(subject, scopes) => connection.with_principal(
                 Principal::new(subject)
-                    .issuer("tests")
-                    .scopes(scopes.to_vec()),
+                    .with_issuer("tests")
+                    .with_scopes(scopes.to_vec()),
             ),
         });
         client.capabilities = super::asking::able();

@@ -59,7 +59,7 @@ async fn a_listener_is_told_of_what_its_caller_may_read() {
         (READER, vec!["identity:notes", "identity:open", "note:///7"]),
         (STAFF, vec!["identity:open", "identity:staff"]),
     ] {
-        let mut client = who.connect(&hub, Revision::E).await;
+        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
         let wanted = json!({"notifications": {"resourceSubscriptions": URIS}});
         client.start("subscriptions/listen", wanted).await;
         let acknowledged = client

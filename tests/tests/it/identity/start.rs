@@ -22,10 +22,10 @@ async fn scopes_that_nobody_could_have_over_http_are_an_error_at_the_start() {
 #[tokio::test]
 async fn strangers_may_be_trusted() {
     let hub = Hub::serve(server().trust_anonymous());
-    let mut nobody = Who::Nobody.connect(&hub, Revision::E).await;
+    let mut nobody = Who::Nobody.connect(&hub, Revision::V2026_07_28).await;
     assert_eq!(nobody.text("write_note", json!({})).await, "written");
     // Whoever is known is held to what was granted.
-    let mut reader = READER.connect(&hub, Revision::E).await;
+    let mut reader = READER.connect(&hub, Revision::V2026_07_28).await;
     let params = json!({"name": "write_note", "arguments": {}});
     reader.fails("tools/call", params, 403).await;
 }
@@ -34,7 +34,7 @@ async fn strangers_may_be_trusted() {
 async fn a_group_may_need_scopes_as_a_whole() {
     let hub = Hub::serve(server().require_scopes("identity", ["staff"]));
     for (who, tools) in [(READER, 0), (STAFF, 4), (ADMIN, 6)] {
-        let mut client = who.connect(&hub, Revision::E).await;
+        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
         let (seen, _) = client.list("tools/list", "tools").await;
         assert_eq!(seen.len(), tools, "{who:?}");
         if tools < 6 {

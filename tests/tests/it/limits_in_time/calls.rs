@@ -43,9 +43,9 @@ enum Way {
 impl Way {
     const ALL: [Self; 6] = [
         Self::Modern,
-        Self::Session(Revision::B),
-        Self::Session(Revision::C),
-        Self::Session(Revision::D),
+        Self::Session(Revision::V2025_03_26),
+        Self::Session(Revision::V2025_06_18),
+        Self::Session(Revision::V2025_11_25),
         Self::Sealed,
         Self::Stateless,
     ];
@@ -65,7 +65,7 @@ impl Way {
         let revision = match self {
             Self::Modern => return Request::tool(name, arguments),
             Self::Session(revision) => revision,
-            Self::Sealed | Self::Stateless => Revision::D,
+            Self::Sealed | Self::Stateless => Revision::V2025_11_25,
         };
         let hello = server.send(&initialize(revision)).await;
         let session = hello.header("mcp-session-id").unwrap_or_default();
@@ -270,7 +270,7 @@ async fn a_client_that_goes_away_after_the_head_drops_its_call_or_comes_back_for
     drop(server.send(&call).await);
     server.shared.dropped(1).await;
 
-    let way = Way::Session(Revision::D);
+    let way = Way::Session(Revision::V2025_11_25);
     let server = way.serve(Limits::default());
     let call = way.call(&server, "wait", json!({})).await;
     let mut response = server.send(&call).await;
@@ -283,7 +283,7 @@ async fn a_client_that_goes_away_after_the_head_drops_its_call_or_comes_back_for
         .clone()
         .find(|(name, _)| name == "Mcp-Session-Id")
         .unwrap();
-    let get = Request::new("GET", Revision::D)
+    let get = Request::new("GET", Revision::V2025_11_25)
         .header("Mcp-Session-Id", session)
         .header("Last-Event-ID", &first.id.unwrap())
         .answering("tools/call");
@@ -294,7 +294,7 @@ async fn a_client_that_goes_away_after_the_head_drops_its_call_or_comes_back_for
 // Covers: BATCH-04
 #[tokio::test(start_paused = true)]
 async fn an_array_with_a_silent_call_becomes_a_stream() {
-    let way = Way::Session(Revision::B);
+    let way = Way::Session(Revision::V2025_03_26);
     let server = way.serve(Limits::default());
     let mut call = way.call(&server, "wait", json!({})).await;
     let slow: Value = serde_json::from_slice(&call.body).unwrap();
@@ -319,10 +319,10 @@ async fn on_a_socket_the_head_and_comments_of_a_silent_call_come_before_its_answ
         ..Limits::default()
     };
     let server = http_support::serve_with(HttpOptions::new(), limits).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     for call in [
         Request::tool("wait", json!({})),
-        call(&session, 1, "wait", json!({}), Revision::D),
+        call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
     ] {
         let response = server.send(&call).await;
         assert!(response.is_events());

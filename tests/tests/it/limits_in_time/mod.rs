@@ -108,7 +108,7 @@ impl Served {
     }
 
     async fn session(&self) -> String {
-        let hello = self.send(&initialize(Revision::D)).await;
+        let hello = self.send(&initialize(Revision::V2025_11_25)).await;
         hello.header("mcp-session-id").unwrap().to_owned()
     }
 }

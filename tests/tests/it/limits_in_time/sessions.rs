@@ -18,11 +18,11 @@ use crate::http_support::call;
 
 fn ping(session: &str) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    Request::legacy(session, &ping, Revision::D)
+    Request::legacy(session, &ping, Revision::V2025_11_25)
 }
 
 fn get(session: &str) -> Request {
-    Request::new("GET", Revision::D).header("Mcp-Session-Id", session)
+    Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session)
 }
 
 /// Sessions that are found only after a while.
@@ -164,7 +164,13 @@ async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
     ] {
         let server = serve(limits.clone());
         let session = server.session().await;
-        let request = call(&session, 1, "report", json!({"values": [1]}), Revision::D);
+        let request = call(
+            &session,
+            1,
+            "report",
+            json!({"values": [1]}),
+            Revision::V2025_11_25,
+        );
         let mut stream = server.send(&request).await;
         let mut ids = Vec::new();
         while let Some(event) = stream.event().await {

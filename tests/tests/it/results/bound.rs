@@ -42,7 +42,7 @@ async fn call(client: &mut Client, id: i64, arguments: &str, more: &str) -> Valu
 // Covers: MRTR-09
 #[tokio::test]
 async fn a_state_goes_on_with_the_same_numbers_and_with_no_others() {
-    let mut client = raw(server(), Revision::E);
+    let mut client = raw(server(), Revision::V2026_07_28);
     client.capabilities = json!({"elicitation": {}});
     let asked = r#"{"amount":10000000000000000000000,"purpose":"é/t"}"#;
     let first = call(&mut client, 1, asked, "").await;

@@ -10,9 +10,9 @@ use super::{Log, server};
 use crate::http_support::{call, serve_server};
 use crate::support::connect;
 
-fn error(code: i32, data: Option<Value>) -> ToolError {
+fn error(code: i32, data: Option<Value>) -> HandlerError {
     let error = ErrorObject::new(code, "what the author says");
-    ToolError::protocol(match data {
+    HandlerError::protocol(match data {
         Some(data) => error.with_data(data),
         None => error,
     })
@@ -85,8 +85,8 @@ fn table() -> Vec<(i32, Value, [i32; 3])> {
 fn in_version(codes: [i32; 3], revision: Revision) -> i64 {
     let [before, then, now] = codes;
     i64::from(match revision {
-        Revision::E => now,
-        Revision::D => then,
+        Revision::V2026_07_28 => now,
+        Revision::V2025_11_25 => then,
         _ => before,
     })
 }
@@ -129,7 +129,7 @@ async fn codes_of_handlers_are_those_of_the_protocol_version_over_http() {
     let server = serve_server(server()).await;
     for revision in Revision::ALL {
         let session = match revision {
-            Revision::E => String::new(),
+            Revision::V2026_07_28 => String::new(),
             legacy => server.session(legacy).await,
         };
         for (number, (code, data, codes)) in (1..).zip(table()) {
@@ -139,7 +139,7 @@ async fn codes_of_handlers_are_those_of_the_protocol_version_over_http() {
                 arguments["data"] = data;
             }
             let request = match revision {
-                Revision::E => Request::tool("coded", arguments),
+                Revision::V2026_07_28 => Request::tool("coded", arguments),
                 legacy => call(&session, number, "coded", arguments, legacy),
             };
             let (status, message) = server.message(&request).await;

@@ -60,7 +60,7 @@ async fn json_of_several_lines_leaves_as_one_line() {
         let result = client.ok("tools/call", params()).await;
         assert_eq!(result["content"][0]["text"], PRETTY);
         let data = json!({"a": 1, "b": "x\ny"});
-        if revision >= Revision::C {
+        if revision >= Revision::V2025_06_18 {
             assert_eq!(result["structuredContent"], data);
             assert_eq!(
                 result["_meta"]["com.example/x"]["two\nlines"],
@@ -76,10 +76,10 @@ async fn json_of_several_lines_leaves_as_one_line() {
 #[tokio::test]
 async fn an_event_holds_one_line() {
     let server = serve_server(server()).await;
-    let session = server.session(Revision::D).await;
+    let session = server.session(Revision::V2025_11_25).await;
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params()});
     for request in [
-        Request::legacy(&session, &call, Revision::D),
+        Request::legacy(&session, &call, Revision::V2025_11_25),
         Request::modern(1, "tools/call", params()),
     ] {
         let mut response = server.send(&request).await;

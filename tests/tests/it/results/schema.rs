@@ -70,7 +70,7 @@ impl serde::Serialize for Unwritable {
 struct Own(Value);
 
 impl IntoToolResult for Own {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
         Json(self.0).into_tool_result()
     }
 
@@ -230,10 +230,10 @@ async fn a_result_outside_the_schema_its_author_wrote_is_an_internal_error() {
 #[tokio::test]
 async fn what_middleware_and_sanitizers_make_of_a_result_has_to_fit_too() {
     let spoil = |server: Server| {
-        server.around(async |call, next| {
+        server.middleware(async |call, next| {
             let spoilt = call.arguments().0.get("urgent") == Some(&json!(true));
             let mut answer = next.run(call).await?;
-            if let mcp_runtime::Answer::Tool(result) = &mut answer
+            if let mcp_runtime::CallOutput::Tool(result) = &mut answer
                 && spoilt
             {
                 result.structured_content = None;
@@ -266,8 +266,8 @@ async fn results_that_do_not_fit_do_not_leave_over_http_either() {
     for name in ["told", "unwritable"] {
         let (status, message) = server.message(&Request::tool(name, json!({}))).await;
         assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
-        let session = server.session(Revision::D).await;
-        let call = crate::http_support::call(&session, 1, name, json!({}), Revision::D);
+        let session = server.session(Revision::V2025_11_25).await;
+        let call = crate::http_support::call(&session, 1, name, json!({}), Revision::V2025_11_25);
         let (status, message) = server.message(&call).await;
         assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
     }
@@ -295,7 +295,7 @@ async fn outputs_need_not_be_compared_with_their_schemas() {
 #[tokio::test]
 #[should_panic(expected = "`told` promised")]
 async fn the_client_of_these_tests_believes_no_output() {
-    let mut client = connect(serving().check_outputs(false), Revision::E).await;
+    let mut client = connect(serving().check_outputs(false), Revision::V2026_07_28).await;
     let told = json!({"structured": {"city": 5}});
     client.tool("told", told).await;
 }

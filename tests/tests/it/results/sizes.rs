@@ -30,7 +30,11 @@ fn fails_at_length() -> Result<String> {
 // Covers: TOOL-19
 #[tokio::test]
 async fn questions_are_not_counted_as_output() {
-    for revision in [Revision::C, Revision::D, Revision::E] {
+    for revision in [
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
+    ] {
         let mut client = raw(server(), revision);
         client.capabilities = json!({"elicitation": {}});
         let mut client = client.connect().await;
@@ -96,5 +100,5 @@ async fn an_error_is_never_larger_than_any_answer_may_be() {
 #[prompt]
 fn long_code() -> Result<String> {
     let error = mcp_runtime::ErrorObject::new(4711, "x".repeat(2_000));
-    Err(ToolError::protocol(error))
+    Err(HandlerError::protocol(error))
 }

@@ -33,7 +33,7 @@ fn counts<const N: usize>(expected: [(&str, i64); N]) -> BTreeMap<String, i64> {
 #[tokio::test]
 async fn requests_are_counted_by_what_they_call_and_how_they_end() {
     let (mut counted, _guard) = Counted::begin();
-    let mut client = connect(server(), Revision::E).await;
+    let mut client = connect(server(), Revision::V2026_07_28).await;
     for _ in 0..3 {
         client.tool("add", json!({"a": 1, "b": 2})).await;
     }
@@ -172,11 +172,11 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
     served.shared.dropped(1).await;
     assert_eq!(counted.one(ACTIVE), 0);
     // A legacy one: its session does, and ends with it.
-    let session = served.session(Revision::D).await;
+    let session = served.session(Revision::V2025_11_25).await;
     let mut stream = dial(served.address).await;
     write(
         &mut stream,
-        &call(&session, 1, "wait", json!({}), Revision::D),
+        &call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
     )
     .await;
     served.shared.started(2).await;
@@ -187,7 +187,7 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
         ),
         (1, 1)
     );
-    let ended = Request::new("DELETE", Revision::D).header("Mcp-Session-Id", &session);
+    let ended = Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
     assert_eq!(served.send(&ended).await.status, 204);
     served.shared.dropped(2).await;
     assert_eq!(counted.one(ACTIVE), 0);

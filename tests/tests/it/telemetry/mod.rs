@@ -44,7 +44,7 @@ fn trace(ctx: &Context) -> String {
 /// Fails with a code that is the server's fault.
 #[tool(tags("telemetry"))]
 fn broken() -> Result<String> {
-    Err(ToolError::protocol(mcp_runtime::ErrorObject::new(
+    Err(HandlerError::protocol(mcp_runtime::ErrorObject::new(
         mcp_runtime::ErrorObject::INTERNAL_ERROR,
         "broken",
     )))

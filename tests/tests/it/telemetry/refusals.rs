@@ -28,7 +28,7 @@ async fn refusals_over_http_are_counted_by_kind() {
             Request::tool("echo", json!({"text": "x".repeat(1_000)})),
             413,
         ),
-        (Request::new("PATCH", Revision::E), 405),
+        (Request::new("PATCH", Revision::V2026_07_28), 405),
         (add(), 200),
     ] {
         assert_eq!(served.send(&request).await.status, status);
@@ -101,7 +101,7 @@ async fn refusals_are_logged_now_and_then_with_the_peer_and_without_the_payload(
         assert!(fields["peer"].starts_with("127.0.0.1:"), "{fields:?}");
     }
     assert!(!seen.text().contains("hunter2"));
-    let mut client = connect(server(), Revision::E).await;
+    let mut client = connect(server(), Revision::V2026_07_28).await;
     client.line("hunter2").await;
     client.anonymous().await;
     assert!(!seen.text().contains("hunter2"));

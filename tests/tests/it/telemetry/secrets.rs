@@ -36,7 +36,7 @@ fn server() -> Server {
 #[tokio::test]
 async fn nothing_that_is_sent_either_way_is_logged() {
     let (seen, _guard) = Seen::begin();
-    for revision in [Revision::D, Revision::E] {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut client = raw(server(), revision);
         client.capabilities = json!({"elicitation": {}});
         client
@@ -78,11 +78,23 @@ async fn nothing_that_is_sent_either_way_is_logged() {
         client.pass().await;
     }
     let served = serve_server(server()).await;
-    let session = served.session(Revision::D).await;
+    let session = served.session(Revision::V2025_11_25).await;
     for request in [
         Request::tool("echo", json!({"text": SECRET})),
-        call(&session, 1, "echo", json!({"text": SECRET}), Revision::D),
-        call(SECRET, 1, "echo", json!({"text": SECRET}), Revision::D),
+        call(
+            &session,
+            1,
+            "echo",
+            json!({"text": SECRET}),
+            Revision::V2025_11_25,
+        ),
+        call(
+            SECRET,
+            1,
+            "echo",
+            json!({"text": SECRET}),
+            Revision::V2025_11_25,
+        ),
         Request::tool("number", json!({"pin": SECRET})).with("Mcp-Name", SECRET),
     ] {
         let request = request

@@ -281,7 +281,7 @@ async fn a_hook_that_panics_harms_nothing() {
 async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
     let (seen, _guard) = Seen::begin();
     let served = http_support::serve_server(server()).await;
-    let session = served.session(Revision::D).await;
+    let session = served.session(Revision::V2025_11_25).await;
     for with_meta in [true, false] {
         for revision in Revision::ERAS {
             seen.clear();
@@ -338,8 +338,8 @@ async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
         }
     }
     seen.clear();
-    served.session(Revision::D).await;
+    served.session(Revision::V2025_11_25).await;
     let fields = seen.request();
     assert_eq!(fields["otel.name"], "initialize");
-    assert_eq!(fields["mcp.protocol.version"], Revision::D.date());
+    assert_eq!(fields["mcp.protocol.version"], Revision::V2025_11_25.date());
 }

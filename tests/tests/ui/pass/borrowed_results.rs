@@ -14,7 +14,7 @@ async fn first(words: &[String]) -> Option<&str> {
 
 #[tool(blocking)]
 fn last(words: &[String]) -> Result<&str> {
-    words.last().map(String::as_str).ok_or("no words").shown()
+    words.last().map(String::as_str).ok_or("no words").expose()
 }
 
 struct Notes {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::server::command_line::check::schema;
 
@@ -29,7 +29,7 @@ impl Severity {
 
 /// A problem with a definition.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finding {
+pub(super) struct Lint {
     pub(super) severity: Severity,
     /// The definition concerned: `` tool `add` ``.
     pub(super) at: String,
@@ -38,7 +38,7 @@ pub(super) struct Finding {
     pub(super) source: &'static str,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Lint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: {}", self.severity.as_str(), self.at, self.text)?;
         if !self.source.is_empty() {
@@ -61,20 +61,20 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
 /// Returns all findings, in the order of the surface.
-pub(super) fn lint(surface: &Surface) -> Vec<Finding> {
+pub(super) fn lint(surface: &Surface) -> Vec<Lint> {
     let mut found = Findings::default();
-    for tool in surface.items(Listed::Tools) {
+    for tool in surface.items(ListRequest::Tools) {
         lint_tool(tool, &mut found);
     }
-    for prompt in surface.items(Listed::Prompts) {
+    for prompt in surface.items(ListRequest::Prompts) {
         lint_prompt(prompt, &mut found);
     }
-    for template in surface.items(Listed::Templates) {
+    for template in surface.items(ListRequest::Templates) {
         found.about("template", template["uriTemplate"].as_str());
         found.described(template);
     }
-    lint_resources(surface.items(Listed::Resources), &mut found);
-    let (tools, tokens) = (surface.items(Listed::Tools).len(), tokens(surface));
+    lint_resources(surface.items(ListRequest::Resources), &mut found);
+    let (tools, tokens) = (surface.items(ListRequest::Tools).len(), tokens(surface));
     found.at = "the tools".into();
     if tools > MOST_TOOLS {
         found.refused(format!("there are {tools}"), MANY);
@@ -89,7 +89,7 @@ pub(super) fn lint(surface: &Surface) -> Vec<Finding> {
 
 /// Estimates the number of tokens the tools use in a model's context: about one for four bytes of JSON.
 pub(super) fn tokens(surface: &Surface) -> usize {
-    let tools = surface.items(Listed::Tools).iter();
+    let tools = surface.items(ListRequest::Tools).iter();
     let bytes: usize = tools
         .map(|tool| {
             let read = ["name", "description", "inputSchema"];
@@ -155,7 +155,7 @@ fn is_described(item: &Value) -> bool {
 /// The findings so far, and the definition being checked.
 #[derive(Default)]
 pub(super) struct Findings {
-    all: Vec<Finding>,
+    all: Vec<Lint>,
     at: String,
 }
 
@@ -184,7 +184,7 @@ impl Findings {
 
     fn push(&mut self, severity: Severity, text: String, source: &'static str) {
         let at = self.at.clone();
-        self.all.push(Finding {
+        self.all.push(Lint {
             severity,
             at,
             text,
@@ -202,7 +202,7 @@ mod tests {
     /// Returns the findings for a server with these tools.
     fn found(tools: &Value) -> Vec<String> {
         let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
-        lint(&surface).iter().map(Finding::to_string).collect()
+        lint(&surface).iter().map(Lint::to_string).collect()
     }
 
     /// Returns the findings for the schema of an argument.
@@ -349,7 +349,7 @@ mod tests {
             "resourceTemplates": [{"uriTemplate": "a:{b}"}],
         });
         let surface = Surface::parse(&surface.to_string()).unwrap();
-        let found: Vec<_> = lint(&surface).iter().map(Finding::to_string).collect();
+        let found: Vec<_> = lint(&surface).iter().map(Lint::to_string).collect();
         assert_eq!(
             found,
             [

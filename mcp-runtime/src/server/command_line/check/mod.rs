@@ -8,12 +8,12 @@ use std::fs;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use crate::client::Listed;
+use crate::client::ListRequest;
 use crate::client::surface::Surface;
-use crate::client::surface::compare::{Change, compare};
-use crate::server::command_line::session::{Session, common};
-use crate::server::command_line::{Outcome, print};
-use lint::{Finding, Severity};
+use crate::client::surface::compare::{SurfaceChange, compare};
+use crate::server::command_line::session::{CommandSession, common};
+use crate::server::command_line::{CommandResult, print};
+use lint::{Lint, Severity};
 
 pub(super) fn command() -> Command {
     common(
@@ -45,7 +45,7 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
+pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
     let findings = lint::lint(&surface);
     let file = matches.get_one::<String>("surface").map(String::as_str);
@@ -63,14 +63,14 @@ pub(super) async fn run(session: &Session, matches: &ArgMatches) -> Outcome {
         print::line(&text(&surface, &findings, &differences));
     }
     let is_fine =
-        |finding: &Finding| finding.severity == Severity::Advice && !matches.get_flag("strict");
+        |finding: &Lint| finding.severity == Severity::Advice && !matches.get_flag("strict");
     // Saving accepts the changes.
     let breaks = !saves && differences.iter().any(|change| change.is_breaking);
     Ok(findings.iter().all(is_fine) && !breaks)
 }
 
 /// Returns the changes since the file was saved.
-fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<Change>, String> {
+fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<SurfaceChange>, String> {
     let before = match fs::read_to_string(file) {
         Ok(before) => before,
         Err(error) if saves && error.kind() == std::io::ErrorKind::NotFound => {
@@ -84,12 +84,12 @@ fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<Change>, S
     }
 }
 
-fn text(surface: &Surface, findings: &[Finding], differences: &[Change]) -> String {
+fn text(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> String {
     let counts: Vec<_> = [
-        (Listed::Tools, "tool"),
-        (Listed::Prompts, "prompt"),
-        (Listed::Resources, "resource"),
-        (Listed::Templates, "template"),
+        (ListRequest::Tools, "tool"),
+        (ListRequest::Prompts, "prompt"),
+        (ListRequest::Resources, "resource"),
+        (ListRequest::Templates, "template"),
     ]
     .into_iter()
     .map(|(list, word)| match surface.items(list).len() {
@@ -102,16 +102,16 @@ fn text(surface: &Surface, findings: &[Finding], differences: &[Change]) -> Stri
         counts.join(", "),
         lint::tokens(surface)
     )];
-    lines.extend(findings.iter().map(Finding::to_string));
-    lines.extend(differences.iter().map(Change::to_string));
+    lines.extend(findings.iter().map(Lint::to_string));
+    lines.extend(differences.iter().map(SurfaceChange::to_string));
     if findings.is_empty() && differences.is_empty() {
         lines.push("no problems found".to_owned());
     }
     lines.join("\n")
 }
 
-fn report(surface: &Surface, findings: &[Finding], differences: &[Change]) -> Value {
-    let found = |one: &Finding| {
+fn report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> Value {
+    let found = |one: &Lint| {
         json!({
             "severity": one.severity.as_str(),
             "at": one.at,
@@ -119,9 +119,9 @@ fn report(surface: &Surface, findings: &[Finding], differences: &[Change]) -> Va
             "source": one.source,
         })
     };
-    let difference = |one: &Change| json!({"breaking": one.is_breaking, "text": one.text});
+    let difference = |one: &SurfaceChange| json!({"breaking": one.is_breaking, "text": one.text});
     let mut report = json!({"tokens": lint::tokens(surface)});
-    for list in Listed::ALL {
+    for list in ListRequest::ALL {
         report[list.member()] = surface.items(list).len().into();
     }
     report["findings"] = findings.iter().map(found).collect();

@@ -18,7 +18,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, St
         Some(rest) => ("\u{feff}", rest),
         None => ("", text),
     };
-    let style = Style::of(text);
+    let style = FileStyle::of(text);
     let edited = style.set(text, path, value, 0)?;
     let end = &text[text.trim_end().len()..];
     let end = if end.is_empty() { style.line_end } else { end };
@@ -45,13 +45,13 @@ fn read(text: &str) -> Option<Value> {
 }
 
 /// Layout of a file.
-struct Style {
+struct FileStyle {
     /// The indentation of one level.
     indent: String,
     line_end: &'static str,
 }
 
-impl Style {
+impl FileStyle {
     fn of(text: &str) -> Self {
         let lines = text.lines().skip(1);
         let mut indents = lines.filter_map(|line| {

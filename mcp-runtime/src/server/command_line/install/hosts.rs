@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 /// A client that starts servers.
-pub(super) struct Host {
+pub(super) struct HostApplication {
     /// The name on the command line.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Host {
     /// `true` if an entry names its transport.
     pub(super) has_type: bool,
     /// Returns the path of the configuration; `None` if it is unknown for this system.
-    pub(super) file: fn(&Places) -> Option<PathBuf>,
+    pub(super) file: fn(&Directories) -> Option<PathBuf>,
     /// The next step for the user.
     pub(super) next: &'static str,
 }
@@ -24,8 +24,8 @@ pub(super) struct Host {
 /// code.claude.com/docs/en/mcp, "Project scope"; Cursor: cursor.com/docs/context/mcp, "Configuration locations"; VS Code:
 /// code.visualstudio.com/docs/agents/reference/mcp-configuration; Windsurf: docs.windsurf.com/windsurf/cascade/mcp; Zed:
 /// zed.dev/docs/ai/mcp and zed.dev/docs/configuring-zed; Gemini CLI: geminicli.com/docs/tools/mcp-server.
-pub(super) const HOSTS: [Host; 7] = [
-    Host {
+pub(super) const HOSTS: [HostApplication; 7] = [
+    HostApplication {
         name: "claude-desktop",
         title: "Claude Desktop",
         servers: "mcpServers",
@@ -39,7 +39,7 @@ pub(super) const HOSTS: [Host; 7] = [
         },
         next: "Restart Claude Desktop.",
     },
-    Host {
+    HostApplication {
         name: "claude-code",
         title: "Claude Code",
         servers: "mcpServers",
@@ -47,7 +47,7 @@ pub(super) const HOSTS: [Host; 7] = [
         file: |places| Some(places.here.as_ref()?.join(".mcp.json")),
         next: "Start `claude` in this directory and approve the server. The file is shared by everyone who works in this project.",
     },
-    Host {
+    HostApplication {
         name: "cursor",
         title: "Cursor",
         servers: "mcpServers",
@@ -55,7 +55,7 @@ pub(super) const HOSTS: [Host; 7] = [
         file: |places| Some(places.home.as_ref()?.join(".cursor").join("mcp.json")),
         next: "Look for the server in Cursor's settings, under MCP.",
     },
-    Host {
+    HostApplication {
         name: "vscode",
         title: "VS Code",
         servers: "servers",
@@ -63,7 +63,7 @@ pub(super) const HOSTS: [Host; 7] = [
         file: |places| Some(places.here.as_ref()?.join(".vscode").join("mcp.json")),
         next: "Open this directory in VS Code and start the server with the command `MCP: List Servers`.",
     },
-    Host {
+    HostApplication {
         name: "windsurf",
         title: "Windsurf",
         servers: "mcpServers",
@@ -74,7 +74,7 @@ pub(super) const HOSTS: [Host; 7] = [
         },
         next: "Refresh the list of servers in Windsurf's Cascade panel.",
     },
-    Host {
+    HostApplication {
         name: "zed",
         title: "Zed",
         servers: "context_servers",
@@ -89,7 +89,7 @@ pub(super) const HOSTS: [Host; 7] = [
         },
         next: "Look for the server in the settings of Zed's agent panel.",
     },
-    Host {
+    HostApplication {
         name: "gemini-cli",
         title: "Gemini CLI",
         servers: "mcpServers",
@@ -100,7 +100,7 @@ pub(super) const HOSTS: [Host; 7] = [
 ];
 
 /// Directories of this system and user.
-pub(super) struct Places {
+pub(super) struct Directories {
     home: Option<PathBuf>,
     /// The directory for the settings of programs.
     settings: Option<PathBuf>,
@@ -108,7 +108,7 @@ pub(super) struct Places {
     here: Option<PathBuf>,
 }
 
-impl Places {
+impl Directories {
     pub(super) fn read() -> Self {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
         let variable = |name| {

@@ -13,9 +13,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use crate::server::command_line::call::name;
-use crate::server::command_line::{Fault, Outcome, print};
+use crate::server::command_line::{CommandError, CommandResult, print};
 use crate::types::Implementation;
-use hosts::{HOSTS, Host, Places};
+use hosts::{Directories, HOSTS, HostApplication};
 
 pub(super) fn command() -> Command {
     let hosts = HOSTS.iter().map(|host| host.name);
@@ -60,12 +60,12 @@ pub(super) fn command() -> Command {
         .arg(flag("dry-run", "Print the new file and change nothing"))
 }
 
-pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
+pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> CommandResult {
     let Some(host) = HOSTS
         .iter()
         .find(|host| host.name == name(matches, "client"))
     else {
-        return Err(Fault::Said("unknown client".into()));
+        return Err(CommandError::Said("unknown client".into()));
     };
     let entry_name = matches.get_one::<String>("name").unwrap_or(&identity.name);
     let entry = entry(host, matches)?;
@@ -76,7 +76,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
     }
     let file = match matches.get_one::<String>("config") {
         Some(file) => PathBuf::from(file),
-        None => (host.file)(&Places::read()).ok_or_else(|| {
+        None => (host.file)(&Directories::read()).ok_or_else(|| {
             format!("the configuration file of {} on this system is unknown; specify it with `--config`", host.title)
         })?,
     };
@@ -137,7 +137,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> Outcome {
 }
 
 /// Returns the entry that tells the client how to start the server.
-fn entry(host: &Host, matches: &ArgMatches) -> Result<Map<String, Value>, String> {
+fn entry(host: &HostApplication, matches: &ArgMatches) -> Result<Map<String, Value>, String> {
     let executable = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
     let Some(executable) = executable.to_str() else {
         return Err(format!(

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::context::{Caller, current};
-use crate::dispatch::{Sink, Started};
+use crate::dispatch::{CallProgress, Sink};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 use crate::registry::fixture::context;
-use crate::transport::peer::{Peer, Verdict, Wake};
+use crate::transport::peer::{MessageVerdict, Peer, Wake};
 
 /// The server side of the test.
 pub(in crate::transport) struct Fake {
@@ -147,18 +147,18 @@ impl Peer for Fake {
         message: &'c Self::Message<'m>,
         session: &mut Session,
         out: &mut Vec<u8>,
-    ) -> Verdict<Self::Call<'c>> {
+    ) -> MessageVerdict<Self::Call<'c>> {
         match (&message.id, message.method.as_str()) {
-            (None, "cancel") => Verdict::Cancel(RequestId::from_valid(
+            (None, "cancel") => MessageVerdict::Cancel(RequestId::from_valid(
                 message.taken_back.as_deref().unwrap(),
             )),
-            (None, _) => Verdict::Silent,
+            (None, _) => MessageVerdict::Silent,
             (Some(id), "ping" | "allow_batch") => {
                 session.batch |= message.method == "allow_batch";
                 out.extend_from_slice(answer(id.as_json(), "pong").as_bytes());
-                Verdict::Answered
+                MessageVerdict::Answered
             }
-            (Some(_), _) => Verdict::Call(Call {
+            (Some(_), _) => MessageVerdict::Call(Call {
                 fake: Arc::clone(self),
                 request: message,
             }),
@@ -179,14 +179,17 @@ impl Peer for Fake {
 
     fn observed(_pace: &(), _: Duration) {}
 
-    fn start(call: Call<'_>, sink: &dyn Fn() -> Arc<dyn Sink>) -> Started<Self::Running, String> {
+    fn start(
+        call: Call<'_>,
+        sink: &dyn Fn() -> Arc<dyn Sink>,
+    ) -> CallProgress<Self::Running, String> {
         let Call { fake, request } = call;
         let id = request.id.as_ref().unwrap().as_json().to_owned();
         let done = answer(&id, &request.method);
         fake.under_way.fetch_add(1, SeqCst);
         let under_way = UnderWay(Arc::clone(&fake.under_way), Arc::clone(&fake.idle));
         let running: Self::Running = match request.method.as_str() {
-            "echo" => return Started::Done(done),
+            "echo" => return CallProgress::Done(done),
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
@@ -197,11 +200,11 @@ impl Peer for Fake {
                     |unblocked| !*unblocked,
                 );
                 drop(guard);
-                return Started::Done(done);
+                return CallProgress::Done(done);
             }
             "block_shortly" => {
                 std::thread::sleep(Duration::from_millis(15));
-                return Started::Done(done);
+                return CallProgress::Done(done);
             }
             "panic_in_poll" => Box::pin(async { panic!("on purpose") }),
             "panic_later" => Box::pin(async {
@@ -272,11 +275,11 @@ impl Peer for Fake {
                     }
                     taken.store(sink.send(b"{\"progress\":2}"), SeqCst);
                 });
-                return Started::Done(done);
+                return CallProgress::Done(done);
             }
             other => panic!("no method {other}"),
         };
-        Started::Running(running)
+        CallProgress::Running(running)
     }
 
     fn encode(finished: String, out: &mut Vec<u8>) {

@@ -1,5 +1,5 @@
 use mcp_runtime::prelude::*;
-use mcp_runtime::{FromContext, ToolError};
+use mcp_runtime::{FromContext, HandlerError};
 
 #[data(input)]
 struct Tenant {
@@ -7,7 +7,7 @@ struct Tenant {
 }
 
 impl FromContext for Tenant {
-    fn from_context(_: &Context) -> Result<Self, ToolError> {
+    fn from_context(_: &Context) -> Result<Self, HandlerError> {
         bail!("there is none")
     }
 }

@@ -1,12 +1,12 @@
 use mcp_runtime::prelude::*;
 
-#[shown]
+#[expose]
 struct NotAnError;
 
-#[shown]
+#[expose]
 struct Generic<T>(T);
 
-#[shown]
+#[expose]
 fn not_a_type() {}
 
 fn main() {}

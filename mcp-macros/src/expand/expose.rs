@@ -1,4 +1,4 @@
-//! `#[shown]`: an error type whose message the model may read wherever a handler fails with it.
+//! `#[expose]`: an error type whose message the model may read wherever a handler fails with it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -9,18 +9,18 @@ use crate::parse::item_options::parse_options;
 use crate::parse::server::ShownOptions;
 use crate::parse::value::PathValue;
 
-/// Expands `#[shown]`: the unchanged type, and its registration.
-pub(crate) fn shown(options: TokenStream, item: TokenStream) -> TokenStream {
+/// Expands `#[expose]`: the unchanged type, and its registration.
+pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
     let options: ShownOptions = match parse_options(options) {
         Ok(options) => options,
         Err(error) => return with_error(item, &error),
     };
     let Ok(ty) = syn::parse2::<syn::DeriveInput>(item.clone()) else {
-        let text = "`#[shown]` belongs on an error type, a struct or an enum";
+        let text = "`#[expose]` belongs on an error type, a struct or an enum";
         return with_error(item, &syn::Error::new(Span::call_site(), text));
     };
     if let Some(parameter) = ty.generics.params.first() {
-        let text = "a generic type cannot be `#[shown]`; write `.shown()?` where it is returned";
+        let text = "a generic type cannot be `#[expose]`; write `.expose()?` where it is returned";
         return with_error(item, &syn::Error::new_spanned(parameter, text));
     }
     let cfgs = ty

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::future::Future;
 
 use crate::error::{Error, ErrorKind};
-use crate::handler::call::Answer;
+use crate::handler::call::CallOutput;
 #[cfg(feature = "tower")]
 use crate::handler::definition::Kind;
+use crate::handler::handler_error::Result;
 use crate::handler::middleware::{self, Around, Call, Next};
 use crate::handler::rules;
 use crate::handler::sanitize::Sanitizer;
-use crate::handler::tool_error::Result;
 #[cfg(feature = "tower")]
 use crate::handler::tower::{self, CallService, Layer};
 use crate::rate::Rate;
@@ -64,7 +64,7 @@ impl Server {
     /// use std::borrow::Cow;
     ///
     /// let server = mcp_runtime::new_server!()
-    ///     .sanitize(mcp_runtime::visible_text)
+    ///     .sanitize(mcp_runtime::strip_invisible)
     ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
     /// ```
     ///
@@ -90,7 +90,7 @@ impl Server {
     /// use mcp_runtime::prelude::*;
     /// use mcp_runtime::Kind;
     ///
-    /// let server = new_server!().around(async |call, next| {
+    /// let server = new_server!().middleware(async |call, next| {
     ///     if call.kind() == Kind::Tool && call.name() == "delete" && call.principal().is_none() {
     ///         bail!("only authenticated callers may delete");
     ///     }
@@ -102,10 +102,10 @@ impl Server {
     /// returns an `async move` block. Middleware runs within the time limit of the call; a panic in it fails that call only.
     /// Calls refused by a rate limit do not reach it. In revision 2026-07-28 it runs in each round of a call: see
     /// [`Call::round`].
-    pub fn around<F, A>(mut self, function: F) -> Self
+    pub fn middleware<F, A>(mut self, function: F) -> Self
     where
         F: Fn(Call, Next) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<Answer>> + Send + 'static,
+        A: Future<Output = Result<CallOutput>> + Send + 'static,
     {
         self.surroundings
             .around

@@ -10,26 +10,26 @@ use crate::context::AskError;
 use crate::handler::check::Fault;
 use crate::jsonrpc::ErrorObject;
 
-/// The result of a handler. Any error turns into [`ToolError`] with `?`.
-pub type Result<T, E = ToolError> = std::result::Result<T, E>;
+/// The result of a handler. Any error turns into [`HandlerError`] with `?`.
+pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 
 /// The error of a handler.
 ///
 /// | made by | the client sees |
 /// |---|---|
-/// | [`bail!`](crate::bail), [`ToolError::shown`], [`ResultExt::shown`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
-/// | `?` on an error type that carries [`#[shown]`](macro@crate::shown) | its text, likewise |
+/// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
+/// | `?` on an error type that carries [`#[expose]`](macro@crate::expose) | its text, likewise |
 /// | `?` on an [`AskError`] | why the client did not answer; error -32021 if it does not support the question (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
-/// | [`ToolError::protocol`] | that JSON-RPC error |
+/// | [`HandlerError::protocol`] | that JSON-RPC error |
 ///
-/// An error that a handler returns as `anyhow::Result` is therefore hidden from the model; `.shown()?` and `bail!` of this
+/// An error that a handler returns as `anyhow::Result` is therefore hidden from the model; `.expose()?` and `bail!` of this
 /// crate expose theirs.
 ///
 /// The type does not implement [`std::error::Error`]; this is what lets `?` convert every error type into it.
-pub struct ToolError(pub(crate) Repr);
+pub struct HandlerError(pub(crate) HandlerErrorRepr);
 
-pub(crate) enum Repr {
+pub(crate) enum HandlerErrorRepr {
     Shown(String),
     Opaque(Box<dyn StdError + Send + Sync>),
     /// The result cannot be serialized as JSON.
@@ -43,15 +43,15 @@ pub(crate) enum Repr {
     ResourceNotFound(Option<String>),
 }
 
-impl ToolError {
+impl HandlerError {
     /// Creates an error whose text the model reads. State what to change.
-    pub fn shown(text: impl fmt::Display) -> Self {
-        Self(Repr::Shown(text.to_string()))
+    pub fn exposed(text: impl fmt::Display) -> Self {
+        Self(HandlerErrorRepr::Shown(text.to_string()))
     }
 
     /// Creates an error whose cause is only logged.
     pub fn opaque(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self(Repr::Opaque(cause.into()))
+        Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
     /// Creates an error of the request itself, as a JSON-RPC error.
@@ -71,7 +71,7 @@ impl ToolError {
     /// original code is logged. Be careful when you forward errors of other servers.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
-        Self(Repr::Protocol(error))
+        Self(HandlerErrorRepr::Protocol(error))
     }
 
     /// Creates the error for a URI without a resource, for resources and templates. Returning `None` does the same.
@@ -79,13 +79,13 @@ impl ToolError {
     /// Wire: -32002 in the legacy era, -32602 from 2026-07-28, both with `data.uri`.
     #[must_use]
     pub fn resource_not_found() -> Self {
-        Self(Repr::ResourceNotFound(None))
+        Self(HandlerErrorRepr::ResourceNotFound(None))
     }
 
     /// Creates the error for a URI without a resource, for resources and templates, with a text for the reader: which URI
     /// was meant, or what to do first. On the wire as [`resource_not_found`](Self::resource_not_found).
     pub fn no_resource(text: impl fmt::Display) -> Self {
-        Self(Repr::ResourceNotFound(Some(text.to_string())))
+        Self(HandlerErrorRepr::ResourceNotFound(Some(text.to_string())))
     }
 
     /// Creates an error for a bug in the framework.
@@ -94,24 +94,28 @@ impl ToolError {
     }
 }
 
-impl fmt::Debug for ToolError {
+impl fmt::Debug for HandlerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Repr::Shown(text) => f.debug_tuple("Shown").field(text).finish(),
-            Repr::Opaque(cause) => f.debug_tuple("Opaque").field(cause).finish(),
-            Repr::Unwritable(error) => f.debug_tuple("Unwritable").field(error).finish(),
-            Repr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
-            Repr::Busy(error) => f.debug_tuple("Busy").field(error).finish(),
-            Repr::Arguments(faults) => f.debug_tuple("Arguments").field(faults).finish(),
-            Repr::ResourceNotFound(None) => f.write_str("ResourceNotFound"),
-            Repr::ResourceNotFound(Some(text)) => {
+            HandlerErrorRepr::Shown(text) => f.debug_tuple("Shown").field(text).finish(),
+            HandlerErrorRepr::Opaque(cause) => f.debug_tuple("Opaque").field(cause).finish(),
+            HandlerErrorRepr::Unwritable(error) => {
+                f.debug_tuple("Unwritable").field(error).finish()
+            }
+            HandlerErrorRepr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
+            HandlerErrorRepr::Busy(error) => f.debug_tuple("Busy").field(error).finish(),
+            HandlerErrorRepr::Arguments(faults) => {
+                f.debug_tuple("Arguments").field(faults).finish()
+            }
+            HandlerErrorRepr::ResourceNotFound(None) => f.write_str("ResourceNotFound"),
+            HandlerErrorRepr::ResourceNotFound(Some(text)) => {
                 f.debug_tuple("ResourceNotFound").field(text).finish()
             }
         }
     }
 }
 
-impl<E> From<E> for ToolError
+impl<E> From<E> for HandlerError
 where
     E: Into<Box<dyn StdError + Send + Sync>> + 'static,
 {
@@ -119,25 +123,25 @@ where
         let any: &dyn Any = &error;
         if is_shown(any.type_id()) {
             let error: Box<dyn StdError + Send + Sync> = error.into();
-            return Self::shown(format_args!("{error:#}"));
+            return Self::exposed(format_args!("{error:#}"));
         }
         if let Some(text) = any.downcast_ref::<String>() {
-            return Self::shown(text);
+            return Self::exposed(text);
         }
         if let Some(text) = any.downcast_ref::<&'static str>() {
-            return Self::shown(text);
+            return Self::exposed(text);
         }
         if let Some(error) = any.downcast_ref::<AskError>() {
             return match error.protocol() {
                 Some(error) => Self::protocol(error.clone()),
-                None => Self::shown(error),
+                None => Self::exposed(error),
             };
         }
         Self::opaque(error)
     }
 }
 
-/// An error type that carries `#[shown]`. Created only by the macro.
+/// An error type that carries `#[expose]`. Created only by the macro.
 #[derive(Debug)]
 pub struct ShownError(TypeId);
 
@@ -151,10 +155,10 @@ impl ShownError {
 
 inventory::collect!(ShownError);
 
-/// An error type that may carry `#[shown]`: every error type. The trait exists for the compiler's message about other
+/// An error type that may carry `#[expose]`: every error type. The trait exists for the compiler's message about other
 /// types.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be `#[shown]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
+    message = "`{Self}` cannot be `#[expose]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
     label = "not an error type",
     note = "implement `Display` and `std::error::Error` for it, for example with `#[derive(Debug, thiserror::Error)]`"
 )]
@@ -174,21 +178,21 @@ fn is_shown(ty: TypeId) -> bool {
 
 /// A type that can be the error of a handler's `Result`.
 ///
-/// Implemented for [`ToolError`] and everything that converts into it: every `Error + Send + Sync + 'static`,
+/// Implemented for [`HandlerError`] and everything that converts into it: every `Error + Send + Sync + 'static`,
 /// `Box<dyn Error + Send + Sync>`, `anyhow::Error`, `String`, `&'static str`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
     label = "not an error type",
-    note = "implement `std::error::Error` for it, or return `mcp_runtime::Result<…>` and convert with `?`, `.shown()?` or `bail!`"
+    note = "implement `std::error::Error` for it, or return `mcp_runtime::Result<…>` and convert with `?`, `.expose()?` or `bail!`"
 )]
-pub trait IntoToolError {
+pub trait IntoHandlerError {
     /// Converts the error.
-    fn into_tool_error(self) -> ToolError;
+    fn into_tool_error(self) -> HandlerError;
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<ToolError>> IntoToolError for E {
-    fn into_tool_error(self) -> ToolError {
+impl<E: Into<HandlerError>> IntoHandlerError for E {
+    fn into_tool_error(self) -> HandlerError {
         self.into()
     }
 }
@@ -200,12 +204,12 @@ pub trait ResultExt<T> {
     /// # Errors
     ///
     /// The error of `self`, as its `Display` text in the alternate form, which for `anyhow::Error` includes the causes.
-    fn shown(self) -> Result<T>;
+    fn expose(self) -> Result<T>;
 }
 
 impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
-    fn shown(self) -> Result<T> {
-        self.map_err(|error| ToolError::shown(format_args!("{error:#}")))
+    fn expose(self) -> Result<T> {
+        self.map_err(|error| HandlerError::exposed(format_args!("{error:#}")))
     }
 }
 
@@ -223,7 +227,7 @@ impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
 #[macro_export]
 macro_rules! bail {
     ($($message:tt)+) => {
-        return ::core::result::Result::Err($crate::ToolError::shown(::core::format_args!($($message)+)))
+        return ::core::result::Result::Err($crate::HandlerError::exposed(::core::format_args!($($message)+)))
     };
 }
 
@@ -231,14 +235,16 @@ macro_rules! bail {
 mod tests {
     use anyhow::Context as _;
 
-    use super::{Repr, ResultExt as _};
+    use super::{HandlerErrorRepr, ResultExt as _};
 
     #[test]
     fn what_is_shown_of_an_error_with_causes_includes_them() {
         let error = Err::<(), _>(std::io::Error::other("disk full"))
             .context("cannot save")
-            .shown()
+            .expose()
             .unwrap_err();
-        assert!(matches!(error.0, Repr::Shown(text) if text == "cannot save: disk full"));
+        assert!(
+            matches!(error.0, HandlerErrorRepr::Shown(text) if text == "cannot save: disk full")
+        );
     }
 }
