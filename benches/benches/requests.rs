@@ -6,10 +6,10 @@ use std::hint::black_box;
 
 use benches::client::{self, Era, Question};
 use criterion::{Criterion, criterion_group, criterion_main};
+use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::{self, Value};
 use mcp_runtime::transport::memory;
-use mcp_runtime::{Arguments, DynamicTool};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
 /// Adds two integers.

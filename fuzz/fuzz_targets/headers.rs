@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libfuzzer_sys::fuzz_target;
 use mcp_runtime::fuzzing::{accepts, is_allowed_host, is_allowed_origin, mirrors, unwrapped};
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
 
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

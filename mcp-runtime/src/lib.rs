@@ -70,7 +70,7 @@ mod fnv;
 pub mod fuzzing;
 mod handler;
 mod jsonrpc;
-mod limits;
+pub mod limits;
 mod macros;
 mod panics;
 pub mod prelude;
@@ -89,31 +89,19 @@ pub mod types;
 pub mod __private;
 
 pub use context::{
-    Amount, Ask, AskError, CallId, Caller, Capability, Context, Editor, Elicit, Elicited,
-    FormChoice, FormField, FromContext, ListEdit, MemoryOnceStore, Notifier, OnceClaim, OnceStore,
-    Principal, Progress, Questions, ServerHandle, State, States, StoreFuture,
+    AskError, Caller, Capability, Context, Elicit, Elicited, FromContext, Notifier, Principal,
+    ServerHandle, State, States,
 };
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::SealingKey;
 pub use error::{Error, ErrorKind};
-pub use handler::call::CallOutput;
-pub use handler::completion::{Candidates, IntoCompletionResult};
-pub use handler::definition::{IntoSchema, Kind, Selected};
-pub use handler::dynamic::{
-    Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
-};
+pub use handler::completion::IntoCompletionResult;
+pub use handler::definition::{IntoSchema, Selected};
 pub use handler::handler_error::{HandlerError, IntoHandlerError, Result, ResultExt};
-pub use handler::listing::{ListCursor, Page};
-pub use handler::middleware::{Call, Next};
 pub use handler::output::{IntoToolResult, Json};
 pub use handler::prompt::IntoPromptResult;
 pub use handler::resource::IntoResourceResult;
 pub use handler::safe_path::SafePath;
-pub use handler::sanitize::strip_invisible;
-pub use handler::suggest::did_you_mean;
-pub use handler::template::percent_encode;
-#[cfg(feature = "tower")]
-pub use handler::tower::{CallService, ResponseFuture};
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
 #[cfg(feature = "main")]
@@ -121,13 +109,79 @@ pub use macros::main;
 pub use macros::{
     Elicit, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
-pub use server::{Cacheable, Server};
+pub use protocol::ProtocolVersion;
 #[cfg(feature = "client-logs")]
-pub use server::{ClientLogs, client_logs};
-#[cfg(feature = "telemetry")]
-pub use telemetry::TraceContext;
+pub use server::client_logs;
+pub use server::{Cacheable, Server};
 pub use transport::{Transport, shutdown_signal};
 pub use types::SamplingRequest;
+
+/// Candidates for completions, with their total number.
+pub mod completion {
+    pub use crate::handler::completion::Candidates;
+}
+
+/// Definitions that are made, changed and removed at run time.
+pub mod dynamic {
+    pub use crate::context::{Editor, ListEdit};
+    pub use crate::handler::dynamic::{
+        Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
+    };
+}
+
+/// Questions to the client, and the forms in them.
+pub mod elicit {
+    pub use crate::context::{Ask, FormChoice, FormField, Questions};
+}
+
+/// HTTP: options, the `tower` service, listeners, and stores of sessions and events.
+#[cfg(feature = "http")]
+pub mod http {
+    pub use crate::transport::http::{
+        EventStore, HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, MaybeReady,
+        MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
+    };
+}
+
+/// Pages of resources that a template lists.
+pub mod listing {
+    pub use crate::handler::listing::{ListCursor, Page};
+}
+
+/// Code that wraps calls: functions, and `tower` layers.
+pub mod middleware {
+    pub use crate::handler::call::CallOutput;
+    pub use crate::handler::definition::Kind;
+    pub use crate::handler::middleware::{Call, Next};
+    #[cfg(feature = "tower")]
+    pub use crate::handler::tower::{CallService, ResponseFuture};
+}
+
+/// Steps of a call that are done once, whatever is repeated.
+pub mod once {
+    pub use crate::context::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+}
+
+/// Reports of progress.
+pub mod progress {
+    pub use crate::context::{Amount, Progress};
+}
+
+/// Utilities for strings that clients, models and people read.
+pub mod text {
+    pub use crate::handler::sanitize::strip_invisible;
+    pub use crate::handler::suggest::did_you_mean;
+    pub use crate::handler::template::percent_encode;
+}
+
+/// Integration with `tracing`: log events for clients, and the trace context of requests.
+#[cfg(any(feature = "client-logs", feature = "telemetry"))]
+pub mod trace {
+    #[cfg(feature = "client-logs")]
+    pub use crate::server::ClientLogs;
+    #[cfg(feature = "telemetry")]
+    pub use crate::telemetry::TraceContext;
+}
 
 pub use schemars;
 pub use serde;

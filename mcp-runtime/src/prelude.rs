@@ -5,11 +5,12 @@
 
 pub use serde_json::json;
 
+pub use crate::listing::{ListCursor, Page};
 pub use crate::macros::{
     completer, data, expose, prompt, resource, resource_template, server, tool,
 };
-pub use crate::types::{ContentBlock, PromptMessage};
+pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{
-    AskError, Context, Elicit, Elicited, FromContext, HandlerError, Json, Result, ResultExt,
-    SafePath, SamplingRequest, Server, State, bail, new_server,
+    AskError, Context, Elicit, Elicited, FromContext, HandlerError, Json, Principal, Result,
+    ResultExt, SafePath, SamplingRequest, Server, State, bail, new_server,
 };

@@ -14,7 +14,10 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use mcp_runtime::prelude::*;
-use mcp_runtime::transport::{HttpOptions, HttpService, HttpSessions, memory};
+use mcp_runtime::{
+    http::{HttpOptions, HttpService, HttpSessions},
+    transport::memory,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tower_service::Service as _;
@@ -25,7 +28,7 @@ use tracing_subscriber::layer::{Context as LayerContext, Layer};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Logs an event before and after a wait longer than `Limits::stream_after`.
+/// Logs an event before and after a wait longer than `limits.http.silence_timeout`.
 #[tool]
 async fn work(case: String) -> &'static str {
     tracing::info!("{case} began");

@@ -8,12 +8,15 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Arguments, DynamicTool, Limits};
+use mcp_runtime::{
+    Limits,
+    dynamic::{Arguments, DynamicTool},
+};
 use serde_json::json;
 
 const SERVER: &str = "MCP_TEST_IS_THE_SERVER";
 
-/// Runs a server with two workers and a tool that blocks its worker, far longer than `Limits::drain`.
+/// Runs a server with two workers and a tool that blocks its worker, far longer than `limits.calls.drain_timeout`.
 fn run_server() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -21,10 +24,8 @@ fn run_server() {
         .build()
         .unwrap();
     let served = runtime.block_on(async {
-        let limits = Limits {
-            drain: Duration::from_millis(100),
-            ..Limits::default()
-        };
+        let limits = Limits::default()
+            .with(|limits| limits.calls.drain_timeout = Duration::from_millis(100));
         let server = Server::new("s", "1").only([]).limits(limits);
         let block = |_: Arguments, _: Context| async {
             std::thread::sleep(Duration::from_secs(20));

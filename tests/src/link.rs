@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use mcp_runtime::transport::{Connection, HttpOptions};
 use mcp_runtime::{Server, Transport};
+use mcp_runtime::{http::HttpOptions, transport::Connection};
 use tokio::net::TcpListener;
 use tokio::process::Child;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

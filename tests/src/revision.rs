@@ -1,5 +1,7 @@
 //! The published protocol versions, as a client names them.
 
+use mcp_runtime::ProtocolVersion;
+
 /// A published protocol version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
@@ -54,6 +56,18 @@ impl Revision {
         Self::ALL
             .into_iter()
             .find(|revision| revision.date() == date)
+    }
+
+    /// Returns the same version, as the runtime names it.
+    #[must_use]
+    pub const fn version(self) -> ProtocolVersion {
+        match self {
+            Self::V2024_11_05 => ProtocolVersion::V2024_11_05,
+            Self::V2025_03_26 => ProtocolVersion::V2025_03_26,
+            Self::V2025_06_18 => ProtocolVersion::V2025_06_18,
+            Self::V2025_11_25 => ProtocolVersion::V2025_11_25,
+            Self::V2026_07_28 => ProtocolVersion::V2026_07_28,
+        }
     }
 
     /// Returns `true` if every request carries its own protocol version, so that there is no handshake.

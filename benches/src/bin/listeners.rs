@@ -63,11 +63,10 @@ fn main() -> Result<(), Error> {
 }
 
 fn serve(alone: bool) -> Result<(), Error> {
-    let limits = Limits {
-        connections: 1_000_000,
-        streams: 1_000_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.http.max_connections = 1_000_000;
+        limits.streams.max_open = 1_000_000;
+    });
     let mut builder = if alone {
         Builder::new_current_thread()
     } else {

@@ -10,7 +10,11 @@ use std::time::{Duration, Instant};
 use benches::client;
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::Stdio;
-use mcp_runtime::{Arguments, DynamicTool, Error, serde_json};
+use mcp_runtime::{
+    Error,
+    dynamic::{Arguments, DynamicTool},
+    serde_json,
+};
 
 /// Adds two integers.
 #[tool]

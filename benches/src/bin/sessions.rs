@@ -36,15 +36,14 @@ fn main() -> Result<(), Error> {
 #[tokio::main(flavor = "current_thread")]
 async fn serve() -> Result<(), Error> {
     let hour = Duration::from_hours(1);
-    let limits = Limits {
-        sessions: 1_000_000,
-        connections: 1_000_000,
-        streams: 1_000_000,
-        session_start: hour,
-        session_idle: hour,
-        session_idle_streaming: hour,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.sessions.max_sessions = 1_000_000;
+        limits.http.max_connections = 1_000_000;
+        limits.streams.max_open = 1_000_000;
+        limits.sessions.start_timeout = hour;
+        limits.sessions.idle_timeout = hour;
+        limits.sessions.streaming_idle_timeout = hour;
+    });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stderr(), "{}", listener.local_addr()?)?;
     let served = new_server!().limits(limits).serve_http_listener(listener);

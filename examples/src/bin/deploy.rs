@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::{MemoryOnceStore, bail};
+use mcp_runtime::{bail, once::MemoryOnceStore};
 use tokio::time::sleep;
 
 /// Number of deployments so far.

@@ -8,7 +8,10 @@ use std::error::Error;
 use std::path::Path;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Arguments, Capability, DynamicTool, ServerHandle};
+use mcp_runtime::{
+    Capability, ServerHandle,
+    dynamic::{Arguments, DynamicTool},
+};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// A tool, as defined in the file.

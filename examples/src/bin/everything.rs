@@ -3,13 +3,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
-use mcp_runtime::transport::HttpOptions;
 use mcp_runtime::types::{
     ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, Resource, ResourceContents,
     ResourceLink,
 };
-use mcp_runtime::{ListCursor, Page, SafePath};
+use mcp_runtime::{
+    SafePath,
+    listing::{ListCursor, Page},
+};
 use tokio::time::sleep;
 
 /// An image of one pixel.

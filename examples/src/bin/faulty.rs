@@ -1,7 +1,7 @@
 //! Every fault that `check` reports, in one server that starts and works: `cargo run -p examples --bin faulty -- check`.
 
+use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Arguments, DynamicTool};
 
 #[tool(name = "files.read")]
 fn files_read(path: &str) -> String {

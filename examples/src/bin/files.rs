@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{Resource, ResourceContents};
-use mcp_runtime::{ListCursor, Page, ServerHandle};
+use mcp_runtime::{
+    ServerHandle,
+    listing::{ListCursor, Page},
+};
 use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 

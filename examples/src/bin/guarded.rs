@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use mcp_runtime::middleware::{Call, CallOutput, Kind, Next};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Call, CallOutput, Kind, Next};
 
 /// Looks up the price of an article.
 #[tool(read_only, rate = "60/min burst 5 per caller", timeout = "5s")]
@@ -105,7 +105,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
         .middleware(audit)
         .middleware(cached)
         .sanitize(without_accounts)
-        .sanitize(mcp_runtime::strip_invisible)
+        .sanitize(mcp_runtime::text::strip_invisible)
         .run()
         .await
 }

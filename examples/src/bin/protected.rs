@@ -5,8 +5,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use mcp_runtime::auth::{Jwt, ProtectedResource};
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
-use mcp_runtime::transport::HttpOptions;
 
 /// The notes of all users, each with its author.
 type Notes = Mutex<Vec<(String, String)>>;

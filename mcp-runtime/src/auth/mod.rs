@@ -8,7 +8,7 @@
 //! ```
 //! use mcp_runtime::Server;
 //! use mcp_runtime::auth::{Jwt, Protected};
-//! use mcp_runtime::transport::HttpOptions;
+//! use mcp_runtime::http::HttpOptions;
 //!
 //! # fn protect(server: Server) -> Server {
 //! let tokens = Jwt::issuer("https://login.example.com");
@@ -52,7 +52,7 @@ use crate::context::Principal;
 /// Ok(Principal::new("alice"))`.
 ///
 /// Called for each request with a token. Cancelled (its future is dropped) after
-/// [`Limits::authentication_time`](crate::Limits::authentication_time), or when the client disconnects.
+/// [`limits.http.authentication_timeout`](crate::Limits), or when the client disconnects.
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns the principal of the token, if it is valid and was issued for this server.
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a>;
@@ -85,7 +85,7 @@ where
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Credentials<'a> {
-    /// The bearer token: at most [`Limits::token`](crate::Limits::token) bytes of the characters that tokens consist of.
+    /// The bearer token: at most [`limits.http.max_token_bytes`](crate::Limits) bytes of the characters that tokens consist of.
     pub token: &'a str,
     /// The URL of this server, for which the token must have been issued.
     pub resource: &'a str,

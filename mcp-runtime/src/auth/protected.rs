@@ -13,7 +13,7 @@ use crate::handler::rules;
 /// scopes. See `docs/authorization.md`.
 ///
 /// Requests to the host of the URL are allowed, as with
-/// [`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host).
+/// [`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host).
 #[derive(Clone)]
 #[must_use]
 pub struct ProtectedResource {

@@ -144,7 +144,7 @@ impl InProcessClient {
 
     /// Subscribes to changes of the resource with this URI.
     #[cfg(feature = "testing")]
-    pub(crate) async fn follow(&self, uri: &str) -> Result<(), Failure> {
+    pub(crate) async fn subscribe(&self, uri: &str) -> Result<(), Failure> {
         match self.version.era() {
             Era::Legacy => {
                 let params = json!({"uri": uri});

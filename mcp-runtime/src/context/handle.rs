@@ -46,7 +46,7 @@ impl ServerHandle {
         Notifier(Arc::clone(&self.0))
     }
 
-    /// Stops the server. Calls that are running or queued may finish within [`Limits::drain`](crate::Limits::drain).
+    /// Stops the server. Calls that are running or queued may finish within [`limits.calls.drain_timeout`](crate::Limits).
     /// Later requests are refused; cancellations are still accepted.
     pub fn shut_down(&self) {
         self.0.shut_down();
@@ -235,7 +235,7 @@ impl Notifier {
 
     /// Announces that the resource at this URI changed. Notifies the clients subscribed to exactly this URI.
     ///
-    /// For an invalid URI, such as one that should be [percent-encoded](crate::percent_encode), no client is notified, and an
+    /// For an invalid URI, such as one that should be [percent-encoded](crate::text::percent_encode), no client is notified, and an
     /// error is logged.
     pub fn resource_updated(&self, uri: impl Into<String>) {
         let uri = uri.into();

@@ -183,7 +183,7 @@ pub enum OnceClaim {
 /// **Open**: implement it on a database that all instances of a server share. [`begin`](Self::begin) must be atomic: of two
 /// claims on the same work, only one is granted. Granted work stays taken until it is completed or abandoned; if an instance
 /// dies in between, the work stays taken, because its outcome is unknown. Entries can be deleted after the maximum duration
-/// of a call: [`Limits::state_time`](crate::Limits::state_time) times [`Limits::rounds`](crate::Limits::rounds).
+/// of a call: [`limits.elicitation.state_timeout`](crate::Limits) times [`limits.elicitation.max_rounds`](crate::Limits).
 pub trait OnceStore: Send + Sync + 'static {
     /// Claims the work `name` of this call.
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim>;

@@ -101,7 +101,7 @@ impl Context {
     /// ```
     ///
     /// Values must increase; others are dropped. Bursts are merged, to at most 20 notifications a second by default
-    /// ([`Limits::progress`](crate::Limits::progress)), and the last value is always sent before the response.
+    /// ([`limits.calls.max_progress_per_second`](crate::Limits)), and the last value is always sent before the response.
     ///
     /// Source: every revision, basic/utilities/progress. 2024-11-05 has no message, so it is omitted there.
     pub fn progress(&self, progress: impl Into<Progress>) {
@@ -111,7 +111,7 @@ impl Context {
     /// Sends a log message to the client, if the client accepts messages of this level.
     ///
     /// `data` is any JSON, usually a string. It must not contain secrets. At most 100 messages a second are sent by default
-    /// ([`Limits::logs`](crate::Limits::logs)).
+    /// ([`limits.log.max_per_second`](crate::Limits)).
     ///
     /// Source: every revision, server/utilities/logging. From 2026-07-28 a client must request logs in each request.
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {

@@ -137,7 +137,7 @@ impl Asks {
     }
 
     fn too_many(&self) -> AskError {
-        let most = self.dispatcher.limits().questions;
+        let most = self.dispatcher.limits().elicitation.max_open;
         AskError::Misused(format!("more than {most} questions are open at once"))
     }
 
@@ -150,14 +150,14 @@ impl Asks {
         waiting: &Mutex<Vec<u64>>,
     ) -> Result<(), AskError> {
         let limits = self.dispatcher.limits();
-        if lock(waiting).len() >= limits.questions {
+        if lock(waiting).len() >= limits.elicitation.max_open {
             return Err(self.too_many());
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
         lock(waiting).push(id);
         // A year, if the limit is too large for the clock.
         let now = Instant::now();
-        let until = now.checked_add(limits.question_time);
+        let until = now.checked_add(limits.elicitation.timeout);
         let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
         question.progress =
             QuestionProgress::Waiting(id, Box::pin(tokio::time::sleep_until(until)));
@@ -187,7 +187,9 @@ impl Asks {
             Poll::Ready(Err(_)) => Err(AskError::Gone),
             Poll::Pending => {
                 if until.as_mut().poll(task).is_ready() {
-                    Err(AskError::TimedOut(self.dispatcher.limits().question_time))
+                    Err(AskError::TimedOut(
+                        self.dispatcher.limits().elicitation.timeout,
+                    ))
                 } else if pending.release(id) && !self.send(&question.request, id, sink) {
                     Err(AskError::Gone)
                 } else {
@@ -279,7 +281,7 @@ impl Asking for Asks {
         match &self.way {
             Way::None => Poll::Ready(Err(AskError::Gone)),
             Way::Rounds(round) => {
-                let most = self.dispatcher.limits().questions;
+                let most = self.dispatcher.limits().elicitation.max_open;
                 let is_new = matches!(question.progress, QuestionProgress::Not);
                 let polled = round.poll(question, self.version, most, task);
                 if is_new && polled.is_pending() {

@@ -59,7 +59,7 @@ pub(super) async fn on_a_thread(
     waits: Waits,
     held: Option<CallPermit>,
 ) -> Output {
-    let most = dispatcher.limits().blocking_queued;
+    let most = dispatcher.limits().calls.max_blocking_queued;
     let place = waits.place(&dispatcher.blocking, most, "calls that block a thread");
     let place = place.await?;
     let work = telemetry::carried(work);

@@ -52,9 +52,11 @@ impl CallContext {
                 } else {
                     LogLevel::Off
                 },
-                longest: dispatcher.limits().log,
-                logs: logs.unwrap_or_else(|| Arc::new(LogBudget::new(dispatcher.limits().logs))),
-                rate: dispatcher.limits().progress,
+                longest: dispatcher.limits().log.max_message_bytes,
+                logs: logs.unwrap_or_else(|| {
+                    Arc::new(LogBudget::new(dispatcher.limits().log.max_per_second))
+                }),
+                rate: dispatcher.limits().calls.max_progress_per_second,
                 state: Mutex::default(),
             },
             request: RequestContext {

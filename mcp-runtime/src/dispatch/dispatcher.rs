@@ -83,7 +83,7 @@ impl Dispatcher {
     ) -> Arc<Self> {
         Arc::new(Self {
             rates: Rates::new(settings.rate, &settings.limits),
-            blocking: CallPermits::new(settings.limits.blocking),
+            blocking: CallPermits::new(settings.limits.calls.max_blocking),
             settings,
             registry,
             shared,

@@ -119,7 +119,7 @@ impl Finish {
         start: usize,
     ) -> Option<Ended> {
         let limit = match error {
-            Some(_) => self.dispatcher.limits().result,
+            Some(_) => self.dispatcher.limits().calls.max_result_bytes,
             None => self.max_output,
         };
         if size <= limit {

@@ -94,7 +94,7 @@ impl Finished {
             ended = ended.with_error(error.code);
         }
         let size = out.len().saturating_sub(start);
-        // `max_output` applies to results; `Limits::result` also to errors; neither to questions.
+        // `max_output` applies to results; `limits.calls.max_result_bytes` also to errors; neither to questions.
         if size > finish.max_output && !is_question {
             ended = finish
                 .shorten(size, &mut error, out, start)
@@ -229,8 +229,8 @@ impl Finish {
     /// Writes the open questions. The journal of the call is sent along, sealed.
     fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
-        if end.journal.round > limits.rounds {
-            let most = limits.rounds;
+        if end.journal.round > limits.elicitation.max_rounds {
+            let most = limits.elicitation.max_rounds;
             let text = format!("asked the client {most} times in a row without finishing");
             return self.write_failure(HandlerError::exposed(text), out);
         }
@@ -240,7 +240,10 @@ impl Finish {
         let state = seal.seal(&binding, &journal, seal::now());
         let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
         // If the state is kept in this process, the client only has a handle, and the journal takes the space.
-        let (size, most) = (state.len().max(journal.len()), limits.request_state);
+        let (size, most) = (
+            state.len().max(journal.len()),
+            limits.elicitation.max_state_bytes,
+        );
         if size > most {
             let text = format!(
                 "the state of this call between two rounds takes {size} characters; the maximum is {most}"

@@ -116,7 +116,7 @@ fn follow(
     session: &Session,
 ) -> Result<(), ErrorObject> {
     let limits = dispatcher.limits();
-    let uri = request.string(Member::Uri, limits.uri)?;
+    let uri = request.string(Member::Uri, limits.message.max_uri_bytes)?;
     let Some(legacy) = &session.legacy else {
         return Err(errors::not_initialized());
     };
@@ -130,8 +130,11 @@ fn follow(
         let view = snapshot.seen_by(&request.caller);
         view.read(&uri, request.version)?;
     }
-    if !legacy.mailbox.follow(&uri, limits.subscriptions) {
-        let most = limits.subscriptions;
+    if !legacy
+        .mailbox
+        .subscribe(&uri, limits.streams.max_subscriptions)
+    {
+        let most = limits.streams.max_subscriptions;
         return Err(ErrorObject::invalid_params(format!(
             "a session can subscribe to at most {most} resources"
         )));
@@ -144,7 +147,7 @@ fn set_level(
     request: &Request<'_>,
     session: &Session,
 ) -> Result<(), ErrorObject> {
-    let name = request.string(Member::Level, dispatcher.limits().name)?;
+    let name = request.string(Member::Level, dispatcher.limits().message.max_name_bytes)?;
     let level = LoggingLevel::from_wire(&name).ok_or_else(errors::invalid_level)?;
     if let Some(legacy) = &session.legacy {
         legacy.client.level.store(level as u8, Ordering::Relaxed);

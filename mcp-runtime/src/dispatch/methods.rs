@@ -41,7 +41,7 @@ impl Dispatcher {
         let view = snapshot.seen_by(&request.caller);
         let work = match request.method {
             Method::ToolsCall => {
-                let name = request.string(Member::Name, self.limits().name)?;
+                let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
                 let entry = view.tool(&name)?;
                 let arguments = request.arguments()?;
                 if let Some(refusal) = lacking(&request, &entry.requires) {
@@ -53,7 +53,7 @@ impl Dispatcher {
                 }
             }
             Method::PromptsGet => {
-                let name = request.string(Member::Name, self.limits().name)?;
+                let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
                 let entry = view.prompt(&name)?;
                 Work::Prompt {
                     entry: Arc::clone(entry),
@@ -61,7 +61,7 @@ impl Dispatcher {
                 }
             }
             Method::ResourcesRead => {
-                let uri = request.string(Member::Uri, self.limits().uri)?;
+                let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
                 let readable = view.read(&uri, request.version)?;
                 Work::Read(Box::new(Reading { readable, uri }))
             }
@@ -129,7 +129,7 @@ impl Dispatcher {
             .map_err(|_| errors::invalid_cursor())?;
         if cursor
             .as_ref()
-            .is_some_and(|cursor| cursor.len() > self.limits().cursor)
+            .is_some_and(|cursor| cursor.len() > self.limits().message.max_cursor_bytes)
         {
             return Err(errors::invalid_cursor());
         }
@@ -144,8 +144,8 @@ impl Dispatcher {
     ) -> Result<Work<'m>, ErrorObject> {
         let reference = member::<CompletionReference>(request, Member::Ref)?;
         let argument = member::<CompletionArgument>(request, Member::Argument)?;
-        if argument.value.len() > self.limits().completion_input {
-            let most = self.limits().completion_input;
+        if argument.value.len() > self.limits().calls.max_completion_bytes {
+            let most = self.limits().calls.max_completion_bytes;
             return Err(ErrorObject::invalid_params(format!(
                 "`argument.value` is longer than {most} bytes"
             )));

@@ -84,20 +84,23 @@ fn listen<'m>(
         .iter()
         .map(|listen| listen.mailbox.followed())
         .sum();
-    if followed.saturating_add(uris.len()) > limits.subscriptions {
-        let most = limits.subscriptions;
+    if followed.saturating_add(uris.len()) > limits.streams.max_subscriptions {
+        let most = limits.streams.max_subscriptions;
         return Err(ErrorObject::invalid_params(format!(
             "a connection can subscribe to at most {most} resources"
         )));
     }
-    if uris.iter().any(|uri| uri.len() > limits.uri) {
+    if uris
+        .iter()
+        .any(|uri| uri.len() > limits.message.max_uri_bytes)
+    {
         return Err(ErrorObject::invalid_params(format!(
             "a URI is longer than {} bytes",
-            limits.uri
+            limits.message.max_uri_bytes
         )));
     }
-    if session.listens.len() >= limits.listens {
-        let most = limits.listens;
+    if session.listens.len() >= limits.streams.max_listens {
+        let most = limits.streams.max_listens;
         return Err(ErrorObject::invalid_params(format!(
             "at most {most} `subscriptions/listen` requests can be open at once"
         )));

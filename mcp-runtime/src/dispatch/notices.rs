@@ -174,7 +174,7 @@ impl Mailbox {
 
     /// Subscribes to one more resource, or returns `false` if there are `most` subscriptions already. Subscribing again has no
     /// effect.
-    pub(super) fn follow(&self, uri: &str, most: usize) -> bool {
+    pub(super) fn subscribe(&self, uri: &str, most: usize) -> bool {
         let uris = &mut self.state().filter.uris;
         if uris.iter().any(|followed| **followed == *uri) {
             return true;

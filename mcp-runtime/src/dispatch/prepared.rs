@@ -66,7 +66,7 @@ impl PreparedCall<'_> {
         let guards = work.guards();
         let limits = dispatcher.limits();
         let limit = guards.and_then(|guards| guards.timeout);
-        let limit = limit.unwrap_or(limits.tool_time);
+        let limit = limit.unwrap_or(limits.calls.timeout);
         let max_output = guards.and_then(|guards| guards.max_output);
         let target = work.target();
         let sight = Sight::begin(&dispatcher.settings.hooks, || {
@@ -79,7 +79,9 @@ impl PreparedCall<'_> {
             target,
             sight,
             caller: request.caller.clone(),
-            max_output: max_output.map_or(limits.result, |most| most.min(limits.result)),
+            max_output: max_output.map_or(limits.calls.max_result_bytes, |most| {
+                most.min(limits.calls.max_result_bytes)
+            }),
         };
         let arguments = work.arguments();
         let resumed = resume(&finish, &request, arguments).map_err(HandlerError::protocol);
@@ -176,7 +178,7 @@ fn resume(
     }
     if request.params.get(Member::RequestState).is_some() {
         let limits = finish.dispatcher.limits();
-        let state = request.string(Member::RequestState, limits.request_state)?;
+        let state = request.string(Member::RequestState, limits.elicitation.max_state_bytes)?;
         let binding = finish.binding(arguments).digest();
         let sealed = finish
             .dispatcher

@@ -41,14 +41,14 @@ pub(super) struct Applicant<'a> {
 
 impl Rates {
     pub(super) fn new(all: Option<Rate>, limits: &Limits) -> Self {
-        let completions = limits.completions;
+        let completions = limits.calls.max_completions_per_second;
         let completions = Rate::a_second(completions, completions.saturating_mul(2)).per_caller();
         Self {
             all: all.map(Limiter::new),
             completions: Limiter::new(completions),
-            rounds: Limiter::new(Rate::new(1, limits.state_time, 1).per_caller()),
+            rounds: Limiter::new(Rate::new(1, limits.elicitation.state_timeout, 1).per_caller()),
             hashes: RandomState::new(),
-            most: limits.callers,
+            most: limits.calls.max_rate_callers,
         }
     }
 

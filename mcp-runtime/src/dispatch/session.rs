@@ -95,7 +95,7 @@ impl Session {
     pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         let limits = dispatcher.limits();
         Self {
-            logs: Some(Arc::new(LogBudget::new(limits.logs))),
+            logs: Some(Arc::new(LogBudget::new(limits.log.max_per_second))),
             channel: ChannelId::next(),
             ..Self::of_one_request(dispatcher, wake)
         }

@@ -232,7 +232,7 @@ impl Innermost {
         let Some(places) = places else {
             return Ok(None);
         };
-        let most = self.dispatcher.limits().waiting;
+        let most = self.dispatcher.limits().calls.max_waiting;
         self.waits
             .place(places, most, "of these calls")
             .await

@@ -115,7 +115,7 @@ impl fmt::Debug for Sanitizer {
 /// For [`Server::sanitize`](crate::Server::sanitize).
 ///
 /// ```
-/// use mcp_runtime::strip_invisible;
+/// use mcp_runtime::text::strip_invisible;
 ///
 /// assert_eq!(strip_invisible("\u{1b}[31mred\u{1b}[0m\tand\nblue"), "red\tand\nblue");
 /// assert_eq!(strip_invisible("harmless\u{E0041}\u{E0042}"), "harmless");

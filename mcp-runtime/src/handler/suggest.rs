@@ -12,7 +12,7 @@ const LONGEST: usize = 128;
 /// candidates, the first.
 ///
 /// ```
-/// use mcp_runtime::{HandlerError, did_you_mean};
+/// use mcp_runtime::{text::did_you_mean, HandlerError};
 ///
 /// fn no_such(plant: &str) -> HandlerError {
 ///     match did_you_mean(plant, ["basil", "rose"]) {

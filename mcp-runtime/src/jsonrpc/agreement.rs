@@ -8,12 +8,11 @@ use crate::limits::Limits;
 /// Checks that both accept the same text as JSON, and read the same parts of a message.
 pub(crate) fn agrees(bytes: &[u8]) {
     // `serde_json` counts its 128 levels down to one.
-    let limits = Limits {
-        depth: 127,
-        nodes: usize::MAX,
-        batch: usize::MAX,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.message.max_depth = 127;
+        limits.message.max_values = usize::MAX;
+        limits.message.max_batch = usize::MAX;
+    });
     let ours = parse(bytes, &limits);
     let mut known = KnownMeta::default();
     for reading in ["first", "second"] {
@@ -78,11 +77,10 @@ pub(crate) fn agrees(bytes: &[u8]) {
 
 /// Checks that the id in an error is the one that `serde_json` reads, however little of the message could be read.
 pub(crate) fn ids_agree(bytes: &[u8]) {
-    let tight = Limits {
-        depth: 3,
-        nodes: 8,
-        ..Limits::default()
-    };
+    let tight = Limits::default().with(|limits| {
+        limits.message.max_depth = 3;
+        limits.message.max_values = 8;
+    });
     for limits in [tight, Limits::default()] {
         let Err((Some(id), _)) = parse(bytes, &limits) else {
             continue;

@@ -145,14 +145,20 @@ fn failed(text: &str, fail: Fail, limits: &Limits) -> (Option<RequestId>, ErrorO
             (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
         }
         Fail::Deep => {
-            let message = format!("nested deeper than {} levels", limits.depth.min(MOST_DEPTH));
+            let message = format!(
+                "nested deeper than {} levels",
+                limits.message.max_depth.min(MOST_DEPTH)
+            );
             (
                 rescued(),
                 ErrorObject::new(ErrorObject::PARSE_ERROR, message),
             )
         }
         Fail::Long => {
-            let message = format!("more than {} values in one message", limits.nodes);
+            let message = format!(
+                "more than {} values in one message",
+                limits.message.max_values
+            );
             (rescued(), ErrorObject::invalid_request(message))
         }
     }
@@ -163,15 +169,18 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &Limits) -> Option<Read<'a>> {
     let mut count = 0_usize;
     scan.array(0, |element| {
         count = count.saturating_add(1);
-        if count <= limits.batch {
+        if count <= limits.message.max_batch {
             elements.push(element);
         }
     })?;
     scan.end()?;
     Some(if count == 0 {
         Err((None, ErrorObject::invalid_request("the batch is empty")))
-    } else if count > limits.batch {
-        let message = format!("more than {} messages in one batch", limits.batch);
+    } else if count > limits.message.max_batch {
+        let message = format!(
+            "more than {} messages in one batch",
+            limits.message.max_batch
+        );
         Err((None, ErrorObject::invalid_request(message)))
     } else {
         Ok(Incoming::Batch(elements))
@@ -280,7 +289,7 @@ fn is_2_0(json: &str) -> bool {
 
 fn read_id(raw: &str, limits: &Limits) -> Id {
     let valid = if raw.starts_with('"') {
-        raw.len().saturating_sub(2) <= limits.id
+        raw.len().saturating_sub(2) <= limits.message.max_id_bytes
     } else {
         raw.parse::<i64>().is_ok()
     };

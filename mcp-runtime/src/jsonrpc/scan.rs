@@ -73,8 +73,8 @@ pub(super) struct Scan<'a> {
 impl<'a> Scan<'a> {
     pub(super) fn new(text: &'a str, limits: &Limits) -> Self {
         Self {
-            nodes: limits.nodes,
-            depth: limits.depth.min(MOST_DEPTH),
+            nodes: limits.message.max_values,
+            depth: limits.message.max_depth.min(MOST_DEPTH),
             ..Self::valid(text)
         }
     }

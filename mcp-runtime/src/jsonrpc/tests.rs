@@ -223,12 +223,11 @@ fn members_of_other_spellings_and_places_are_not_taken() {
 
 #[test]
 fn limits_hold_to_the_last_unit() {
-    let limits = Limits {
-        depth: 4,
-        id: 3,
-        batch: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.message.max_depth = 4;
+        limits.message.max_id_bytes = 3;
+        limits.message.max_batch = 2;
+    });
     let code = |text: &str| match parse(text.as_bytes(), &limits) {
         Ok(_) => (None, 0),
         Err((id, error)) => (id.map(|id| id.as_json().to_owned()), error.code),
@@ -257,10 +256,7 @@ fn limits_hold_to_the_last_unit() {
 
 #[test]
 fn a_response_that_is_too_deep_never_has_its_id_in_the_error() {
-    let limits = Limits {
-        depth: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.message.max_depth = 2);
     for (text, id) in [
         (r#"{"jsonrpc":"2.0","id":1,"result":[[[]]]}"#, None),
         (r#"{"result":[[[]]],"jsonrpc":"2.0","id":1}"#, None),
@@ -282,10 +278,7 @@ fn a_response_that_is_too_deep_never_has_its_id_in_the_error() {
 
 #[test]
 fn every_key_item_and_scalar_counts() {
-    let limits = Limits {
-        nodes: 12,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.message.max_values = 12);
     for (members, refused) in [
         // The object and three members count 7, the fourth key 8, its array 9.
         (r#""id":1,"p":[1,2,3]"#, false),
@@ -318,11 +311,10 @@ fn a_batch_gives_the_text_of_each_element() {
 
 #[test]
 fn a_hundred_thousand_levels_are_too_deep_and_nothing_worse() {
-    let limits = Limits {
-        depth: usize::MAX,
-        nodes: usize::MAX,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.message.max_depth = usize::MAX;
+        limits.message.max_values = usize::MAX;
+    });
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
         let deep = format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
         for text in [
@@ -341,10 +333,7 @@ fn space() -> impl Strategy<Value = &'static str> {
 
 #[test]
 fn what_was_said_before_is_read_as_if_it_were_new() {
-    let limits = Limits {
-        nodes: 24,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.message.max_values = 24);
     let long = format!(r#"{{"progressToken":"{}"}}"#, "x".repeat(4_000));
     let metas = [
         "{}",

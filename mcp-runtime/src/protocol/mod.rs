@@ -20,4 +20,5 @@ pub(crate) use handshake::InitializeParams;
 pub(crate) use meta::is_reserved;
 pub(crate) use method::{Method, MethodCapability};
 pub(crate) use requirements::missing;
-pub(crate) use version::{Era, ProtocolVersion};
+pub(crate) use version::Era;
+pub use version::ProtocolVersion;

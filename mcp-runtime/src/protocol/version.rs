@@ -1,8 +1,9 @@
 //! Protocol versions and eras.
 
-/// A published protocol version, oldest first.
+/// A published protocol version. Ordered by date, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum ProtocolVersion {
+#[non_exhaustive]
+pub enum ProtocolVersion {
     /// 2024-11-05
     V2024_11_05,
     /// 2025-03-26
@@ -47,8 +48,9 @@ impl ProtocolVersion {
         dates
     }
 
-    /// Returns the date on the wire.
-    pub(crate) const fn as_str(self) -> &'static str {
+    /// Returns the date, as it is on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
             Self::V2025_03_26 => "2025-03-26",

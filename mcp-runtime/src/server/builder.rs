@@ -63,7 +63,7 @@ pub struct Server {
     once_store: Option<Arc<dyn OnceStore>>,
     hooks: Hooks,
     #[cfg(feature = "http")]
-    pub(super) http: crate::transport::HttpOptions,
+    pub(super) http: crate::http::HttpOptions,
     shared: Arc<ServerShared>,
 }
 
@@ -128,7 +128,7 @@ impl Server {
             once_store: None,
             hooks: Hooks::default(),
             #[cfg(feature = "http")]
-            http: crate::transport::HttpOptions::new(),
+            http: crate::http::HttpOptions::new(),
             shared: Arc::default(),
         }
     }
@@ -228,7 +228,7 @@ impl Server {
     /// Disables the limit on progress notifications, so that tests see them all.
     #[cfg(feature = "testing")]
     pub(crate) fn report_all_progress(&mut self) {
-        self.limits.progress = u32::MAX;
+        self.limits.calls.max_progress_per_second = u32::MAX;
     }
 
     /// Sets the limits on sizes, numbers, rates and times.
@@ -299,7 +299,7 @@ impl Server {
     /// keys set before.
     ///
     /// Default: a random key for this process, so that a call cannot continue on another instance or after a restart. To
-    /// rotate keys, put the new one first, and remove the old one after [`Limits::state_time`].
+    /// rotate keys, put the new one first, and remove the old one after [`limits.elicitation.state_timeout`].
     #[cfg(feature = "sealing")]
     pub fn sealing_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Self {
         self.state_keys = keys.into_iter().collect();
@@ -328,7 +328,7 @@ impl Server {
     }
 
     /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that it runs at most once
-    /// even if a client resends a round of a call. [`MemoryOnceStore`](crate::MemoryOnceStore) suffices for a single instance.
+    /// even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) suffices for a single instance.
     pub fn once_store(mut self, store: impl OnceStore) -> Self {
         self.once_store = Some(Arc::new(store));
         self
@@ -353,7 +353,7 @@ impl Server {
     #[cfg(feature = "telemetry")]
     pub fn on_span(
         mut self,
-        hook: impl Fn(&tracing::Span, Option<&crate::TraceContext>) + Send + Sync + 'static,
+        hook: impl Fn(&tracing::Span, Option<&crate::trace::TraceContext>) + Send + Sync + 'static,
     ) -> Self {
         self.hooks.on_span = Some(Arc::new(hook));
         self
@@ -402,9 +402,9 @@ impl Server {
         let surroundings = self.surroundings;
         surroundings.check(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
-        let seal = Seal::new(&self.state_keys, self.limits.state_time);
+        let seal = Seal::new(&self.state_keys, self.limits.elicitation.state_timeout);
         #[cfg(not(feature = "sealing"))]
-        let seal = Seal::new(self.limits.state_time);
+        let seal = Seal::new(self.limits.elicitation.state_timeout);
         let settings = Settings {
             identity: Identity::new(self.identity),
             instructions: self.instructions,

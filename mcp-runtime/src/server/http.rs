@@ -53,7 +53,7 @@ impl Server {
     /// ```
     ///
     /// A handshake runs in the task of its connection, so that it delays no other connection, and may take
-    /// [`Limits::handshake_time`](crate::Limits::handshake_time).
+    /// [`limits.http.handshake_timeout`](crate::Limits).
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Server {
     /// converts into a router: `Router::new().merge(server.into_http_service()?)`.
     ///
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends its event streams, and its calls after
-    /// [`Limits::drain`](crate::Limits::drain), so that a graceful shutdown of the program can complete.
+    /// [`limits.calls.drain_timeout`](crate::Limits), so that a graceful shutdown of the program can complete.
     ///
     /// # Errors
     ///

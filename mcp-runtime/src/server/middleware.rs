@@ -64,7 +64,7 @@ impl Server {
     /// use std::borrow::Cow;
     ///
     /// let server = mcp_runtime::new_server!()
-    ///     .sanitize(mcp_runtime::strip_invisible)
+    ///     .sanitize(mcp_runtime::text::strip_invisible)
     ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
     /// ```
     ///
@@ -88,7 +88,7 @@ impl Server {
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
-    /// use mcp_runtime::Kind;
+    /// use mcp_runtime::middleware::Kind;
     ///
     /// let server = new_server!().middleware(async |call, next| {
     ///     if call.kind() == Kind::Tool && call.name() == "delete" && call.principal().is_none() {

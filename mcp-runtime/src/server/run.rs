@@ -21,8 +21,8 @@ impl Server {
     /// | Argument | Meaning |
     /// |---|---|
     /// | `--http [ADDRESS]` | serve HTTP instead, on this address (default 127.0.0.1:8000); the URL is printed to standard error |
-    /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)) |
-    /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::transport::HttpOptions::allow_origin)) |
+    /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)) |
+    /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin)) |
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
@@ -43,7 +43,7 @@ impl Server {
     /// it: lines and panic messages that do not fit are dropped.
     ///
     /// `run` owns the process. A second signal exits at once. If handlers still block threads after
-    /// [`Limits::drain`](crate::Limits::drain), the process exits with status 0 rather than wait for them, as dropping the
+    /// [`limits.calls.drain_timeout`](crate::Limits), the process exits with status 0 rather than wait for them, as dropping the
     /// runtime would. [`serve`](Self::serve) never exits the process.
     ///
     /// # Errors

@@ -19,16 +19,16 @@ use crate::testing::script::{Script, Side};
 pub struct Connect {
     /// One for all protocol versions, or one for each.
     servers: Vec<Server>,
-    revisions: Vec<&'static str>,
+    versions: Vec<ProtocolVersion>,
     capabilities: Value,
     caller: Caller,
 }
 
 impl Connect {
-    pub(super) fn new(servers: Vec<Server>, revisions: &[&'static str]) -> Self {
+    pub(super) fn new(servers: Vec<Server>, versions: &[ProtocolVersion]) -> Self {
         Self {
             servers,
-            revisions: revisions.to_vec(),
+            versions: versions.to_vec(),
             capabilities: json!({
                 "elicitation": {"form": {}, "url": {}},
                 "sampling": {"tools": {}, "context": {}},
@@ -67,7 +67,7 @@ impl Connect {
     }
 
     async fn connect(self) -> TestClient {
-        let clients = self.revisions.len().div_ceil(self.servers.len());
+        let clients = self.versions.len().div_ceil(self.servers.len());
         let mut connections = Vec::new();
         for mut server in self.servers {
             server.report_all_progress();
@@ -77,18 +77,17 @@ impl Connect {
             }
         }
         let mut sides = Vec::new();
-        for (connection, revision) in connections.into_iter().zip(self.revisions) {
-            let Some(version) = ProtocolVersion::from_wire(revision) else {
-                let known = ProtocolVersion::supported().join(", ");
-                panic!("unknown protocol version `{revision}`; supported are {known}");
-            };
+        for (connection, version) in connections.into_iter().zip(self.versions) {
             let script = Arc::new(Script::default());
             let host = Arc::clone(&script) as Arc<dyn ClientHost>;
             match InProcessClient::connect(connection, version, self.capabilities.clone(), host)
                 .await
             {
                 Ok(client) => sides.push(Side::new(client, script)),
-                Err(failure) => panic!("the client for {revision} cannot connect: {failure}"),
+                Err(failure) => panic!(
+                    "the client for {} cannot connect: {failure}",
+                    version.as_str()
+                ),
             }
         }
         TestClient { sides }

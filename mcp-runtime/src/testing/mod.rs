@@ -62,34 +62,37 @@ pub struct TestClient {
     sides: Vec<Side>,
 }
 
+/// The newest protocol version of each era.
+const ERAS: [ProtocolVersion; 2] = [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28];
+
 impl TestClient {
     /// Creates clients of both eras, 2025-11-25 and 2026-07-28, for one server.
     pub fn both(server: crate::Server) -> Connect {
-        Connect::new(vec![server], &["2025-11-25", "2026-07-28"])
+        Connect::new(vec![server], &ERAS)
     }
 
     /// Creates clients of both eras, each for its own server, which `server` creates.
     pub fn each(server: impl Fn() -> crate::Server) -> Connect {
-        Connect::new(vec![server(), server()], &["2025-11-25", "2026-07-28"])
+        Connect::new(vec![server(), server()], &ERAS)
     }
 
     /// Creates a client of 2025-11-25.
     pub fn legacy(server: crate::Server) -> Connect {
-        Self::new(server, "2025-11-25")
+        Self::new(server, ProtocolVersion::V2025_11_25)
     }
 
     /// Creates a client of 2026-07-28.
     pub fn modern(server: crate::Server) -> Connect {
-        Self::new(server, "2026-07-28")
+        Self::new(server, ProtocolVersion::V2026_07_28)
     }
 
-    /// Creates a client of this protocol version: `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25` or `2026-07-28`.
+    /// Creates a client of this protocol version.
     #[expect(
         clippy::new_ret_no_self,
         reason = "the returned value becomes one when awaited"
     )]
-    pub fn new(server: crate::Server, revision: &'static str) -> Connect {
-        Connect::new(vec![server], &[revision])
+    pub fn new(server: crate::Server, version: ProtocolVersion) -> Connect {
+        Connect::new(vec![server], &[version])
     }
 
     /// Calls a tool. `arguments` is an object.
@@ -224,7 +227,7 @@ impl TestClient {
         items.map(|item| read(list.member(), item)).collect()
     }
 
-    /// Subscribes to changes of the resource with this URI: [`Notice::ResourceUpdated`].
+    /// Subscribes to changes of the resource with this URI: [`Notification::ResourceUpdated`].
     ///
     /// # Errors
     ///
@@ -232,7 +235,7 @@ impl TestClient {
     pub async fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
         let mut settled = Settled::new("the subscription");
         for side in &self.sides {
-            let followed = side.client.follow(uri).await.map(|()| Value::Null);
+            let followed = side.client.subscribe(uri).await.map(|()| Value::Null);
             settled.add(side, refused(side, followed));
         }
         settled.outcome().map(drop)
@@ -247,7 +250,7 @@ impl TestClient {
     /// Returns all notifications since the last call of this method: progress, log messages, changes.
     ///
     /// Every progress report is included; outside of tests a client receives fewer of a burst
-    /// ([`Limits::progress`](crate::Limits::progress)).
+    /// ([`limits.calls.max_progress_per_second`](crate::Limits)).
     pub async fn notifications(&self) -> Vec<Notification> {
         let mut settled = Settled::new("notifications");
         let mut last = Vec::new();
@@ -267,7 +270,7 @@ impl TestClient {
     /// # Panics
     ///
     /// If the eras receive different notifications.
-    pub async fn notice(&self) -> Notification {
+    pub async fn notification(&self) -> Notification {
         let mut settled = Settled::new("the next notification");
         let mut last = None;
         for side in &self.sides {

@@ -24,11 +24,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 #[cfg(fuzzing)]
 pub(crate) use duplex::fuzzing;
-#[cfg(feature = "http")]
-pub use http::{
-    EventStore, HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, MaybeReady,
-    MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
-};
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
@@ -45,7 +40,7 @@ use crate::telemetry::Origin;
 /// JSON-RPC message (or, in protocol version 2025-03-26, one array of them) and a line feed. Each connection is one client,
 /// with a handshake, request ids and subscriptions that no other connection shares. A client cancels a call with
 /// `notifications/cancelled`; when its connection ends, running calls may finish within
-/// [`Limits::drain`](crate::Limits::drain), and are dropped after that.
+/// [`limits.calls.drain_timeout`](crate::Limits), and are dropped after that.
 ///
 /// ```
 /// use std::io;

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::transport::signals;
 use crate::transport::watchdog::{Last, Watchdog};
 
-/// Time that a process may take to end in addition to [`Limits::drain`]. Longer than the last bytes may take.
+/// Time that a process may take to end in addition to [`limits.calls.drain_timeout`]. Longer than the last bytes may take.
 const OVERTIME: Duration = Duration::from_secs(2);
 /// Number of checks for handlers that still block threads, and the pause after each.
 const LOOKS: usize = 20;
@@ -35,7 +35,7 @@ impl Process {
         shutdown: &CancellationToken,
         hung_up: Box<dyn Fn() -> bool + Send + Sync>,
     ) -> io::Result<Self> {
-        let within = limits.drain.checked_add(OVERTIME);
+        let within = limits.calls.drain_timeout.checked_add(OVERTIME);
         let last = Last { within, hung_up };
         let watchdog = Watchdog::start(Handle::current(), Some(last))?;
         let signals = signals::SignalListener::start(shutdown, watchdog.waking())?;

@@ -10,7 +10,7 @@ mod sampling;
 
 use std::time::Duration;
 
-use mcp_runtime::{Limits, MemoryOnceStore, Server};
+use mcp_runtime::{Limits, Server, once::MemoryOnceStore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -39,13 +39,13 @@ pub struct Setup {
 pub fn server(setup: &Setup) -> Server {
     let mut limits = Limits::default();
     if let Some(time) = setup.question_ms {
-        limits.question_time = Duration::from_millis(time);
+        limits.elicitation.timeout = Duration::from_millis(time);
     }
     if let Some(time) = setup.state_seconds {
-        limits.state_time = Duration::from_secs(time);
+        limits.elicitation.state_timeout = Duration::from_secs(time);
     }
     if let Some(time) = setup.drain_ms {
-        limits.drain = Duration::from_millis(time);
+        limits.calls.drain_timeout = Duration::from_millis(time);
     }
     let server = Server::new("asking", "1")
         .tags(["asking"])

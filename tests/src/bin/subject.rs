@@ -31,11 +31,10 @@ async fn log(ctx: &Context, count: u32, bytes: usize) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let limits = Limits {
-        drain: Duration::from_secs(2),
-        logs: u32::MAX,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.calls.drain_timeout = Duration::from_secs(2);
+        limits.log.max_per_second = u32::MAX;
+    });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use mcp_runtime::dynamic::{Arguments, DynamicPrompt, DynamicTool};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Arguments, DynamicPrompt, DynamicTool};
 use serde_json::Value;
 use tests::http::Request;
 use tests::{Client, Failure, Revision};

@@ -264,10 +264,7 @@ async fn a_hundred_thousand_requests_at_once_are_all_answered() {
 // Covers: STDIO-03, SEC-05
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
-    let limits = Limits {
-        queued: 50,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.calls.max_queued = 50);
     let mut client = limited(Revision::V2025_11_25, limits).await;
     // Far more output than the queues hold; nobody reads yet, so at some point the server stops reading.
     let most = 1_000;

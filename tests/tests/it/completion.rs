@@ -83,10 +83,8 @@ async fn what_cannot_be_completed_is_empty_or_invalid_params() {
 #[tokio::test(start_paused = true)]
 async fn a_completion_in_an_array_is_charged_once() {
     // Two seconds' worth may be asked for at once.
-    let limits = mcp_runtime::Limits {
-        completions: 5,
-        ..mcp_runtime::Limits::default()
-    };
+    let limits =
+        mcp_runtime::Limits::default().with(|limits| limits.calls.max_completions_per_second = 5);
     let mut client = crate::support::limited(Revision::V2025_03_26, limits).await;
     let params = json!({
         "ref": {"type": "ref/prompt", "name": "review"},

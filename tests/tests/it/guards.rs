@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::{Connection, Transport};
-use mcp_runtime::{Arguments, DynamicPrompt, DynamicTool, Limits, Principal};
+use mcp_runtime::{
+    Limits, Principal,
+    dynamic::{Arguments, DynamicPrompt, DynamicTool},
+};
 use serde_json::{Value, json};
 use tests::client::Failure;
 use tests::http::Request;
@@ -236,13 +239,10 @@ async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from
 }
 
 // Covers: SEC-05
-// Limits: callers
+// Limits: calls.max_rate_callers
 #[tokio::test(start_paused = true)]
 async fn callers_beyond_the_limit_share_a_bucket() {
-    let limits = Limits {
-        callers: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.calls.max_rate_callers = 2);
     let hub = Hub::serve(server().limits(limits));
     for (caller, calls) in [(1, 2), (2, 2), (3, 2), (4, 0), (5, 0)] {
         let mut client = hub.client(Revision::V2026_07_28).connect().await;
@@ -311,13 +311,10 @@ async fn a_call_of_several_rounds_is_charged_once_and_a_round_sent_again_is_anot
 }
 
 // Covers: SEC-05, CANC-06
-// Limits: waiting
+// Limits: calls.max_waiting
 #[tokio::test(start_paused = true)]
 async fn calls_beyond_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_their_place() {
-    let limits = Limits {
-        waiting: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.calls.max_waiting = 2);
     for revision in Revision::ERAS {
         let shared = Shared::default();
         let server = server().state(shared.clone()).limits(limits.clone());
@@ -422,10 +419,7 @@ async fn an_answer_has_at_most_the_size_its_handler_allows() {
             .await;
     }
     // An option of a handler does not lift the limit of the server.
-    let limits = Limits {
-        result: 500,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.calls.max_result_bytes = 500);
     let mut client = connect(server().limits(limits), Revision::V2026_07_28).await;
     client.refused("short", json!({"bytes": 600})).await;
 }
@@ -445,13 +439,10 @@ async fn a_prompt_has_a_time_of_its_own() {
 }
 
 // Covers: SEC-05, LOG-06
-// Limits: log
+// Limits: log.max_message_bytes
 #[tokio::test]
 async fn the_size_of_a_log_message() {
-    let limits = Limits {
-        log: 100,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.log.max_message_bytes = 100);
     for revision in Revision::ERAS {
         let mut client = connect(server().limits(limits.clone()), revision).await;
         if revision.is_modern() {
@@ -552,10 +543,7 @@ async fn over_http_a_refusal_has_a_status_and_a_header() {
 // Covers: SEC-06, COMP-05
 #[tokio::test]
 async fn completions_over_http_have_a_rate_without_sessions() {
-    let limits = Limits {
-        completions: 1,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.calls.max_completions_per_second = 1);
     let server = serve_server(crate::fixture::server().limits(limits)).await;
     let params: Value = json!({"ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "language", "value": ""}});
     let mut statuses = Vec::new();

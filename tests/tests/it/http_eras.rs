@@ -1,7 +1,7 @@
 //! Each era has its own errors: clients of one era misread those of the other.
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::{HttpOptions, HttpSessions};
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::Request;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::{EventStore, MemoryEvents, MemorySessions};
+use mcp_runtime::http::{EventStore, MemoryEvents, MemorySessions};
 use serde_json::json;
 use tests::Revision;
 use tests::http::{Request, Response};
@@ -17,10 +17,8 @@ fn memory() -> Arc<dyn EventStore> {
 }
 
 async fn serve(events: Option<Arc<dyn EventStore>>) -> [Served; 2] {
-    let limits = Limits {
-        store_time: Duration::from_millis(500),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.sessions.store_timeout = Duration::from_millis(500));
     let sessions = Arc::new(MemorySessions::new(&limits));
     instances(sessions, events, limits).await
 }

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::{Limits, Server};
 use serde_json::json;
 use tests::Revision;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::json;
 use tests::Revision;
 use tests::client::PATIENCE;
@@ -33,14 +33,10 @@ async fn closed(stream: &mut TcpStream) -> Duration {
 }
 
 // Covers: HTTP-13, SEC-05
-// Limits: body
+// Limits: http.max_body_bytes
 #[tokio::test]
 async fn a_body_may_be_as_long_as_the_limit_and_not_a_byte_longer() {
-    let server = serve(Limits {
-        body: 4_096,
-        ..Limits::default()
-    })
-    .await;
+    let server = serve(Limits::default().with(|limits| limits.http.max_body_bytes = 4_096)).await;
     let of_size = |size: usize| {
         let mut request = Request::tool("nothing", json!({}));
         request.body.resize(size, b' ');
@@ -72,14 +68,13 @@ async fn a_body_may_be_as_long_as_the_limit_and_not_a_byte_longer() {
 }
 
 // Covers: SEC-05
-// Limits: head, headers
+// Limits: http.max_header_bytes, http.max_headers
 #[tokio::test]
 async fn a_head_may_only_be_so_long() {
-    let server = serve(Limits {
-        head: 8 << 10,
-        headers: 20,
-        ..Limits::default()
-    })
+    let server = serve(Limits::default().with(|limits| {
+        limits.http.max_header_bytes = 8 << 10;
+        limits.http.max_headers = 20;
+    }))
     .await;
     let long = Request::tool("nothing", json!({})).header("X-Long", &"x".repeat(16 << 10));
     let mut stream = connect(server.address).await;
@@ -113,12 +108,11 @@ async fn a_head_may_only_be_so_long() {
 // Covers: SEC-05
 #[tokio::test]
 async fn slow_heads_bodies_and_idle_connections_are_given_up() {
-    let limits = Limits {
-        head_time: Duration::from_millis(200),
-        body_time: Duration::from_millis(200),
-        idle_connection: Duration::from_millis(600),
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.http.header_timeout = Duration::from_millis(200);
+        limits.http.body_timeout = Duration::from_millis(200);
+        limits.http.idle_timeout = Duration::from_millis(600);
+    });
     let server = serve(limits).await;
     // Nothing at all.
     let mut silent = connect(server.address).await;
@@ -165,10 +159,8 @@ async fn a_connection_that_is_half_closed_is_a_client_that_went_away() {
 // Covers: SEC-05
 #[tokio::test]
 async fn a_client_that_stops_reading_is_given_up() {
-    let limits = Limits {
-        stalled: Duration::from_millis(300),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.streams.stall_timeout = Duration::from_millis(300));
     let server = serve(limits).await;
     // More than the buffers of the system hold.
     let request = Request::tool("fill", json!({"bytes": 7_000_000}));
@@ -193,14 +185,10 @@ async fn a_client_that_stops_reading_is_given_up() {
 }
 
 // Covers: SEC-05
-// Limits: connections
+// Limits: http.max_connections
 #[tokio::test]
 async fn the_oldest_idle_connection_makes_room_for_a_new_one_and_a_busy_one_does_not() {
-    let server = serve(Limits {
-        connections: 3,
-        ..Limits::default()
-    })
-    .await;
+    let server = serve(Limits::default().with(|limits| limits.http.max_connections = 3)).await;
     let request = Request::tool("nothing", json!({}));
     let mut busy = connect(server.address).await;
     write(&mut busy, &Request::tool("wait", json!({}))).await;
@@ -217,14 +205,10 @@ async fn the_oldest_idle_connection_makes_room_for_a_new_one_and_a_busy_one_does
 }
 
 // Covers: LHTTP-19, SEC-02
-// Limits: sessions
+// Limits: sessions.max_sessions
 #[tokio::test]
 async fn sessions_are_bounded_and_the_longest_idle_one_ends_first() {
-    let server = serve(Limits {
-        sessions: 2,
-        ..Limits::default()
-    })
-    .await;
+    let server = serve(Limits::default().with(|limits| limits.sessions.max_sessions = 2)).await;
     let first = server.session(Revision::V2025_11_25).await;
     let second = server.session(Revision::V2025_11_25).await;
     server.message(&ping(&first)).await;
@@ -249,11 +233,10 @@ async fn sessions_are_bounded_and_the_longest_idle_one_ends_first() {
 // Covers: LHTTP-12, LHTTP-19
 #[tokio::test]
 async fn idle_sessions_end_and_busy_ones_do_not() {
-    let limits = Limits {
-        session_start: Duration::from_millis(600),
-        session_idle: Duration::from_millis(1_500),
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.sessions.start_timeout = Duration::from_millis(600);
+        limits.sessions.idle_timeout = Duration::from_millis(1_500);
+    });
     let server = serve(limits).await;
     let unused = server.send(&initialize(Revision::V2025_11_25)).await;
     let unused = unused.header("mcp-session-id").unwrap().to_owned();
@@ -281,11 +264,10 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
 // Covers: LHTTP-19
 #[tokio::test]
 async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
-    let limits = Limits {
-        session_start: Duration::from_millis(1),
-        sessions: 100_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.sessions.start_timeout = Duration::from_millis(1);
+        limits.sessions.max_sessions = 100_000;
+    });
     let server = serve(limits).await;
     let request = initialize(Revision::V2025_11_25);
     let mut stream = tokio::io::BufReader::new(connect(server.address).await);
@@ -302,14 +284,11 @@ async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
 }
 
 // Covers: SEC-05
-// Limits: streams
+// Limits: streams.max_open
 #[tokio::test]
 async fn streams_of_all_clients_together_are_bounded() {
     let options = HttpOptions::new().legacy_sse(true);
-    let limits = Limits {
-        streams: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.streams.max_open = 3);
     let server = serve_with(options, limits).await;
     let session = server.session(Revision::V2025_11_25).await;
     let filter = json!({"notifications": {"toolsListChanged": true}});
@@ -347,11 +326,7 @@ async fn streams_of_all_clients_together_are_bounded() {
 // Covers: LHTTP-19
 #[tokio::test]
 async fn calls_of_a_session_are_bounded_and_a_refused_one_is_told() {
-    let server = serve(Limits {
-        running: 2,
-        ..Limits::default()
-    })
-    .await;
+    let server = serve(Limits::default().with(|limits| limits.calls.max_running = 2)).await;
     let session = server.session(Revision::V2025_11_25).await;
     let mut streams = Vec::new();
     for id in 1..=2 {
@@ -380,11 +355,10 @@ async fn calls_of_a_session_are_bounded_and_a_refused_one_is_told() {
 // Covers: LHTTP-08, LHTTP-19
 #[tokio::test]
 async fn what_is_no_longer_kept_cannot_be_resumed() {
-    let limits = Limits {
-        replay_events: 2,
-        progress: 1_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.streams.max_replay_events = 2;
+        limits.calls.max_progress_per_second = 1_000;
+    });
     let server = serve(limits).await;
     let session = server.session(Revision::V2025_11_25).await;
     let values: Vec<i32> = (0..20).collect();
@@ -442,10 +416,9 @@ async fn a_server_that_is_stopped_finishes_what_is_under_way() {
 // Covers: LIFE-11
 #[tokio::test]
 async fn a_server_that_is_stopped_waits_only_so_long() {
-    let server = serve(Limits {
-        drain: Duration::from_millis(100),
-        ..Limits::default()
-    })
+    let server = serve(
+        Limits::default().with(|limits| limits.calls.drain_timeout = Duration::from_millis(100)),
+    )
     .await;
     let session = server.session(Revision::V2025_11_25).await;
     let mut streams = Vec::new();

@@ -130,12 +130,11 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
 // Covers: SEC-05
 #[tokio::test]
 async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_nobody() {
-    let limits = Limits {
-        handshake_time: Duration::from_secs(1),
+    let limits = Limits::default().with(|limits| {
+        limits.http.handshake_timeout = Duration::from_secs(1);
         // Only the handshake can be what ends these connections.
-        head_time: Duration::from_mins(5),
-        ..Limits::default()
-    };
+        limits.http.header_timeout = Duration::from_mins(5);
+    });
     let server = Served::new(limits).await;
     let mut silent = connect(server.address).await;
     let mut slow = connect(server.address).await;
@@ -156,12 +155,11 @@ async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_nobody() {
 // Covers: SEC-05
 #[tokio::test]
 async fn what_protects_our_listener_protects_it_over_tls_too() {
-    let limits = Limits {
-        head_time: Duration::from_secs(1),
-        stalled: Duration::from_millis(300),
-        connections: 4,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.http.header_timeout = Duration::from_secs(1);
+        limits.streams.stall_timeout = Duration::from_millis(300);
+        limits.http.max_connections = 4;
+    });
     let server = Served::new(limits).await;
     // A head that trickles in.
     let mut slow = server.connect().await;

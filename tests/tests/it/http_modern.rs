@@ -1,6 +1,9 @@
 //! Modern requests over HTTP.
 
-use mcp_runtime::{Arguments, Context, DynamicTool};
+use mcp_runtime::{
+    Context,
+    dynamic::{Arguments, DynamicTool},
+};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::Request;

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use mcp_runtime::transport::{HttpOptions, HttpService};
+use mcp_runtime::http::{HttpOptions, HttpService};
 use mcp_runtime::{Limits, ServerHandle};
 use serde_json::json;
 use tests::Revision;
@@ -206,10 +206,8 @@ async fn a_program_that_is_stopped_ends_though_streams_are_open() {
 #[tokio::test]
 async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
     let shared = Shared::default();
-    let limits = Limits {
-        drain: Duration::from_millis(100),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.calls.drain_timeout = Duration::from_millis(100));
     let server = fixture::server()
         .tags(["http"])
         .state(shared.clone())

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::{HttpOptions, MemorySessions};
+use mcp_runtime::http::{HttpOptions, MemorySessions};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::client::PATIENCE;
@@ -27,10 +27,7 @@ fn subscribe(number: usize) -> Value {
 }
 
 async fn narrow() -> Served {
-    let limits = Limits {
-        outgoing: 2 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = 2 << 10);
     serve_with(HttpOptions::new().legacy_sse(true), limits).await
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::{HttpOptions, HttpSessions, MemorySessions};
+use mcp_runtime::http::{HttpOptions, HttpSessions, MemorySessions};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::{Request, connect, response, write};
@@ -118,10 +118,8 @@ async fn a_session_outlives_its_server() {
 // Covers: LHTTP-12
 #[tokio::test]
 async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
-    let limits = Limits {
-        store_time: Duration::from_millis(200),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.sessions.store_timeout = Duration::from_millis(200));
     let store = Arc::<Database>::default();
     let [server, _] = instances(store.clone(), None, limits).await;
     let session = server.session(Revision::V2025_11_25).await;
@@ -197,10 +195,8 @@ async fn changes_made_at_two_instances_at_the_same_time_are_all_kept() {
 // Covers: LHTTP-13, LHTTP-19
 #[tokio::test]
 async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
-    let limits = Limits {
-        session_idle: Duration::from_millis(900),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.sessions.idle_timeout = Duration::from_millis(900));
     let store = Arc::<Database>::default();
     let [one, two] = instances(store, None, limits).await;
     let session = one.session(Revision::V2025_11_25).await;
@@ -260,7 +256,7 @@ async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
     }
 }
 
-// Limits: session_client
+// Limits: sessions.max_client_bytes
 #[tokio::test]
 async fn what_is_kept_of_a_client_may_be_as_long_as_the_limit() {
     let client = json!({
@@ -269,10 +265,8 @@ async fn what_is_kept_of_a_client_may_be_as_long_as_the_limit() {
     });
     let length = client.to_string().len();
     for (session_client, fits) in [(length - 1, false), (length, true), (length + 1, true)] {
-        let limits = Limits {
-            session_client,
-            ..Limits::default()
-        };
+        let limits =
+            Limits::default().with(|limits| limits.sessions.max_client_bytes = session_client);
         let server = serve_with(HttpOptions::new(), limits).await;
         let answer = server.message(&initialize_at_length(40, 40)).await.1;
         assert_eq!(answer.get("result").is_some(), fits, "{session_client}");
@@ -282,10 +276,7 @@ async fn what_is_kept_of_a_client_may_be_as_long_as_the_limit() {
 // Covers: LHTTP-19, SEC-05
 #[tokio::test]
 async fn a_session_keeps_only_so_much_of_what_a_client_says_of_itself() {
-    let limits = Limits {
-        session_client: 1_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.sessions.max_client_bytes = 1_000);
     let server = serve_with(HttpOptions::new(), limits).await;
     assert_eq!(server.message(&initialize_at_length(400, 400)).await.0, 200);
     for (request, named) in [

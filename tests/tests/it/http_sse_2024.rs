@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::{Request, Response};
@@ -259,10 +259,8 @@ async fn three_eras_are_served_at_the_same_time_on_one_address() {
 // Covers: HTTP-08, SSE-04
 #[tokio::test]
 async fn silent_streams_are_kept_alive_by_comments() {
-    let limits = Limits {
-        keep_alive: Duration::from_millis(20),
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .with(|limits| limits.streams.keep_alive_interval = Duration::from_millis(20));
     let server = serve_with(HttpOptions::new().legacy_sse(true), limits).await;
     let session = server.session(Revision::V2025_11_25).await;
     let streams = [

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::transport::{HttpOptions, HttpSessions};
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use mcp_runtime::{Limits, SealingKey, Server};
 use serde_json::{Value, json};
 use tests::Revision;
@@ -158,13 +158,11 @@ async fn a_sealed_session_that_was_changed_or_belongs_to_another_server_is_unkno
 }
 
 // Covers: LHTTP-12, LHTTP-19
-// Limits: sealed_session_time
+// Limits: sessions.sealed_timeout
 #[tokio::test]
 async fn a_sealed_session_expires() {
-    let limits = Limits {
-        sealed_session_time: Duration::from_secs(1),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.sessions.sealed_timeout = Duration::from_secs(1));
     let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
     let shaken = server.send(&initialize(Revision::V2025_11_25)).await;
     let session = shaken.header("mcp-session-id").unwrap();
@@ -194,14 +192,12 @@ async fn a_client_that_says_too_much_for_a_sealed_session_is_told_what_is_too_la
     }
 }
 
-// Limits: sealed_session
+// Limits: sessions.max_sealed_bytes
 #[tokio::test]
 async fn the_length_of_a_sealed_session() {
     let length_at = async |sealed_session: usize| {
-        let limits = Limits {
-            sealed_session,
-            ..Limits::default()
-        };
+        let limits =
+            Limits::default().with(|limits| limits.sessions.max_sealed_bytes = sealed_session);
         let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
         let shaken = server.send(&initialize(Revision::V2025_11_25)).await;
         shaken.header("mcp-session-id").map(str::len)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::{
+use mcp_runtime::http::{
     EventStore, HttpOptions, HttpSessions, MaybeReady, MemoryEvents, SessionRecord, SessionStore,
     StreamEntry,
 };

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
-use mcp_runtime::transport::HttpOptions;
 use mcp_runtime::{Limits, ServerHandle};
 use serde_json::{Value, json};
 use tests::Revision;

@@ -3,7 +3,10 @@
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
 use mcp_runtime::types::{ContentBlock, Icon, Resource, ResourceLink};
-use mcp_runtime::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, ErrorKind};
+use mcp_runtime::{
+    ErrorKind,
+    dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool},
+};
 use serde_json::{Value, json};
 use tests::Revision;
 

@@ -323,9 +323,11 @@ async fn a_session_hears_only_of_what_it_was_offered() {
             mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(fixture::lonely)]);
         let handle = server.handle();
         let mut client = connect(server, revision).await;
-        let tool = mcp_runtime::DynamicTool::new("late", json!({"type": "object"}), |_, _| async {
-            "late"
-        });
+        let tool = mcp_runtime::dynamic::DynamicTool::new(
+            "late",
+            json!({"type": "object"}),
+            |_, _| async { "late" },
+        );
         handle.tools().insert(tool).unwrap();
         handle.notify().prompts_changed();
         client

@@ -29,15 +29,12 @@ async fn served(client: &mut Client, line: &str) -> bool {
 }
 
 // Covers: SEC-05, STDIO-06
-// Limits: line
+// Limits: message.max_line_bytes
 #[tokio::test]
 async fn the_length_of_a_line() {
     let mut client = limited(
         Revision::V2025_11_25,
-        Limits {
-            line: 1_000,
-            ..Limits::default()
-        },
+        Limits::default().with(|limits| limits.message.max_line_bytes = 1_000),
     )
     .await;
     for (length, fits) in [(999, true), (1_000, true), (1_001, false), (5_000, false)] {
@@ -50,15 +47,12 @@ async fn the_length_of_a_line() {
 }
 
 // Covers: SEC-05
-// Limits: depth
+// Limits: message.max_depth
 #[tokio::test]
 async fn the_depth_of_a_message() {
     let mut client = limited(
         Revision::V2025_11_25,
-        Limits {
-            depth: 10,
-            ..Limits::default()
-        },
+        Limits::default().with(|limits| limits.message.max_depth = 10),
     )
     .await;
     // The message and its parameters are two levels.
@@ -71,15 +65,12 @@ async fn the_depth_of_a_message() {
 }
 
 // Covers: SEC-05
-// Limits: nodes
+// Limits: message.max_values
 #[tokio::test]
 async fn the_values_in_a_message() {
     let mut client = limited(
         Revision::V2025_11_25,
-        Limits {
-            nodes: 1_000,
-            ..Limits::default()
-        },
+        Limits::default().with(|limits| limits.message.max_values = 1_000),
     )
     .await;
     for (items, fits) in [(900, true), (980, true), (1_001, false)] {
@@ -91,15 +82,12 @@ async fn the_values_in_a_message() {
 }
 
 // Covers: SEC-05, BASE-02
-// Limits: id
+// Limits: message.max_id_bytes
 #[tokio::test]
 async fn the_length_of_an_id() {
     let mut client = limited(
         Revision::V2025_11_25,
-        Limits {
-            id: 10,
-            ..Limits::default()
-        },
+        Limits::default().with(|limits| limits.message.max_id_bytes = 10),
     )
     .await;
     for (length, fits) in [(9, true), (10, true), (11, false)] {
@@ -113,14 +101,11 @@ async fn the_length_of_an_id() {
 }
 
 // Covers: SEC-05, TOOL-09
-// Limits: name
+// Limits: message.max_name_bytes
 #[tokio::test]
 async fn the_length_of_a_name() {
     for revision in Revision::ERAS {
-        let limits = Limits {
-            name: 10,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| limits.message.max_name_bytes = 10);
         let mut client = limited(revision, limits).await;
         for (length, fits) in [(9, true), (10, true), (11, false)] {
             for method in ["tools/call", "prompts/get"] {
@@ -140,15 +125,14 @@ async fn the_length_of_a_name() {
 }
 
 // Covers: SEC-05, RES-04
-// Limits: uri, cursor
+// Limits: message.max_uri_bytes, message.max_cursor_bytes
 #[tokio::test]
 async fn the_length_of_an_address_and_of_a_cursor() {
     for revision in Revision::ERAS {
-        let limits = Limits {
-            uri: 13,
-            cursor: 20,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| {
+            limits.message.max_uri_bytes = 13;
+            limits.message.max_cursor_bytes = 20;
+        });
         let mut client = limited(revision, limits).await;
         client
             .ok("resources/read", json!({"uri": "test://static"}))
@@ -175,15 +159,12 @@ async fn the_length_of_an_address_and_of_a_cursor() {
 }
 
 // Covers: SEC-05, BATCH-06
-// Limits: batch
+// Limits: message.max_batch
 #[tokio::test]
 async fn the_length_of_a_batch() {
     let mut client = limited(
         Revision::V2025_03_26,
-        Limits {
-            batch: 3,
-            ..Limits::default()
-        },
+        Limits::default().with(|limits| limits.message.max_batch = 3),
     )
     .await;
     for (length, fits) in [(2, true), (3, true), (4, false)] {
@@ -201,16 +182,15 @@ async fn the_length_of_a_batch() {
 }
 
 // Covers: SEC-05
-// Limits: running, queued
+// Limits: calls.max_running, calls.max_queued
 #[tokio::test]
 async fn the_calls_under_way() {
     for revision in Revision::ERAS {
         let shared = fixture::Shared::default();
-        let limits = Limits {
-            running: 2,
-            queued: 1,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| {
+            limits.calls.max_running = 2;
+            limits.calls.max_queued = 1;
+        });
         let server = fixture::server().state(shared.clone()).limits(limits);
         let mut client = connect(server, revision).await;
         let mut ids = Vec::new();
@@ -228,16 +208,13 @@ async fn the_calls_under_way() {
 }
 
 // Covers: SEC-05, TOOL-11
-// Limits: result
+// Limits: calls.max_result_bytes
 #[tokio::test]
 async fn the_size_of_a_result() {
     for revision in Revision::ERAS {
         let mut client = limited(
             revision,
-            Limits {
-                result: 10_000,
-                ..Limits::default()
-            },
+            Limits::default().with(|limits| limits.calls.max_result_bytes = 10_000),
         )
         .await;
         let text = client.refused("fill", json!({"bytes": 11_000})).await;
@@ -265,13 +242,10 @@ async fn the_size_of_a_result() {
 }
 
 // Covers: SEC-05, TOOL-11
-// Limits: tool_time
+// Limits: calls.timeout
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_tool() {
-    let limits = Limits {
-        tool_time: Duration::from_millis(50),
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.calls.timeout = Duration::from_millis(50));
     for revision in Revision::ERAS {
         let mut client = limited(revision, limits.clone()).await;
         client.text("pause", json!({"ms": 49})).await;
@@ -282,14 +256,13 @@ async fn the_time_of_a_tool() {
 }
 
 // Covers: SEC-05, SUBS-11
-// Limits: subscriptions, listens
+// Limits: streams.max_subscriptions, streams.max_listens
 #[tokio::test]
 async fn the_addresses_followed_and_the_listeners() {
-    let limits = Limits {
-        subscriptions: 2,
-        listens: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.streams.max_subscriptions = 2;
+        limits.streams.max_listens = 2;
+    });
     let mut legacy = limited(Revision::V2025_11_25, limits.clone()).await;
     for (uri, fits) in [
         ("a://1", true),
@@ -323,15 +296,14 @@ async fn the_addresses_followed_and_the_listeners() {
 }
 
 // Covers: SEC-05, SEC-06, COMP-05
-// Limits: completions, completion_input
+// Limits: calls.max_completions_per_second, calls.max_completion_bytes
 #[tokio::test]
 async fn completions_their_input_and_their_rate() {
     for revision in Revision::ERAS {
-        let limits = Limits {
-            completion_input: 10,
-            completions: 5,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| {
+            limits.calls.max_completion_bytes = 10;
+            limits.calls.max_completions_per_second = 5;
+        });
         let mut client = limited(revision, limits).await;
         let params = |value: &str| json!({"ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "language", "value": value}});
         client
@@ -357,11 +329,10 @@ async fn completions_their_input_and_their_rate() {
 #[tokio::test]
 async fn the_time_output_may_stay_unread() {
     let (transport, stream) = memory();
-    let limits = Limits {
-        stalled: Duration::from_millis(200),
-        outgoing: 10_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.streams.stall_timeout = Duration::from_millis(200);
+        limits.streams.max_outgoing_bytes = 10_000;
+    });
     let server = tokio::spawn(fixture::server().limits(limits).serve(transport));
     let (reader, writer) = tokio::io::split(stream);
     let mut client = Client::new(reader, writer, Revision::V2025_11_25)
@@ -385,10 +356,7 @@ async fn the_time_output_may_stay_unread() {
 /// How many pings are taken from a client that reads none of the answers.
 async fn taken_unread(outgoing: usize) -> usize {
     let (transport, mut stream) = memory();
-    let limits = Limits {
-        outgoing,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = outgoing);
     let server = tokio::spawn(fixture::server().limits(limits).serve(transport));
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}
 "#;
@@ -405,7 +373,7 @@ async fn taken_unread(outgoing: usize) -> usize {
 }
 
 // Covers: STDIO-03
-// Limits: outgoing
+// Limits: streams.max_outgoing_bytes
 #[tokio::test(start_paused = true)]
 async fn the_bytes_that_wait_to_be_written() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.len() + 1;
@@ -423,10 +391,8 @@ async fn the_bytes_that_wait_to_be_written() {
 #[tokio::test]
 async fn the_time_work_may_go_on_after_the_end_of_input() {
     for (drain, finished) in [(50, false), (5_000, true)] {
-        let limits = Limits {
-            drain: Duration::from_millis(drain),
-            ..Limits::default()
-        };
+        let limits = Limits::default()
+            .with(|limits| limits.calls.drain_timeout = Duration::from_millis(drain));
         let mut client = limited(Revision::V2025_11_25, limits).await;
         client
             .start(
@@ -490,14 +456,11 @@ async fn tight(revision: Revision, limits: Limits) -> (Client, State<Held>) {
 }
 
 // Covers: SEC-05
-// Limits: blocking
+// Limits: calls.max_blocking
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_threads_that_may_be_blocked() {
     for (calls, most) in [(1, 1), (2, 2), (3, 2), (6, 2)] {
-        let limits = Limits {
-            blocking: 2,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| limits.calls.max_blocking = 2);
         let (mut client, held) = tight(Revision::V2026_07_28, limits).await;
         let mut ids = Vec::new();
         for _ in 0..calls {
@@ -511,14 +474,11 @@ async fn the_threads_that_may_be_blocked() {
 }
 
 // Covers: SEC-05, SEC-06, LOG-06
-// Limits: logs
+// Limits: log.max_per_second
 #[tokio::test]
 async fn the_log_messages_of_a_session() {
     for (messages, arrive) in [(9, 9), (10, 10), (11, 10), (500, 10)] {
-        let limits = Limits {
-            logs: 5,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| limits.log.max_per_second = 5);
         let (mut client, _) = tight(Revision::V2025_11_25, limits).await;
         client.tool("chatter", json!({"messages": messages})).await;
         // One more may have been let through while the messages were made.
@@ -528,14 +488,11 @@ async fn the_log_messages_of_a_session() {
 }
 
 // Covers: SEC-05, SEC-06, PROG-03
-// Limits: progress
+// Limits: calls.max_progress_per_second
 #[tokio::test]
 async fn the_progress_of_a_call() {
     for (steps, least, most) in [(4, 4, 4), (5, 5, 5), (6, 6, 6), (500, 6, 7)] {
-        let limits = Limits {
-            progress: 5,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| limits.calls.max_progress_per_second = 5);
         let (mut client, _) = tight(Revision::V2025_11_25, limits).await;
         let params = json!({"name": "steps", "arguments": {"steps": steps}, "_meta": {"progressToken": "t"}});
         client.ok("tools/call", params).await;
@@ -557,29 +514,71 @@ async fn the_progress_of_a_call() {
 fn strict_limits_are_nowhere_looser() {
     let (strict, usual) = (Limits::strict(), Limits::default());
     for (name, strict, usual) in [
-        ("line", strict.line, usual.line),
-        ("depth", strict.depth, usual.depth),
-        ("nodes", strict.nodes, usual.nodes),
-        ("running", strict.running, usual.running),
-        ("queued", strict.queued, usual.queued),
-        ("blocking", strict.blocking, usual.blocking),
-        ("outgoing", strict.outgoing, usual.outgoing),
-        ("result", strict.result, usual.result),
-        ("subscriptions", strict.subscriptions, usual.subscriptions),
-        ("listens", strict.listens, usual.listens),
+        (
+            "message.max_line_bytes",
+            strict.message.max_line_bytes,
+            usual.message.max_line_bytes,
+        ),
+        (
+            "message.max_depth",
+            strict.message.max_depth,
+            usual.message.max_depth,
+        ),
+        (
+            "message.max_values",
+            strict.message.max_values,
+            usual.message.max_values,
+        ),
+        (
+            "calls.max_running",
+            strict.calls.max_running,
+            usual.calls.max_running,
+        ),
+        (
+            "calls.max_queued",
+            strict.calls.max_queued,
+            usual.calls.max_queued,
+        ),
+        (
+            "calls.max_blocking",
+            strict.calls.max_blocking,
+            usual.calls.max_blocking,
+        ),
+        (
+            "outgoing",
+            strict.streams.max_outgoing_bytes,
+            usual.streams.max_outgoing_bytes,
+        ),
+        (
+            "calls.max_result_bytes",
+            strict.calls.max_result_bytes,
+            usual.calls.max_result_bytes,
+        ),
+        (
+            "subscriptions",
+            strict.streams.max_subscriptions,
+            usual.streams.max_subscriptions,
+        ),
+        (
+            "streams.max_listens",
+            strict.streams.max_listens,
+            usual.streams.max_listens,
+        ),
     ] {
         assert!(strict < usual, "{name}");
     }
-    assert!(strict.tool_time < usual.tool_time && strict.logs < usual.logs);
+    assert!(
+        strict.calls.timeout < usual.calls.timeout
+            && strict.log.max_per_second < usual.log.max_per_second
+    );
 }
 
 #[tokio::test]
 async fn a_limit_of_zero_is_refused_at_the_start() {
-    let limits = Limits {
-        running: 0,
-        outgoing: 0,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.calls.max_running = 0;
+        limits.streams.max_outgoing_bytes = 0;
+    });
     let server = fixture::server().limits(limits);
     let error = server.serve(memory().0).await.unwrap_err();
     let text = error.to_string();
@@ -590,15 +589,14 @@ async fn a_limit_of_zero_is_refused_at_the_start() {
 }
 
 // Covers: SEC-05
-// Limits: blocking_queued
+// Limits: calls.max_blocking_queued
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
-    let limits = Limits {
-        blocking: 1,
-        blocking_queued: 2,
-        tool_time: Duration::from_millis(120),
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.calls.max_blocking = 1;
+        limits.calls.max_blocking_queued = 2;
+        limits.calls.timeout = Duration::from_millis(120);
+    });
     let (mut client, _) = tight(Revision::V2026_07_28, limits).await;
     // Each takes 50 ms, one after another: the third waits for longer than a tool may take.
     let mut ids = Vec::new();

@@ -1,6 +1,6 @@
 //! `docs/limits.md`: its table is what `Limits` says of itself, the defaults are true, and every limit has tests.
 //!
-//! A test says `// Limits: line, depth` above it if it tries those below, at and above their value.
+//! A test says `// Limits: message.max_depth` above it if it tries that limit below, at and above its value.
 //! `UPDATE_DOCS=1 cargo test -p tests --test it limits_table` writes the table anew.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_runtime::Limits;
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-runtime/src/limits.rs");
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-runtime/src/limits");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/limits.md");
 const START: &str = "| Field |";
 
@@ -21,10 +21,25 @@ struct Field {
     beyond: String,
 }
 
-/// The public fields of `Limits`, in order.
+/// The groups of `Limits`, in order.
+const GROUPS: [&str; 7] = [
+    "message",
+    "calls",
+    "elicitation",
+    "log",
+    "streams",
+    "sessions",
+    "http",
+];
+
+/// The public fields of all groups, in order, such as `message.max_depth`.
 fn fields() -> Vec<Field> {
-    let source = std::fs::read_to_string(SOURCE).unwrap();
-    let (_, body) = source.split_once("pub struct Limits {").unwrap();
+    GROUPS.into_iter().flat_map(fields_of).collect()
+}
+
+fn fields_of(group: &str) -> Vec<Field> {
+    let source = std::fs::read_to_string(format!("{SOURCES}/{group}.rs")).unwrap();
+    let (_, body) = source.split_once("pub struct ").unwrap();
     let (body, _) = body.split_once("\n}\n").unwrap();
     let (mut fields, mut text) = (Vec::new(), Vec::new());
     for line in body.lines().map(str::trim) {
@@ -32,9 +47,7 @@ fn fields() -> Vec<Field> {
             text.push(doc.trim().to_owned());
         } else if let Some(declared) = line.strip_prefix("pub ") {
             let (name, _) = declared.split_once(':').unwrap();
-            if !name.starts_with('_') {
-                fields.push(field(name, &text));
-            }
+            fields.push(field(&format!("{group}.{name}"), &text));
             text.clear();
         }
     }
@@ -77,14 +90,21 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// The values of `Limits::default()`, as `Debug` has them.
+/// The values of `Limits::default()`, as `Debug` prints them.
 fn values() -> BTreeMap<String, String> {
     let all = format!("{:#?}", Limits::default());
-    let rows = all.lines().filter_map(|line| {
-        let (name, value) = line.trim().trim_end_matches(',').split_once(": ")?;
-        Some((name.to_owned(), value.to_owned()))
-    });
-    rows.collect()
+    let mut values = BTreeMap::new();
+    let mut group = "";
+    for line in all.lines().map(|line| line.trim().trim_end_matches(',')) {
+        match line.split_once(": ") {
+            Some((name, value)) if value.ends_with('{') => group = name,
+            Some((name, value)) => {
+                values.insert(format!("{group}.{name}"), value.to_owned());
+            }
+            None => {}
+        }
+    }
+    values
 }
 
 /// A value as people write it: `5 minutes`, `16 MiB`, `10,000`.

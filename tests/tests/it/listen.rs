@@ -153,13 +153,10 @@ async fn legacy_state_and_listeners_do_not_touch() {
 }
 
 // Covers: SUBS-11
-// Limits: subscriptions
+// Limits: streams.max_subscriptions
 #[tokio::test]
 async fn a_connection_follows_as_many_resources_as_it_may_and_no_more() {
-    let limits = Limits {
-        subscriptions: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.streams.max_subscriptions = 3);
     let mut client = limited(Revision::V2026_07_28, limits.clone()).await;
     let wanted = |uris: &[&str]| json!({ "resourceSubscriptions": uris });
     let too_many = |uris: &[&str]| json!({ "notifications": wanted(uris) });

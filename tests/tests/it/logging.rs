@@ -104,10 +104,7 @@ fn flood(ctx: &mcp_runtime::Context, messages: u32) {
 #[tokio::test(start_paused = true)]
 async fn a_flood_is_cut_short() {
     for revision in Revision::ALL {
-        let limits = mcp_runtime::Limits {
-            logs: 10,
-            ..mcp_runtime::Limits::default()
-        };
+        let limits = mcp_runtime::Limits::default().with(|limits| limits.log.max_per_second = 10);
         let server = mcp_runtime::Server::new("flood", "1").tags(["flood"]);
         let mut client = connect(server.limits(limits), revision).await;
         if revision.is_modern() {

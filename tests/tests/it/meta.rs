@@ -2,7 +2,7 @@
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
-use mcp_runtime::{Caller, DynamicTool};
+use mcp_runtime::{Caller, dynamic::DynamicTool};
 use serde_json::{Value, json};
 use tests::link::Hub;
 use tests::{Client, Revision};

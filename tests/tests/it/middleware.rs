@@ -11,7 +11,10 @@ use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{CallToolResult, ResourceContents};
-use mcp_runtime::{Call, CallId, CallOutput, Kind, Next};
+use mcp_runtime::{
+    middleware::{Call, CallOutput, Kind, Next},
+    once::CallId,
+};
 use serde_json::{Value, json};
 use tests::http::Request;
 use tests::{Client, Revision};
@@ -490,7 +493,7 @@ async fn every_text_a_model_reads_is_sanitized() {
     for revision in Revision::ERAS {
         let server = server()
             .sanitize(redact)
-            .sanitize(mcp_runtime::strip_invisible);
+            .sanitize(mcp_runtime::text::strip_invisible);
         let mut client = connect(server, revision).await;
         for (method, params) in [
             ("tools/call", json!({"name": "report"})),

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Arguments, Context, DynamicPrompt};
+use mcp_runtime::{
+    Context,
+    dynamic::{Arguments, DynamicPrompt},
+};
 use serde_json::{Value, json};
 use tests::Revision;
 use tokio::time::Instant;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
 use mcp_runtime::types::Resource;
-use mcp_runtime::{DynamicResource, Principal};
+use mcp_runtime::{Principal, dynamic::DynamicResource};
 use serde_json::{Value, json};
 use tests::Revision;
 

@@ -1,7 +1,7 @@
 //! Values of template variables: none leads out of a directory, in any kind of expression, unless that is allowed.
 
+use mcp_runtime::dynamic::{Arguments, DynamicTemplate};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Arguments, DynamicTemplate};
 use tests::{Client, Revision};
 
 use crate::support::connect;

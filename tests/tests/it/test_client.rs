@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::Capability;
+use mcp_runtime::ProtocolVersion::{V2025_06_18, V2025_11_25, V2026_07_28};
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::{Notification, Response, TestClient};
 use mcp_runtime::types::LoggingLevel;
@@ -163,8 +164,8 @@ async fn results_are_read_as_types() {
 
 #[tokio::test]
 async fn what_is_no_object_is_read_alike_in_every_revision() {
-    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
-        let client = TestClient::new(server(), revision).await;
+    for version in [V2025_06_18, V2025_11_25, V2026_07_28] {
+        let client = TestClient::new(server(), version).await;
         let numbers = client.call("numbers", json!({})).await.unwrap();
         assert_eq!(numbers.structured::<Vec<u32>>(), [1, 2]);
         assert_eq!(numbers.json(), json!([1, 2]));
@@ -279,7 +280,10 @@ async fn what_a_server_says_by_itself_is_told() {
         ]
     );
     client.call("talk", json!({})).await.unwrap();
-    assert!(matches!(client.notice().await, Notification::Log { .. }));
+    assert!(matches!(
+        client.notification().await,
+        Notification::Log { .. }
+    ));
 }
 
 #[tokio::test]
@@ -303,7 +307,7 @@ async fn each_client_can_have_a_server_of_its_own() {
         );
     }
     for revision in tests::Revision::ALL {
-        let client = TestClient::new(server(), revision.date()).await;
+        let client = TestClient::new(server(), revision.version()).await;
         assert_eq!(
             client.call("count_up", json!({})).await.unwrap().text(),
             "1"

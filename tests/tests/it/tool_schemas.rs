@@ -36,7 +36,8 @@ fn takes_written(kind: Option<Value>, a: Option<Value>, b: Option<Value>) -> Str
 async fn a_schema_that_an_author_wrote_is_served_as_it_is() {
     for revision in Revision::ALL {
         let server = mcp_runtime::Server::new("written", "1").tags(["written"]);
-        let made = mcp_runtime::DynamicTool::new("made", written(), |_, _| async { "made" });
+        let made =
+            mcp_runtime::dynamic::DynamicTool::new("made", written(), |_, _| async { "made" });
         server.handle().tools().insert(made).unwrap();
         let mut client = connect(server, revision).await;
         let (tools, _) = client.list("tools/list", "tools").await;

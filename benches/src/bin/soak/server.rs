@@ -68,10 +68,8 @@ fn watched() -> &'static str {
 #[tokio::main(worker_threads = 2)]
 pub(crate) async fn serve() -> Result<(), Error> {
     // Sessions that are left behind end while this runs, so that their number settles within the first minute.
-    let limits = Limits {
-        session_idle: Duration::from_secs(20),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.sessions.idle_timeout = Duration::from_secs(20));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stderr(), "{}", listener.local_addr()?)?;
     let over_http = new_server!()

@@ -4,9 +4,9 @@
 
 mod store;
 
+use mcp_runtime::listing::{ListCursor, Page};
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{Resource, ResourceContents};
-use mcp_runtime::{ListCursor, Page};
 
 use store::{Note, Store};
 

@@ -77,7 +77,7 @@ pub enum AskError {
         /// Its message.
         message: String,
     },
-    /// The client did not answer in time. See [`Limits::question_time`](crate::Limits::question_time).
+    /// The client did not answer in time. See [`limits.elicitation.timeout`](crate::Limits).
     TimedOut(Duration),
     /// The answer is invalid. A form is sent three times before this error is returned, any other question only once.
     Unusable(String),

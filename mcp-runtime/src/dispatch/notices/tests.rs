@@ -75,13 +75,13 @@ fn what_does_not_fit_is_told_later() {
 fn following_is_bounded_and_can_be_ended() {
     let notices = Notices::default();
     let (mailbox, _) = listening(&notices, Filter::default());
-    assert!(mailbox.follow("a://a", 1));
-    assert!(mailbox.follow("a://a", 1));
-    assert!(!mailbox.follow("a://b", 1));
+    assert!(mailbox.subscribe("a://a", 1));
+    assert!(mailbox.subscribe("a://a", 1));
+    assert!(!mailbox.subscribe("a://b", 1));
     notices.post(&ChangeNotification::Resource("a://a".to_owned()));
     mailbox.unfollow("a://a");
     assert!(told(&mailbox).is_empty());
-    assert!(mailbox.follow("a://b", 1));
+    assert!(mailbox.subscribe("a://b", 1));
 }
 
 #[test]

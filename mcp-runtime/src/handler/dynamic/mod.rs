@@ -96,7 +96,7 @@ macro_rules! builder {
                 self
             }
 
-            /// Sets the time after which a call is stopped. Default: [`Limits::tool_time`](crate::Limits::tool_time).
+            /// Sets the time after which a call is stopped. Default: [`limits.calls.timeout`](crate::Limits).
             #[must_use]
             pub fn timeout(mut self, timeout: Duration) -> Self {
                 self.guards.timeout = Some(timeout);
@@ -118,7 +118,7 @@ macro_rules! builder {
                 self
             }
 
-            /// Sets the maximum size of a result, in bytes. Default: [`Limits::result`](crate::Limits::result), which no
+            /// Sets the maximum size of a result, in bytes. Default: [`limits.calls.max_result_bytes`](crate::Limits), which no
             /// result may exceed.
             #[must_use]
             pub fn max_output(mut self, bytes: usize) -> Self {

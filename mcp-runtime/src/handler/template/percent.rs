@@ -28,7 +28,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
 /// variables are strings, because clients read, and subscribe to, exactly these URIs.
 ///
 /// ```
-/// let name = mcp_runtime::percent_encode("olive oil, 1/2");
+/// let name = mcp_runtime::text::percent_encode("olive oil, 1/2");
 /// assert_eq!(format!("shopping:///{name}"), "shopping:///olive%20oil%2C%201%2F2");
 /// ```
 ///

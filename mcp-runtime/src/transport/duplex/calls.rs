@@ -14,7 +14,7 @@ use crate::transport::peer::{MessageVerdict, Peer};
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Maximum number of batches without an answer.
 const MOST_BATCHES: usize = 64;
-/// Number of results of maximum size that are kept, in addition to [`Limits::outgoing`](crate::Limits::outgoing), for
+/// Number of results of maximum size that are kept, in addition to [`limits.streams.max_outgoing_bytes`](crate::Limits), for
 /// calls that finish while the client does not read.
 const UNREAD_RESULTS: usize = 4;
 
@@ -60,7 +60,7 @@ impl<P: Peer> Channel<P> {
         known: &mut P::Known,
         scratch: &mut Vec<u8>,
     ) {
-        let most = self.peer.limits().batch;
+        let most = self.peer.limits().message.max_batch;
         let parsed: Vec<_> = elements
             .iter()
             .map(|text| (text.as_bytes(), self.peer.parse(text.as_bytes(), known)))
@@ -172,8 +172,8 @@ impl<P: Peer> Channel<P> {
     ) {
         let limits = self.peer.limits();
         let bytes = state.in_flight.queued_bytes().saturating_add(text.len());
-        let fits = bytes <= limits.line || state.in_flight.queued() == 0;
-        if fits && state.in_flight.queued() < limits.queued {
+        let fits = bytes <= limits.message.max_line_bytes || state.in_flight.queued() == 0;
+        if fits && state.in_flight.queued() < limits.calls.max_queued {
             let job = new_job(state, id, batch, text);
             return state.in_flight.enqueue(job);
         }
@@ -193,8 +193,8 @@ impl<P: Peer> Channel<P> {
         answer: &mut Vec<u8>,
     ) {
         let limits = self.peer.limits();
-        let results = limits.result.saturating_mul(UNREAD_RESULTS);
-        let most = limits.outgoing.saturating_add(results);
+        let results = limits.calls.max_result_bytes.saturating_mul(UNREAD_RESULTS);
+        let most = limits.streams.max_outgoing_bytes.saturating_add(results);
         let unread = state.out.len().saturating_add(state.in_flight.held());
         if unread.saturating_add(answer.len()) <= most {
             return match batch {

@@ -43,7 +43,7 @@ pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
                 }
                 LeaderStep::Line(NextLine::TooLong) => {
                     channel.origin.refused(RefusalKind::TooLarge);
-                    let limit = channel.peer.limits().line;
+                    let limit = channel.peer.limits().message.max_line_bytes;
                     let text = format!("a message is longer than {limit} bytes");
                     let error = ErrorObject::invalid_request(text);
                     channel.answer_error(None, None, &error);
@@ -154,27 +154,29 @@ impl<P: Peer> Channel<P> {
     /// Returns `true` if another call may run now.
     pub(super) fn may_run(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();
-        state.in_flight.running < limits.running && state.out.len() < limits.outgoing / 2
+        state.in_flight.running < limits.calls.max_running
+            && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
     /// Returns `true` if another line may be handled. Slow calls never stop reading; a client that does not read does.
     fn may_read(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();
-        let is_slow = state.out.len() >= limits.outgoing / 2;
-        let is_full = state.in_flight.queued() >= limits.queued
-            || state.in_flight.queued_bytes() >= limits.line;
+        let is_slow = state.out.len() >= limits.streams.max_outgoing_bytes / 2;
+        let is_full = state.in_flight.queued() >= limits.calls.max_queued
+            || state.in_flight.queued_bytes() >= limits.message.max_line_bytes;
         let is_wanted = matches!(state.phase, Phase::Open | Phase::Draining(_));
-        is_wanted && state.out.len() < limits.outgoing && !(is_slow && is_full)
+        is_wanted && state.out.len() < limits.streams.max_outgoing_bytes && !(is_slow && is_full)
     }
 
     fn may_tell(&self, state: &ChannelState<P>) -> bool {
-        state.phase == Phase::Open && state.out.len() < self.peer.limits().outgoing / 2
+        state.phase == Phase::Open
+            && state.out.len() < self.peer.limits().streams.max_outgoing_bytes / 2
     }
 
     /// Queues notifications as far as there is room.
     fn tell(&self, state: &mut ChannelState<P>) {
         if self.may_tell(state) && self.notices.swap(false, SeqCst) {
-            let room = self.peer.limits().outgoing / 2;
+            let room = self.peer.limits().streams.max_outgoing_bytes / 2;
             let all_told = P::drain(&mut state.session, state.out.buffer(), room);
             if !all_told {
                 self.notices.store(true, SeqCst);

@@ -194,7 +194,7 @@ impl<P: Peer> Channel<P> {
             idle: false,
             waker: Waker::noop().clone(),
             session,
-            lines: LineReader::new(peer.limits().line),
+            lines: LineReader::new(peer.limits().message.max_line_bytes),
             in_flight: InFlight::default(),
             out: Outgoing::default(),
             streams: Some((reader, writer)),
@@ -246,7 +246,7 @@ impl<P: Peer> Channel<P> {
     /// Checks the deadlines, and acts on those that have passed.
     fn look_at_clocks(&self) -> Clocks {
         let now = Instant::now();
-        let stalled = self.peer.limits().stalled;
+        let stalled = self.peer.limits().streams.stall_timeout;
         let mut dropped = Vec::new();
         let clocks = {
             let mut state = self.lock();
@@ -296,7 +296,8 @@ impl<P: Peer> Channel<P> {
     }
 
     fn begin_drain(&self, state: &mut ChannelState<P>) {
-        state.phase = Phase::Draining(Instant::now().checked_add(self.peer.limits().drain));
+        state.phase =
+            Phase::Draining(Instant::now().checked_add(self.peer.limits().calls.drain_timeout));
         P::end(&mut state.session, state.out.buffer());
         self.watchdog.end();
         self.attention.notify_one();

@@ -298,7 +298,7 @@ impl<P: Peer> Sink for CallSink<P> {
             return false;
         };
         let mut state = channel.lock();
-        if state.out.len() >= channel.peer.limits().outgoing
+        if state.out.len() >= channel.peer.limits().streams.max_outgoing_bytes
             || !state.in_flight.is_live(&self.id, self.serial)
         {
             return false;

@@ -25,10 +25,7 @@ async fn a_call_is_answered() {
 
 #[tokio::test]
 async fn lines_that_are_not_messages_are_answered_and_the_channel_goes_on() {
-    let limits = Limits {
-        line: 100,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.message.max_line_bytes = 100);
     let mut client = Client::new(limits);
     client.send("nonsense").await;
     client.send(&"x".repeat(101)).await;
@@ -115,11 +112,10 @@ async fn a_panic_is_an_answer_wherever_it_happens() {
 
 #[tokio::test]
 async fn calls_over_the_limits_wait_and_then_are_refused() {
-    let limits = Limits {
-        running: 2,
-        queued: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.calls.max_running = 2;
+        limits.calls.max_queued = 3;
+    });
     let mut client = Client::new(limits);
     for id in 1..=6 {
         client.send(&call(id, "gate")).await;
@@ -242,11 +238,10 @@ async fn while_shutting_down_requests_are_refused_and_cancels_heard() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_reads_stops_the_reader_and_is_let_go() {
-    let limits = Limits {
-        outgoing: 4_096,
-        queued: 8,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.streams.max_outgoing_bytes = 4_096;
+        limits.calls.max_queued = 8;
+    });
     let mut client = Client::with_buffer(limits, 256);
     let line = call(1, "echo");
     let mut sent = 0_u32;
@@ -263,11 +258,10 @@ async fn a_client_that_never_reads_stops_the_reader_and_is_let_go() {
 
 #[tokio::test]
 async fn a_client_that_reads_late_gets_every_answer() {
-    let limits = Limits {
-        outgoing: 4_096,
-        queued: 8,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.streams.max_outgoing_bytes = 4_096;
+        limits.calls.max_queued = 8;
+    });
     let client = Client::with_buffer(limits, 256);
     let (mut reader, mut writer) = client.split();
     let sending = tokio::spawn(async move {

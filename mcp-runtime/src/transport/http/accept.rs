@@ -29,7 +29,7 @@ pub trait HttpListener: Send + 'static {
 
     /// Returns the network address that clients connect to; `None` if no network leads here. At an address that other
     /// machines can reach, the server starts only if a host was allowed
-    /// ([`HttpOptions::allow_host`](crate::transport::HttpOptions::allow_host)).
+    /// ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)).
     ///
     /// # Errors
     ///

@@ -91,11 +91,11 @@ impl HttpBody {
     ) -> Self {
         Self::new(BodyContent::Events(Box::new(EventBody {
             events: Some(Box::new(events)),
-            keep_alive: limits.keep_alive,
+            keep_alive: limits.streams.keep_alive_interval,
             silence: Alarm::default(),
             since: Instant::now(),
             stopping: Stopping::new(shutdown),
-            drain: limits.drain,
+            drain: limits.calls.drain_timeout,
             end: None,
         })))
     }

@@ -47,7 +47,7 @@ impl HttpSession {
         let id = prepared.id().clone();
         let serial = {
             let state = &mut *self.state();
-            let is_full = state.calls.len() >= limits.running;
+            let is_full = state.calls.len() >= limits.calls.max_running;
             let place = match state.calls.entry(id.clone()) {
                 Entry::Occupied(_) => return CallStart::Repeated,
                 Entry::Vacant(_) if is_full => return CallStart::TooMany,

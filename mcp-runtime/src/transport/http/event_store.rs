@@ -24,14 +24,14 @@ use crate::limits::Limits;
 /// available. A stream that could not be stored to its end, because the store or the instance failed, ends at other
 /// instances when the store drops it.
 ///
-/// As with a [`SessionStore`], each operation may take [`Limits::store_time`](crate::Limits::store_time), and errors
+/// As with a [`SessionStore`], each operation may take [`limits.sessions.store_timeout`](crate::Limits), and errors
 /// are answered with 503.
 ///
 /// [`SessionStore`]: super::SessionStore
 pub trait EventStore: Send + Sync + 'static {
     /// Appends an entry to a stream of a session. From now on the stream is kept for the time `keep`, regardless of
-    /// earlier values: [`Limits::session_idle_streaming`](crate::Limits::session_idle_streaming) while it continues,
-    /// and [`Limits::replay_time`](crate::Limits::replay_time) once it has ended.
+    /// earlier values: [`limits.sessions.streaming_idle_timeout`](crate::Limits) while it continues,
+    /// and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
     ///
     /// The entries of a stream are appended one after the other, by one instance; after an error or a timeout, the same
     /// entry is appended again. `stream` is less than 2⁶³. A store may drop the oldest entries of a stream, and streams
@@ -76,7 +76,7 @@ pub enum StreamEntry {
 
 /// Keeps events in the memory of this process, for servers in one process.
 ///
-/// [`Limits::replay_events`] bounds the entries of a stream and the streams of a session; [`Limits::replay_bytes`]
+/// [`limits.streams.max_replay_events`] bounds the entries of a stream and the streams of a session; [`limits.streams.max_replay_bytes`]
 /// bounds the size of a stream and of a session. Streams that have ended are dropped first.
 pub struct MemoryEvents {
     sessions: Mutex<HashMap<Box<str>, StoredStreams>>,
@@ -100,8 +100,8 @@ impl MemoryEvents {
     pub fn new(limits: &Limits) -> Self {
         Self {
             sessions: Mutex::default(),
-            most: limits.replay_events.max(2),
-            most_bytes: limits.replay_bytes,
+            most: limits.streams.max_replay_events.max(2),
+            most_bytes: limits.streams.max_replay_bytes,
         }
     }
 
@@ -246,11 +246,10 @@ mod tests {
     }
 
     fn store(replay_events: usize, replay_bytes: usize) -> MemoryEvents {
-        MemoryEvents::new(&Limits {
-            replay_events,
-            replay_bytes,
-            ..Limits::default()
-        })
+        MemoryEvents::new(&Limits::default().with(|limits| {
+            limits.streams.max_replay_events = replay_events;
+            limits.streams.max_replay_bytes = replay_bytes;
+        }))
     }
 
     #[tokio::test(start_paused = true)]

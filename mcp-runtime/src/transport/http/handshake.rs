@@ -113,7 +113,7 @@ fn shake_hands(
     let record = SessionRecord::new(&params, (&lists, seen), caller);
     let begun = match keeping {
         Keeping::Store(_) => {
-            let most = inner.limits().session_client;
+            let most = inner.limits().sessions.max_client_bytes;
             if record.client_size() > most {
                 return Err(too_large(
                     &params,
@@ -124,7 +124,7 @@ fn shake_hands(
         }
         #[cfg(feature = "sealing")]
         Keeping::Sealed(sealed) => {
-            let most = inner.limits().sealed_session;
+            let most = inner.limits().sessions.max_sealed_bytes;
             let token = sealed.seal(&record).filter(|token| token.len() <= most);
             let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
             let limit = format!("the session id, which contains it, has at most {most} characters");
@@ -188,7 +188,7 @@ async fn end(inner: &ServiceState, head: Head<'_>) -> Result<Response<HttpBody>,
     let id = head.headers.session().ok_or_else(session_required)?;
     let id = id.ok().filter(|id| is_id(id));
     let id = id.ok_or_else(HttpRefusal::unknown_session)?;
-    let time = inner.limits().store_time;
+    let time = inner.limits().sessions.store_timeout;
     let record = store.load(id, Duration::ZERO).within(time).await?;
     if record.is_some_and(|record| !record.is_of(head.caller)) {
         return Err(HttpRefusal::unknown_session());

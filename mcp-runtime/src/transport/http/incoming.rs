@@ -30,14 +30,14 @@ pub(super) async fn read<B: Body>(
     let announced = headers
         .length
         .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let limit = u64::try_from(limits.body).unwrap_or(u64::MAX);
+    let limit = u64::try_from(limits.http.max_body_bytes).unwrap_or(u64::MAX);
     if announced.is_some_and(|length| length > limit) {
         return Box::pin(refuse(body, limits)).await;
     }
     let mut first = poll_fn(|cx| Poll::Ready(body.as_mut().poll_frame(cx))).await;
     if let Poll::Ready(Some(Ok(frame))) = &mut first
         && let Some(data) = frame.data_mut()
-        && data.remaining() <= limits.body
+        && data.remaining() <= limits.http.max_body_bytes
         && body.is_end_stream()
     {
         return Ok(data.copy_to_bytes(data.remaining()));
@@ -57,11 +57,11 @@ async fn gather<B: Body>(
     let began = Instant::now();
     let mut whole = Vec::new();
     loop {
-        let earned =
-            u64::try_from(whole.len()).unwrap_or(u64::MAX) / u64::from(limits.body_rate.max(1));
+        let earned = u64::try_from(whole.len()).unwrap_or(u64::MAX)
+            / u64::from(limits.http.min_body_bytes_per_second.max(1));
         let allowed = GRACE
             .saturating_add(Duration::from_secs(earned))
-            .min(limits.body_time);
+            .min(limits.http.body_timeout);
         let frame = match polled {
             Poll::Ready(frame) => Ok(frame),
             Poll::Pending => {
@@ -78,7 +78,7 @@ async fn gather<B: Body>(
         let Some(frame) = frame else { break };
         let frame = frame.map_err(|_| HttpRefusal::bad_request("the body could not be read"))?;
         if let Ok(mut data) = frame.into_data() {
-            if whole.len().saturating_add(data.remaining()) > limits.body {
+            if whole.len().saturating_add(data.remaining()) > limits.http.max_body_bytes {
                 drop(whole);
                 return refuse(body, limits).await;
             }
@@ -97,7 +97,10 @@ async fn gather<B: Body>(
 /// Refuses a body that is too large.
 async fn refuse<B: Body>(body: Pin<&mut B>, limits: &Limits) -> Result<Bytes, HttpRefusal> {
     read_away(body).await;
-    let message = format!("the body is larger than {} bytes", limits.body);
+    let message = format!(
+        "the body is larger than {} bytes",
+        limits.http.max_body_bytes
+    );
     Err(HttpRefusal::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         ErrorObject::invalid_request(message),

@@ -39,7 +39,7 @@ struct OpenConnection {
 }
 
 /// Serves all connections, after their handshake, until `shutdown` is cancelled; then work in progress may finish within
-/// [`Limits::drain`](crate::Limits::drain).
+/// [`limits.calls.drain_timeout`](crate::Limits).
 ///
 /// Dropping the future drops all connections, their calls, and all sessions.
 pub(crate) async fn serve<L, S, H>(
@@ -68,7 +68,7 @@ where
             accepted = listener.accept() => match accepted {
                 Ok(stream) => {
                     let peer = L::peer_address(&stream);
-                    if open.len() >= limits.connections.max(1) && !make_room(&mut open) {
+                    if open.len() >= limits.http.max_connections.max(1) && !make_room(&mut open) {
                         refused(RefusalKind::Connection, peer);
                         continue;
                     }
@@ -89,7 +89,7 @@ where
     drop(listener);
     let finishing = async { while tasks.join_next().await.is_some() {} };
     // Requests that are not finished by then are dropped with their tasks.
-    let _ = timeout(limits.drain, finishing).await;
+    let _ = timeout(limits.calls.drain_timeout, finishing).await;
     drop(sessions);
     Ok(())
 }
@@ -149,7 +149,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let stream = tokio::select! {
         // First, because a connection that is already open may carry a request.
         biased;
-        opened = timeout(limits.handshake_time, opening) => match opened {
+        opened = timeout(limits.http.handshake_timeout, opening) => match opened {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return tracing::debug!(%error, "a handshake failed"),
             Err(_) => return tracing::debug!("a handshake took too long"),
@@ -157,17 +157,17 @@ async fn connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         () = shutdown.cancelled() => return,
     };
     let patience = Patience {
-        idle: limits.idle_connection,
-        head: limits.head_time,
-        unread: limits.stalled,
+        idle: limits.http.idle_timeout,
+        head: limits.http.header_timeout,
+        unread: limits.streams.stall_timeout,
     };
     let stream = Timed::new(stream, Arc::clone(&activity), patience);
     let serve = service_fn(move |request| route(&service, peer, activity.begin(), request));
     let connection = http1::Builder::new()
         // The stream has the timers: hyper would create one for each request.
         .header_read_timeout(None)
-        .max_headers(limits.headers)
-        .max_buf_size(limits.head.max(8 << 10))
+        .max_headers(limits.http.max_headers)
+        .max_buf_size(limits.http.max_header_bytes.max(8 << 10))
         .serve_connection(TokioIo::new(stream), serve);
     let mut connection = pin!(connection);
     let mut stopping = pin!(shutdown.cancelled());

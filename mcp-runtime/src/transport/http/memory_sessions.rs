@@ -19,7 +19,7 @@ const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process: the default, and a store that servers in one process can share.
 ///
-/// Holds at most [`Limits::sessions`], and at most [`Limits::principal_sessions`] per principal. When exceeded, the
+/// Holds at most [`limits.sessions.max_sessions`], and at most [`limits.sessions.max_per_principal`] per principal. When exceeded, the
 /// session that was idle longest (of that principal) ends to make room. Sessions with running calls do not end this
 /// way.
 pub struct MemorySessions {
@@ -53,8 +53,8 @@ impl MemorySessions {
         Self {
             table: Mutex::default(),
             began: Instant::now(),
-            most: limits.sessions.max(1),
-            most_each: limits.principal_sessions.max(1),
+            most: limits.sessions.max_sessions.max(1),
+            most_each: limits.sessions.max_per_principal.max(1),
         }
     }
 
@@ -214,10 +214,9 @@ mod tests {
     }
 
     fn store(sessions: usize) -> MemorySessions {
-        MemorySessions::new(&Limits {
-            sessions,
-            ..Limits::default()
-        })
+        MemorySessions::new(
+            &Limits::default().with(|limits| limits.sessions.max_sessions = sessions),
+        )
     }
 
     const MINUTE: Duration = Duration::from_mins(1);

@@ -151,7 +151,12 @@ pub(super) fn begin<'i>(
         }
     };
     let queue = OnceCell::new();
-    let open = || Arc::new(EventQueue::new(accepts.events, inner.limits().outgoing));
+    let open = || {
+        Arc::new(EventQueue::new(
+            accepts.events,
+            inner.limits().streams.max_outgoing_bytes,
+        ))
+    };
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
     let started = inner.pulse.run(|| prepared.start(&sink).polled_once());
     let queue = queue.into_inner();

@@ -60,15 +60,21 @@ impl Storing {
     /// Stores an entry, with as many attempts as allowed; returns `false` if all of them fail.
     async fn store(&self, place: u64, entry: StreamEntry) -> bool {
         let keep = match entry {
-            StreamEntry::Ended => self.limits.replay_time,
-            StreamEntry::Opened | StreamEntry::Message(_) => self.limits.session_idle_streaming,
+            StreamEntry::Ended => self.limits.streams.replay_timeout,
+            StreamEntry::Opened | StreamEntry::Message(_) => {
+                self.limits.sessions.streaming_idle_timeout
+            }
         };
         for _ in 0..TRIES {
             let number = self.stream.number;
             let appended = self
                 .store
                 .append(&self.session, number, place, entry.clone(), keep);
-            if appended.within(self.limits.store_time).await.is_ok() {
+            if appended
+                .within(self.limits.sessions.store_timeout)
+                .await
+                .is_ok()
+            {
                 return true;
             }
             // Clients that read here need not wait for the store.
@@ -88,7 +94,7 @@ pub(super) async fn fetch(
     limits: &Limits,
 ) -> Result<Option<Arc<SessionStream>>, StoreFailed> {
     let entries = store.read(&session.id, number, after);
-    let Some(entries) = entries.within(limits.store_time).await? else {
+    let Some(entries) = entries.within(limits.sessions.store_timeout).await? else {
         return Ok(None);
     };
     if is_standalone(number) {
@@ -150,7 +156,7 @@ impl Fetching {
             let read = self
                 .store
                 .read(&self.session, self.stream.number, self.place);
-            match read.within(self.limits.store_time).await {
+            match read.within(self.limits.sessions.store_timeout).await {
                 Ok(Some(entries)) => {
                     if self.take(entries) {
                         return;

@@ -52,8 +52,8 @@ pub enum HttpSessions {
     /// resumable streams. The server cannot send the client elicitation, sampling or roots requests. Progress is sent
     /// on the stream of its call. `notifications/cancelled` works at the instance where the call runs.
     ///
-    /// A session lasts for [`Limits::sealed_session_time`](crate::Limits::sealed_session_time). An id has at most
-    /// [`Limits::sealed_session`](crate::Limits::sealed_session) characters; a client whose handshake does not fit gets
+    /// A session lasts for [`limits.sessions.sealed_timeout`](crate::Limits). An id has at most
+    /// [`limits.sessions.max_sealed_bytes`](crate::Limits) characters; a client whose handshake does not fit gets
     /// the error -32602.
     #[cfg(feature = "sealing")]
     Sealed,

@@ -34,9 +34,11 @@ pub(super) struct StreamPermit {
 impl StreamPermits {
     pub(super) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
-            all: Arc::new(Semaphore::new(limits.streams.min(Semaphore::MAX_PERMITS))),
+            all: Arc::new(Semaphore::new(
+                limits.streams.max_open.min(Semaphore::MAX_PERMITS),
+            )),
             taken: Mutex::default(),
-            most_each: limits.principal_streams.max(1),
+            most_each: limits.streams.max_per_principal.max(1),
         })
     }
 

@@ -92,7 +92,7 @@ impl Protection {
             return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
         }
         let token = match bearer(&head.headers) {
-            Ok(Some(token)) if token.len() <= limits.token => token,
+            Ok(Some(token)) if token.len() <= limits.http.max_token_bytes => token,
             Ok(Some(_)) => return refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
             Ok(None) => return refuse(StatusCode::UNAUTHORIZED, None),
             Err(MalformedAuthorization) => {
@@ -105,7 +105,7 @@ impl Protection {
             head,
         };
         let authenticating = self.authenticator.authenticate(&credentials);
-        let found = tokio::time::timeout(limits.authentication_time, authenticating).await;
+        let found = tokio::time::timeout(limits.http.authentication_timeout, authenticating).await;
         let Ok(found) = found else {
             tracing::warn!("authentication took too long");
             return Err(HttpRefusal::unavailable("authentication is unavailable"));

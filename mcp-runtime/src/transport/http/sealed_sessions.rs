@@ -34,7 +34,7 @@ impl SealedSessions {
     /// Returns the id of a session.
     pub(super) fn seal(&self, record: &SessionRecord) -> Option<String> {
         let plain = serde_json::to_vec(record).ok()?;
-        let time = self.dispatcher.limits().sealed_session_time;
+        let time = self.dispatcher.limits().sessions.sealed_timeout;
         let expiry = seal::now().saturating_add(time);
         self.dispatcher
             .seal()
@@ -43,7 +43,7 @@ impl SealedSessions {
 
     /// Returns the session with this id; `None` if the id was not sealed by this server, or has expired.
     pub(super) fn open(&self, id: &str) -> Option<SessionRecord> {
-        if id.len() > self.dispatcher.limits().sealed_session {
+        if id.len() > self.dispatcher.limits().sessions.max_sealed_bytes {
             return None;
         }
         let opened = self.dispatcher.seal().open(&self.binding, id, seal::now());

@@ -71,7 +71,7 @@ impl ServiceState {
     /// Completes when the server was told to stop and the time to finish is over.
     async fn overdue(&self) {
         self.shutdown.cancelled().await;
-        tokio::time::sleep(self.limits().drain).await;
+        tokio::time::sleep(self.limits().calls.drain_timeout).await;
     }
 }
 

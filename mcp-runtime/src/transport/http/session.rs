@@ -243,12 +243,13 @@ impl HttpSession {
             matches!(self.kind, SessionKind::Kept { .. }) && state.renewed.elapsed() >= after;
         is_due.then(|| {
             let streaming = limits
-                .session_idle_streaming
+                .sessions
+                .streaming_idle_timeout
                 .saturating_sub(state.used.elapsed());
             match (state.calls.is_empty(), state.readers) {
-                (false, _) => limits.session_idle,
+                (false, _) => limits.sessions.idle_timeout,
                 (true, 0) => Duration::ZERO,
-                (true, _) => limits.session_idle.min(streaming),
+                (true, _) => limits.sessions.idle_timeout.min(streaming),
             }
         })
     }
@@ -258,7 +259,7 @@ impl HttpSession {
         let state = self.state();
         self.kind == SessionKind::Connection
             && state.calls.is_empty()
-            && state.used.elapsed() > limits.session_idle_streaming
+            && state.used.elapsed() > limits.sessions.streaming_idle_timeout
     }
 
     /// Returns the properties of a new stream.
@@ -435,7 +436,7 @@ impl LiveState {
                 return true;
             };
             let age = now.saturating_duration_since(at);
-            let keep = stream.is_resumable() && age <= limits.replay_time;
+            let keep = stream.is_resumable() && age <= limits.streams.replay_timeout;
             if keep {
                 kept.push((*number, bytes));
             }
@@ -445,7 +446,8 @@ impl LiveState {
         let mut total = 0_usize;
         for (index, (number, bytes)) in kept.into_iter().rev().enumerate() {
             total = total.saturating_add(bytes);
-            if index >= limits.replay_events || total > limits.replay_bytes {
+            if index >= limits.streams.max_replay_events || total > limits.streams.max_replay_bytes
+            {
                 self.streams.remove(&number);
             }
         }

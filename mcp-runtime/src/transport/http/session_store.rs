@@ -30,7 +30,7 @@ use crate::error::Causes;
 /// as confidential as a password. Records are `Serialize` and `Deserialize`; their contents are private to the server
 /// and may grow.
 ///
-/// An operation that takes longer than [`Limits::store_time`](crate::Limits::store_time) is given up (its future is
+/// An operation that takes longer than [`limits.sessions.store_timeout`](crate::Limits) is given up (its future is
 /// dropped). The request then gets 503 with `Retry-After`, as after an error; the cause is logged.
 ///
 /// [`MemorySessions`]: super::MemorySessions
@@ -52,7 +52,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// expired.
     ///
     /// Called for each request, and periodically while calls run or streams are open, with
-    /// [`Limits::session_idle`](crate::Limits::session_idle). Zero leaves the expiry as it is. The time need not be
+    /// [`limits.sessions.idle_timeout`](crate::Limits). Zero leaves the expiry as it is. The time need not be
     /// exact: a store may write only significant changes.
     fn load<'a>(
         &'a self,

@@ -91,8 +91,8 @@ impl Sessions {
             Some(Err(_)) => return Err(HttpRefusal::unknown_session()),
         };
         let limits = self.limits();
-        let loaded = self.keeping.load(id, limits.session_idle);
-        let Some(record) = loaded.within(limits.store_time).await? else {
+        let loaded = self.keeping.load(id, limits.sessions.idle_timeout);
+        let Some(record) = loaded.within(limits.sessions.store_timeout).await? else {
             self.end(id);
             return Err(HttpRefusal::unknown_session());
         };
@@ -116,8 +116,8 @@ impl Sessions {
                 .get(id)
                 .is_some_and(|session| session.is_busy())
         };
-        let inserted = store.insert(id, Arc::new(record), limits.session_start, &in_use);
-        inserted.within(limits.store_time).await
+        let inserted = store.insert(id, Arc::new(record), limits.sessions.start_timeout, &in_use);
+        inserted.within(limits.sessions.store_timeout).await
     }
 
     /// Returns the live part of a session, creating it if there is none.
@@ -197,7 +197,7 @@ impl Sessions {
 
     fn make_room(&self, live: &mut Live) -> Result<(), HttpRefusal> {
         let limits = self.limits();
-        let mut most = limits.sessions.max(1);
+        let mut most = limits.sessions.max_sessions.max(1);
         if self.keeping.is_lasting() {
             // A store counts sessions; those that have ended may still be here until that is noticed.
             most = most.saturating_mul(2);
@@ -259,13 +259,13 @@ impl Sessions {
         let limits = self.limits();
         let mut record = Arc::clone(&save.record);
         for _ in 0..TRIES {
-            let changed = Arc::new(record.changed(&save.change, limits.subscriptions));
+            let changed = Arc::new(record.changed(&save.change, limits.streams.max_subscriptions));
             let saved = store.save(&save.id, Arc::clone(&changed));
-            if saved.within(limits.store_time).await? {
+            if saved.within(limits.sessions.store_timeout).await? {
                 return Ok(Some(changed));
             }
             let loaded = store.load(&save.id, Duration::ZERO);
-            match loaded.within(limits.store_time).await? {
+            match loaded.within(limits.sessions.store_timeout).await? {
                 Some(loaded) => record = loaded,
                 None => return Ok(None),
             }
@@ -309,7 +309,7 @@ impl Sessions {
         let mut due = Vec::new();
         let is_over = {
             let mut live = self.live();
-            let after = RENEW.min(limits.session_idle / 3);
+            let after = RENEW.min(limits.sessions.idle_timeout / 3);
             live.sessions.retain(|_, session| {
                 if session.is_expired(limits) || session.is_unused(LINGER, limits) {
                     ended.push(Arc::clone(session));
@@ -338,7 +338,9 @@ impl Sessions {
                 if has_failed.load(Ordering::Relaxed) {
                     return;
                 }
-                let loaded = store.load(&session.id, keep).within(limits.store_time);
+                let loaded = store
+                    .load(&session.id, keep)
+                    .within(limits.sessions.store_timeout);
                 match loaded.await {
                     Ok(Some(record)) => session.know(&record),
                     Ok(None) => self.end(&session.id),
@@ -364,7 +366,7 @@ impl Drop for Sessions {
 async fn tend(sessions: Weak<Sessions>) {
     loop {
         let pause = match sessions.upgrade() {
-            Some(sessions) => TEND.min(sessions.limits().session_idle / 3),
+            Some(sessions) => TEND.min(sessions.limits().sessions.idle_timeout / 3),
             None => return,
         };
         tokio::time::sleep(pause.max(Duration::from_millis(10))).await;

@@ -24,7 +24,7 @@ pub(super) struct Silence {
 impl Silence {
     pub(super) fn new(limits: &Limits, shutdown: &CancellationToken) -> Self {
         Self {
-            limit: limits.stream_after,
+            limit: limits.http.silence_timeout,
             shutdown: shutdown.clone(),
             due: None,
             alarm: Alarm::default(),

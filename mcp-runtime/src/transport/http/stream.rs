@@ -104,9 +104,9 @@ impl SessionStream {
     /// Creates a stream for `awaited` answers.
     pub(super) fn new(number: u64, manner: Manner, awaited: usize, limits: &Limits) -> Self {
         let bounds = Bounds {
-            outgoing: limits.outgoing,
-            events: limits.replay_events.max(1),
-            bytes: limits.replay_bytes,
+            outgoing: limits.streams.max_outgoing_bytes,
+            events: limits.streams.max_replay_events.max(1),
+            bytes: limits.streams.max_replay_bytes,
         };
         let log = EventLog {
             events: VecDeque::new(),

@@ -84,10 +84,8 @@ async fn questions_asked_at_once_are_open_together_and_answered_in_any_order() {
 // Covers: REQ-05, LIFE-10, CANC-07
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_answers_is_given_up_and_told() {
-    let limits = Limits {
-        question_time: Duration::from_secs(10),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.elicitation.timeout = Duration::from_secs(10));
     let server = server().limits(limits);
     let mut client = client_of(server, Revision::V2025_11_25, able()).await;
     client.answer(|_| Answer::Silence);

@@ -8,15 +8,12 @@ use tests::{Answer, Revision};
 
 use super::{able, call, client_of, server};
 
-// Limits: questions
+// Limits: elicitation.max_open
 #[tokio::test]
 async fn the_questions_open_at_once() {
     for revision in Revision::ERAS {
         for (questions, fits) in [(2, false), (3, true), (4, true)] {
-            let limits = Limits {
-                questions,
-                ..Limits::default()
-            };
+            let limits = Limits::default().with(|limits| limits.elicitation.max_open = questions);
             let mut client = client_of(server().limits(limits), revision, able()).await;
             let result = call(&mut client, "three_kinds").await;
             assert_eq!(result["isError"] != true, fits, "{questions}: {result}");
@@ -24,11 +21,11 @@ async fn the_questions_open_at_once() {
     }
 }
 
-// Limits: question_time
+// Limits: elicitation.timeout
 #[tokio::test(start_paused = true)]
 async fn the_time_for_an_answer() {
     let limits = Limits::default();
-    let most = limits.question_time;
+    let most = limits.elicitation.timeout;
     let moment = Duration::from_millis(20);
     let server = || server().limits(limits.clone());
     for (after, heard) in [(most.saturating_sub(moment), true), (most + moment, false)] {
@@ -46,14 +43,11 @@ async fn the_time_for_an_answer() {
     }
 }
 
-// Limits: rounds
+// Limits: elicitation.max_rounds
 #[tokio::test]
 async fn the_rounds_of_a_call() {
     for (rounds, fits) in [(2, false), (3, true), (4, true)] {
-        let limits = Limits {
-            rounds,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| limits.elicitation.max_rounds = rounds);
         let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
         let mut asked = 0;
         client.answer(move |_| {
@@ -65,7 +59,7 @@ async fn the_rounds_of_a_call() {
     }
 }
 
-// Limits: request_state
+// Limits: elicitation.max_state_bytes
 #[tokio::test]
 async fn the_length_of_a_state() {
     let params = json!({"name": "one", "arguments": {}});
@@ -77,22 +71,18 @@ async fn the_length_of_a_state() {
     let length = state_of(Limits::default()).await.expect("it asks");
     // Numbers in it that are random are not all as long.
     for (request_state, fits) in [(length - 10, false), (length + 10, true)] {
-        let limits = Limits {
-            request_state,
-            ..Limits::default()
-        };
+        let limits =
+            Limits::default().with(|limits| limits.elicitation.max_state_bytes = request_state);
         let state = state_of(limits).await;
         assert_eq!(state.is_some(), fits, "{request_state}: {state:?}");
     }
 }
 
-// Limits: state_time
+// Limits: elicitation.state_timeout
 #[tokio::test]
 async fn the_time_from_one_round_to_the_next() {
-    let limits = Limits {
-        state_time: Duration::from_secs(1),
-        ..Limits::default()
-    };
+    let limits =
+        Limits::default().with(|limits| limits.elicitation.state_timeout = Duration::from_secs(1));
     let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
     let params = json!({"name": "one", "arguments": {}});
     let asked = client.request("tools/call", params.clone()).await.unwrap();

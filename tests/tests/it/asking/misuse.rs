@@ -50,10 +50,7 @@ async fn a_call_is_the_same_in_all_of_its_rounds() {
 
 #[tokio::test]
 async fn more_questions_at_once_than_allowed_are_an_error() {
-    let limits = Limits {
-        questions: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.elicitation.max_open = 2);
     for revision in Revision::ERAS {
         let server = server().limits(limits.clone());
         let mut client = client_of(server, revision, able()).await;

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use mcp_runtime::{CallId, MemoryOnceStore, OnceClaim, OnceStore, SealingKey, StoreFuture};
+use mcp_runtime::{
+    SealingKey,
+    once::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture},
+};
 use serde_json::{Value, json};
 use tests::asking::{Setup, able, server};
 use tests::{Answer, Client, Link, Revision, Served};

@@ -115,10 +115,7 @@ async fn a_question_that_reads_differently_is_asked_again_whatever_its_key() {
 // Covers: MRTR-11
 #[tokio::test]
 async fn a_call_that_asks_for_ever_fails() {
-    let limits = Limits {
-        rounds: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.elicitation.max_rounds = 3);
     let server = server().limits(limits);
     let mut client = client_of(server, Revision::V2026_07_28, able()).await;
     client.answer(|_| Answer::accept(json!({"sure": false})));
@@ -129,10 +126,7 @@ async fn a_call_that_asks_for_ever_fails() {
 
 #[tokio::test]
 async fn what_does_not_fit_into_the_state_is_an_error() {
-    let limits = Limits {
-        request_state: 300,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.elicitation.max_state_bytes = 300);
     let server = server().limits(limits);
     let mut client = client_of(server, Revision::V2026_07_28, able()).await;
     client.answer(|_| Answer::accept(json!({"sure": false})));

@@ -11,7 +11,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::post;
 use mcp_runtime::auth::{AuthError, Introspection, ProtectedResource, StaticTokens};
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::{Limits, Principal};
 use serde_json::{Value, json};
 use tests::Revision;
@@ -43,7 +43,7 @@ async fn a_few_tokens_can_be_known_beforehand() {
 }
 
 // Covers: AUTH-02, AUTH-06
-// Limits: authentication_time, token
+// Limits: http.authentication_timeout, http.max_token_bytes
 #[tokio::test]
 async fn a_closure_can_find_out_who_calls() {
     let check = async |token: String| match &*token {
@@ -56,11 +56,10 @@ async fn a_closure_can_find_out_who_calls() {
     };
     let protected =
         ProtectedResource::new(RESOURCE, check).authorization_server("https://login.example.com");
-    let limits = Limits {
-        authentication_time: Duration::from_millis(200),
-        token: 20,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.http.authentication_timeout = Duration::from_millis(200);
+        limits.http.max_token_bytes = 20;
+    });
     let options = HttpOptions::new().authenticate(protected);
     let server = serve_server(
         fixture::server()

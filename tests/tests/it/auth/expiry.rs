@@ -7,7 +7,7 @@ use axum::Router;
 use axum::routing::post;
 use mcp_runtime::Principal;
 use mcp_runtime::auth::{AuthError, Introspection, Jwt, ProtectedResource};
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::client::PATIENCE;

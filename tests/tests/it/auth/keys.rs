@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::auth::{Jwt, ProtectedResource};
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::json;
 use tests::http::send;
 

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use mcp_runtime::auth::{Jwt, ProtectedResource, StaticTokens};
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::{ErrorKind, Principal};
 use serde_json::{Value, json};
 use tests::Revision;

@@ -12,8 +12,8 @@ mod tokens;
 use std::time::Duration;
 
 use mcp_runtime::auth::{Jwt, ProtectedResource};
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
-use mcp_runtime::transport::HttpOptions;
 use serde_json::json;
 use tests::Revision;
 use tests::http::{Request, Response};

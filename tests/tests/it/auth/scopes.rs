@@ -1,7 +1,7 @@
 //! What needs scopes, over HTTP: who lacks them is told with a status and a challenge what to ask for.
 
 use axum::Router;
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::{Request, send};

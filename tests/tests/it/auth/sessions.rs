@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::{
+use mcp_runtime::http::{
     EventStore, HttpOptions, HttpSessions, MemoryEvents, MemorySessions, SessionStore,
 };
 use serde_json::{Value, json};
@@ -230,15 +230,14 @@ async fn a_call_is_gone_on_with_by_the_principal_who_began_it() {
 }
 
 // Covers: SEC-03
-// Limits: principal_sessions, principal_streams
+// Limits: sessions.max_per_principal, streams.max_per_principal
 #[tokio::test]
 async fn a_principal_has_so_many_sessions_and_streams() {
     let issuer = Issuer::start().await;
-    let limits = Limits {
-        principal_sessions: 2,
-        principal_streams: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.sessions.max_per_principal = 2;
+        limits.streams.max_per_principal = 2;
+    });
     let server = fixture::server()
         .tags(["auth"])
         .limits(limits)

@@ -1,7 +1,7 @@
 //! Which tokens are let in, and what is said to those who come with others.
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::json;
 use tests::Revision;
 use tests::http::Request;
@@ -109,7 +109,10 @@ async fn no_other_token_is_let_in_and_nothing_says_why() {
         ),
         ("cut", good[..good.len() - 4].to_owned()),
         ("no token", "abc".to_owned()),
-        ("too long", "a".repeat(Limits::default().token + 1)),
+        (
+            "too long",
+            "a".repeat(Limits::default().http.max_token_bytes + 1),
+        ),
     ] {
         let mut response = server.send(&with(who(), &token)).await;
         assert_eq!(response.status, 401, "{what}");

@@ -1,6 +1,6 @@
 //! What one caller was given is of no use to another.
 
-use mcp_runtime::{MemoryOnceStore, SealingKey};
+use mcp_runtime::{SealingKey, once::MemoryOnceStore};
 use serde_json::{Value, json};
 use tests::link::Hub;
 use tests::{Answer, Revision};

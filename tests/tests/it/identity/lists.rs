@@ -1,7 +1,7 @@
 //! What is in lists depends on who asks.
 
 use mcp_runtime::types::CacheScope;
-use mcp_runtime::{Cacheable, DynamicTool};
+use mcp_runtime::{Cacheable, dynamic::DynamicTool};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tests::Revision;

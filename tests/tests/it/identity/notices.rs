@@ -1,6 +1,9 @@
 //! A changed list is reported to the callers for whom it changed.
 
-use mcp_runtime::{Arguments, Context, DynamicTool};
+use mcp_runtime::{
+    Context,
+    dynamic::{Arguments, DynamicTool},
+};
 use serde_json::json;
 use tests::link::Hub;
 use tests::{Client, Revision};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcp_runtime::Limits;
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use mcp_runtime::prelude::*;
-use mcp_runtime::transport::{HttpOptions, HttpSessions};
 use serde_json::{Value, json};
 use tests::Revision;
 use tests::http::Request;
@@ -94,12 +94,15 @@ fn go_on(server: &Served) {
 }
 
 // Covers: HTTP-06, HTTP-08
-// Limits: stream_after
+// Limits: http.silence_timeout
 #[tokio::test(start_paused = true)]
 async fn a_silent_call_becomes_a_stream_of_comments_that_ends_with_its_answer() {
     for way in Way::ALL {
         let limits = Limits::default();
-        let (stream_after, keep_alive) = (limits.stream_after, limits.keep_alive);
+        let (stream_after, keep_alive) = (
+            limits.http.silence_timeout,
+            limits.streams.keep_alive_interval,
+        );
         let server = way.serve(limits);
         let call = way.call(&server, "wait", json!({})).await;
         // Just before the limit, the response is only the answer.
@@ -136,10 +139,8 @@ async fn a_silent_call_becomes_a_stream_of_comments_that_ends_with_its_answer() 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_no_events_waits_for_json_however_long() {
     for way in Way::ALL {
-        let limits = Limits {
-            stream_after: Duration::from_millis(100),
-            ..Limits::default()
-        };
+        let limits = Limits::default()
+            .with(|limits| limits.http.silence_timeout = Duration::from_millis(100));
         let server = way.serve(limits);
         let call = way.call(&server, "wait", json!({})).await;
         let call = call.with("Accept", "application/json");
@@ -157,10 +158,8 @@ async fn a_client_that_takes_no_events_waits_for_json_however_long() {
 #[tokio::test(start_paused = true)]
 async fn no_call_becomes_a_stream_by_time_where_that_is_switched_off() {
     for way in Way::ALL {
-        let server = way.serve(Limits {
-            stream_after: Duration::MAX,
-            ..Limits::default()
-        });
+        let server =
+            way.serve(Limits::default().with(|limits| limits.http.silence_timeout = Duration::MAX));
         let call = way.call(&server, "wait", json!({})).await;
         let later = async {
             sleep(Duration::from_secs(15)).await;
@@ -174,10 +173,8 @@ async fn no_call_becomes_a_stream_by_time_where_that_is_switched_off() {
 #[tokio::test(start_paused = true)]
 async fn no_call_becomes_a_stream_by_its_silence_once_the_server_is_to_stop() {
     for way in Way::ALL {
-        let limits = Limits {
-            drain: Duration::from_secs(15),
-            ..Limits::default()
-        };
+        let limits =
+            Limits::default().with(|limits| limits.calls.drain_timeout = Duration::from_secs(15));
         let server = way.serve(limits);
         let call = way.call(&server, "wait", json!({})).await;
         let stop = async {
@@ -313,11 +310,10 @@ async fn an_array_with_a_silent_call_becomes_a_stream() {
 // Covers: HTTP-08
 #[tokio::test]
 async fn on_a_socket_the_head_and_comments_of_a_silent_call_come_before_its_answer() {
-    let limits = Limits {
-        stream_after: Duration::from_millis(50),
-        keep_alive: Duration::from_millis(50),
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.http.silence_timeout = Duration::from_millis(50);
+        limits.streams.keep_alive_interval = Duration::from_millis(50);
+    });
     let server = http_support::serve_with(HttpOptions::new(), limits).await;
     let session = server.session(Revision::V2025_11_25).await;
     for call in [

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::json;
 use tests::http::{Request, response, response_on, write};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -11,11 +11,11 @@ use tokio::time::sleep;
 
 use super::{Served, about, closed, just_above, just_below, serve, serve_with};
 
-// Limits: head_time, idle_connection
+// Limits: http.header_timeout, http.idle_timeout
 #[tokio::test(start_paused = true)]
 async fn a_head_and_the_pause_before_it_have_their_times() {
     let limits = Limits::default();
-    let (head, idle) = (limits.head_time, limits.idle_connection);
+    let (head, idle) = (limits.http.header_timeout, limits.http.idle_timeout);
     let server = serve(limits);
     let request = Request::tool("nothing", json!({}));
     about(closed(&mut server.connect()).await, head);
@@ -59,11 +59,11 @@ async fn in_two_parts(server: &Served, size: usize, first: usize, pause: Duratio
     response.status
 }
 
-// Limits: handshake_time
+// Limits: http.handshake_timeout
 #[tokio::test(start_paused = true)]
 async fn a_handshake_has_its_time() {
     let limits = Limits::default();
-    let most = limits.handshake_time;
+    let most = limits.http.handshake_timeout;
     for (takes, served) in [(just_below(most), true), (just_above(most), false)] {
         let server = serve_with(limits.clone(), HttpOptions::new(), takes);
         let request = Request::tool("nothing", json!({}));
@@ -77,14 +77,13 @@ async fn a_handshake_has_its_time() {
     }
 }
 
-// Limits: body_time, body_rate
+// Limits: http.body_timeout, http.min_body_bytes_per_second
 #[tokio::test(start_paused = true)]
 async fn a_body_has_its_time_and_its_least_rate() {
-    let server = serve(Limits {
-        body_time: Duration::from_secs(30),
-        body_rate: 100,
-        ..Limits::default()
-    });
+    let server = serve(Limits::default().with(|limits| {
+        limits.http.body_timeout = Duration::from_secs(30);
+        limits.http.min_body_bytes_per_second = 100;
+    }));
     // A thousand bytes earn ten seconds more than the first five.
     let earned = Duration::from_secs(15);
     for (pause, status) in [(just_below(earned), 200), (just_above(earned), 408)] {
@@ -105,11 +104,11 @@ async fn a_body_has_its_time_and_its_least_rate() {
     }
 }
 
-// Limits: stalled
+// Limits: streams.stall_timeout
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_is_given_up_in_time() {
     let limits = Limits::default();
-    let stalled = limits.stalled;
+    let stalled = limits.streams.stall_timeout;
     let server = serve(limits);
     let request = Request::tool("fill", json!({"bytes": 1_000_000}));
     for (wait, whole) in [(just_below(stalled), true), (just_above(stalled), false)] {
@@ -122,12 +121,12 @@ async fn a_client_that_does_not_read_is_given_up_in_time() {
     }
 }
 
-// Limits: drain
+// Limits: calls.drain_timeout
 #[tokio::test(start_paused = true)]
 async fn what_is_under_way_has_its_time_after_the_stop() {
     for (longer, served) in [(false, true), (true, false)] {
         let limits = Limits::default();
-        let drain = limits.drain;
+        let drain = limits.calls.drain_timeout;
         let server = serve(limits);
         let mut stream = server.connect();
         let waiting = Request::tool("wait", json!({}));

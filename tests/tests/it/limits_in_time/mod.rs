@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mcp_runtime::transport::{HttpListener, HttpOptions};
+use mcp_runtime::http::{HttpListener, HttpOptions};
 use mcp_runtime::{Limits, ServerHandle};
 use tests::Revision;
 use tests::http::{Request, Response, response, write};

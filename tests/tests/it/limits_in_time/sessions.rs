@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::{
+use mcp_runtime::http::{
     HttpOptions, HttpSessions, MaybeReady, MemorySessions, SessionRecord, SessionStore,
 };
 use serde_json::json;
@@ -62,11 +62,11 @@ impl SessionStore for Slow {
     }
 }
 
-// Limits: store_time
+// Limits: sessions.store_timeout
 #[tokio::test(start_paused = true)]
 async fn a_store_has_its_time() {
     let limits = Limits::default();
-    let most = limits.store_time;
+    let most = limits.sessions.store_timeout;
     for (takes, status) in [(just_below(most), 200), (just_above(most), 503)] {
         let store = Slow(MemorySessions::new(&limits), takes);
         let options = HttpOptions::new().sessions(HttpSessions::Store(Arc::new(store)));
@@ -76,12 +76,12 @@ async fn a_store_has_its_time() {
     }
 }
 
-// Limits: session_start, session_idle, session_idle_streaming
+// Limits: sessions.start_timeout, sessions.idle_timeout, sessions.streaming_idle_timeout
 #[tokio::test(start_paused = true)]
 async fn sessions_end_when_nobody_uses_them() {
     let limits = Limits::default();
-    let (start, idle) = (limits.session_start, limits.session_idle);
-    let streaming = limits.session_idle_streaming;
+    let (start, idle) = (limits.sessions.start_timeout, limits.sessions.idle_timeout);
+    let streaming = limits.sessions.streaming_idle_timeout;
     let server = serve(limits);
     for (wait, status) in [(just_below(start), 200), (just_above(start), 404)] {
         let session = server.session().await;
@@ -111,10 +111,10 @@ async fn sessions_end_when_nobody_uses_them() {
     }
 }
 
-// Limits: replay_time, replay_bytes, replay_events
+// Limits: streams.replay_timeout, streams.max_replay_bytes, streams.max_replay_events
 #[tokio::test(start_paused = true)]
 async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
-    let time = Limits::default().replay_time;
+    let time = Limits::default().streams.replay_timeout;
     let slack = Duration::from_secs(10);
     // A report of one value is two events beside the one that says where to go on: the value and the answer.
     let size = 400;
@@ -122,42 +122,27 @@ async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
         (Limits::default(), just_below(time), 200),
         (Limits::default(), time + slack, 400),
         (
-            Limits {
-                replay_events: 3,
-                ..Limits::default()
-            },
+            Limits::default().with(|limits| limits.streams.max_replay_events = 3),
             MOMENT,
             200,
         ),
         (
-            Limits {
-                replay_events: 2,
-                ..Limits::default()
-            },
+            Limits::default().with(|limits| limits.streams.max_replay_events = 2),
             MOMENT,
             200,
         ),
         (
-            Limits {
-                replay_events: 1,
-                ..Limits::default()
-            },
+            Limits::default().with(|limits| limits.streams.max_replay_events = 1),
             MOMENT,
             400,
         ),
         (
-            Limits {
-                replay_bytes: size,
-                ..Limits::default()
-            },
+            Limits::default().with(|limits| limits.streams.max_replay_bytes = size),
             MOMENT,
             200,
         ),
         (
-            Limits {
-                replay_bytes: size / 8,
-                ..Limits::default()
-            },
+            Limits::default().with(|limits| limits.streams.max_replay_bytes = size / 8),
             MOMENT,
             400,
         ),
@@ -181,7 +166,10 @@ async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
             .header("Last-Event-ID", &ids[0])
             .answering("tools/call");
         let got = server.status(&again).await;
-        let (events, bytes) = (limits.replay_events, limits.replay_bytes);
+        let (events, bytes) = (
+            limits.streams.max_replay_events,
+            limits.streams.max_replay_bytes,
+        );
         assert_eq!(
             got, status,
             "{wait:?}, {events} events, {bytes} bytes, ids {ids:?}"
@@ -189,11 +177,11 @@ async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
     }
 }
 
-// Limits: keep_alive
+// Limits: streams.keep_alive_interval
 #[tokio::test(start_paused = true)]
 async fn a_silent_stream_says_something_now_and_then() {
     let limits = Limits::default();
-    let keep_alive = limits.keep_alive;
+    let keep_alive = limits.streams.keep_alive_interval;
     let server = serve(limits);
     let session = server.session().await;
     let mut open = server.send(&get(&session)).await.into_stream();

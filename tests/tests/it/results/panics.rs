@@ -72,11 +72,10 @@ const EXPLODING: [&str; 4] = [
 ];
 
 fn limits() -> Limits {
-    Limits {
-        running: 1,
-        queued: 1,
-        ..Limits::default()
-    }
+    Limits::default().with(|limits| {
+        limits.calls.max_running = 1;
+        limits.calls.max_queued = 1;
+    })
 }
 
 // Covers: TOOL-11

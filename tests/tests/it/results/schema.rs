@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
-use mcp_runtime::{Arguments, DynamicTool, IntoToolResult};
+use mcp_runtime::{
+    IntoToolResult,
+    dynamic::{Arguments, DynamicTool},
+};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -233,7 +236,7 @@ async fn what_middleware_and_sanitizers_make_of_a_result_has_to_fit_too() {
         server.middleware(async |call, next| {
             let spoilt = call.arguments().0.get("urgent") == Some(&json!(true));
             let mut answer = next.run(call).await?;
-            if let mcp_runtime::CallOutput::Tool(result) = &mut answer
+            if let mcp_runtime::middleware::CallOutput::Tool(result) = &mut answer
                 && spoilt
             {
                 result.structured_content = None;

@@ -78,10 +78,7 @@ async fn errors_of_the_protocol_are_not_counted_as_output() {
 
 #[tokio::test]
 async fn an_error_is_never_larger_than_any_answer_may_be() {
-    let limits = Limits {
-        result: 1_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.calls.max_result_bytes = 1_000);
     for revision in Revision::ALL {
         let server = new_server!()
             .only([prompt(long_code)])

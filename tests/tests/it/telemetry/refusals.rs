@@ -1,7 +1,7 @@
 //! What is refused is counted by its kind, and logged now and then, without what was sent.
 
 use mcp_runtime::Limits;
-use mcp_runtime::transport::HttpOptions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::json;
 use tests::Revision;
 use tests::http::Request;
@@ -14,10 +14,7 @@ use crate::telemetry::server;
 #[tokio::test]
 async fn refusals_over_http_are_counted_by_kind() {
     let (mut counted, _guard) = Counted::begin();
-    let limits = Limits {
-        body: 1_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.http.max_body_bytes = 1_000);
     let served = http_support::serve_with(HttpOptions::new(), limits).await;
     let add = || Request::tool("add", json!({"a": 1, "b": 2}));
     for (request, status) in [
@@ -53,12 +50,11 @@ async fn refusals_over_http_are_counted_by_kind() {
 async fn refusals_over_a_channel_are_counted_by_kind() {
     for revision in Revision::ERAS {
         let (mut counted, _guard) = Counted::begin();
-        let limits = Limits {
-            line: 4_000,
-            running: 1,
-            queued: 1,
-            ..Limits::default()
-        };
+        let limits = Limits::default().with(|limits| {
+            limits.message.max_line_bytes = 4_000;
+            limits.calls.max_running = 1;
+            limits.calls.max_queued = 1;
+        });
         let mut client = limited(revision, limits).await;
         client.line("nonsense").await;
         client.anonymous().await;

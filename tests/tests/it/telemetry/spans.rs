@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_runtime::TraceContext;
+use mcp_runtime::trace::TraceContext;
 use serde_json::json;
 use tests::Revision;
 use tests::http::Request;

@@ -77,14 +77,14 @@ fn review(code: String, #[complete(frameworks)] framework: Option<String>) -> St
 
 /// Frameworks.
 #[completer]
-async fn frameworks(partial: &str, code: Option<String>) -> Result<mcp_runtime::Candidates> {
+async fn frameworks(partial: &str, code: Option<String>) -> Result<mcp_runtime::completion::Candidates> {
     let _ = (partial, code);
     bail!("none")
 }
 
 /// Code.
 #[completer(prompt = review, argument = "code")]
-fn codes(partial: String) -> Result<mcp_runtime::Candidates> {
+fn codes(partial: String) -> Result<mcp_runtime::completion::Candidates> {
     bail!("no {partial}")
 }
 
@@ -143,7 +143,7 @@ impl Notes {
 
     /// Ids.
     #[completer(prompt = Notes::summary, argument = "id")]
-    fn ids(&self, partial: &str) -> Result<mcp_runtime::Candidates> {
+    fn ids(&self, partial: &str) -> Result<mcp_runtime::completion::Candidates> {
         bail!("no {partial}")
     }
 }

@@ -9,11 +9,10 @@ use crate::limits::Limits;
 
 #[tokio::test(start_paused = true)]
 async fn times_without_end_are_no_deadlines() {
-    let limits = Limits {
-        drain: Duration::MAX,
-        stalled: Duration::MAX,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| {
+        limits.calls.drain_timeout = Duration::MAX;
+        limits.streams.stall_timeout = Duration::MAX;
+    });
     let mut client = Client::with_buffer(limits, 64);
     // The client reads nothing for longer than a server usually tolerates.
     for _ in 0..10 {
@@ -36,11 +35,10 @@ async fn times_without_end_are_no_deadlines() {
 
 /// Limits with room for about four answers of `big`.
 fn small() -> Limits {
-    Limits {
-        outgoing: 200,
-        result: 2_000,
-        ..Limits::default()
-    }
+    Limits::default().with(|limits| {
+        limits.streams.max_outgoing_bytes = 200;
+        limits.calls.max_result_bytes = 2_000;
+    })
 }
 
 /// Returns the number of answers that are results.

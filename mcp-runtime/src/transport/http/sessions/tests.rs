@@ -125,10 +125,7 @@ async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
     const RESOURCES: usize = 100;
-    let limits = Limits {
-        outgoing: 2_000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = 2_000);
     let (service, handle) = serve(Server::new("test", "1").limits(limits.clone()));
     let session = open(&service).await;
     for number in 0..RESOURCES {

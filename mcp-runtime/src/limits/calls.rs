@@ -1,0 +1,100 @@
+//! Limits on running handlers.
+
+use std::time::Duration;
+
+/// Limits on running handlers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallLimits {
+    /// Maximum number of calls running at once, per session or stdio process. Default 256. Further calls are queued.
+    pub max_running: usize,
+    /// Maximum number of calls waiting to run, per session or stdio process. Default 1,024. Further calls are refused.
+    pub max_queued: usize,
+    /// Maximum run time of a call. Default 5 minutes. The call is then cancelled, and the model is told. A `timeout`
+    /// option on the handler takes precedence.
+    pub timeout: Duration,
+    /// Maximum number of blocking tools running at once in the process. Default 64. Further ones wait.
+    pub max_blocking: usize,
+    /// Maximum number of blocking tools waiting for a thread. Default 256. Further ones are refused.
+    pub max_blocking_queued: usize,
+    /// Maximum number of calls waiting for a handler with a `concurrency` limit, per handler. Default 256. Further
+    /// calls are refused.
+    pub max_waiting: usize,
+    /// Maximum number of callers each rate tracks separately. Default 10,000. Further callers share one bucket.
+    pub max_rate_callers: usize,
+    /// Maximum size of a result, in bytes. Default 8 MiB. A larger result becomes an error that names the limit, and a
+    /// larger error loses its text.
+    pub max_result_bytes: usize,
+    /// Maximum rate of progress notifications per token, in notifications per second. Default 20, with bursts of as
+    /// many. Further reports are merged into the next one.
+    pub max_progress_per_second: u32,
+    /// Maximum rate of completions per caller, in requests per second. Default 20, with bursts of twice as many.
+    /// Further requests are refused.
+    ///
+    /// A caller is the principal if there is one, else the session or connection. Anonymous requests of 2026-07-28 over
+    /// HTTP count as one caller.
+    pub max_completions_per_second: u32,
+    /// Maximum length of the value to complete, in bytes. Default 1 KiB. When exceeded: -32602.
+    pub max_completion_bytes: usize,
+    /// Time that running calls get to finish after the end of input or a signal to stop. Default 5 s. The rest is then
+    /// refused.
+    pub drain_timeout: Duration,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self {
+            max_running: 256,
+            max_queued: 1_024,
+            timeout: Duration::from_mins(5),
+            max_blocking: 64,
+            max_blocking_queued: 256,
+            max_waiting: 256,
+            max_rate_callers: 10_000,
+            max_result_bytes: 8 << 20,
+            max_progress_per_second: 20,
+            max_completions_per_second: 20,
+            max_completion_bytes: 1 << 10,
+            drain_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl CallLimits {
+    /// Tight limits, for servers on the open internet that need little.
+    pub(super) fn strict() -> Self {
+        Self {
+            max_running: 32,
+            max_queued: 64,
+            timeout: Duration::from_secs(30),
+            max_blocking: 8,
+            max_blocking_queued: 32,
+            max_waiting: 32,
+            max_result_bytes: 1 << 20,
+            ..Self::default()
+        }
+    }
+
+    /// The fields that must not be zero, and whether they are.
+    pub(super) fn zeros(&self) -> [(&'static str, bool); 11] {
+        [
+            ("calls.max_running", self.max_running == 0),
+            ("calls.max_queued", self.max_queued == 0),
+            ("calls.timeout", self.timeout.is_zero()),
+            ("calls.max_blocking", self.max_blocking == 0),
+            ("calls.max_blocking_queued", self.max_blocking_queued == 0),
+            ("calls.max_waiting", self.max_waiting == 0),
+            ("calls.max_rate_callers", self.max_rate_callers == 0),
+            ("calls.max_result_bytes", self.max_result_bytes == 0),
+            (
+                "calls.max_progress_per_second",
+                self.max_progress_per_second == 0,
+            ),
+            (
+                "calls.max_completions_per_second",
+                self.max_completions_per_second == 0,
+            ),
+            ("calls.max_completion_bytes", self.max_completion_bytes == 0),
+        ]
+    }
+}

@@ -1,0 +1,46 @@
+//! Limits on questions to the client: elicitation, sampling and roots.
+
+use std::time::Duration;
+
+/// Limits on questions to the client: elicitation, sampling and roots.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ElicitationLimits {
+    /// Maximum number of open questions per call. Default 16. The call gets an error when exceeded.
+    pub max_open: usize,
+    /// Time the client has to answer a question (legacy era), and to become ready for one. Default 5 minutes. The call
+    /// then gets an error.
+    pub timeout: Duration,
+    /// Maximum length of a `requestState`, in characters. Default 16 KiB. A longer one is refused, and a call that
+    /// needs more fails.
+    pub max_state_bytes: usize,
+    /// Time a client has between two rounds of a call (2026-07-28). Default 10 minutes. Later rounds get -32602.
+    pub state_timeout: Duration,
+    /// Maximum number of rounds of one call (2026-07-28). Default 32. The call fails when exceeded.
+    pub max_rounds: u16,
+}
+
+impl Default for ElicitationLimits {
+    fn default() -> Self {
+        Self {
+            max_open: 16,
+            timeout: Duration::from_mins(5),
+            max_state_bytes: 16 << 10,
+            state_timeout: Duration::from_mins(10),
+            max_rounds: 32,
+        }
+    }
+}
+
+impl ElicitationLimits {
+    /// The fields that must not be zero, and whether they are.
+    pub(super) fn zeros(&self) -> [(&'static str, bool); 5] {
+        [
+            ("elicitation.max_open", self.max_open == 0),
+            ("elicitation.timeout", self.timeout.is_zero()),
+            ("elicitation.max_state_bytes", self.max_state_bytes == 0),
+            ("elicitation.state_timeout", self.state_timeout.is_zero()),
+            ("elicitation.max_rounds", self.max_rounds == 0),
+        ]
+    }
+}

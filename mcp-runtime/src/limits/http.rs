@@ -1,0 +1,86 @@
+//! Limits on HTTP requests and connections.
+
+use std::time::Duration;
+
+/// Limits on HTTP requests and connections.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpLimits {
+    /// Maximum size of a request body, in bytes. Default 4 MiB, counted while it arrives. When exceeded: 413.
+    pub max_body_bytes: usize,
+    /// Maximum size of the request line and headers, in bytes. Default 64 KiB, at least 8 KiB. When exceeded: 431.
+    pub max_header_bytes: usize,
+    /// Maximum number of headers of a request. Default 100. When exceeded: 431.
+    pub max_headers: usize,
+    /// Time a client has for the handshake of a connection, such as that of TLS. Default 10 s. The connection is then
+    /// closed.
+    pub handshake_timeout: Duration,
+    /// Time the headers of a request may take, from their first byte or from the start of the connection. Default 15 s.
+    /// The connection is then closed.
+    pub header_timeout: Duration,
+    /// Time the body of a request may take. Default 30 s. The client then gets 408.
+    pub body_timeout: Duration,
+    /// Minimum rate of a request body after its first five seconds, in bytes per second. Default 1 KiB. Slower clients
+    /// get 408.
+    pub min_body_bytes_per_second: u32,
+    /// Time a call may be silent before its response begins as an event stream, with a comment every
+    /// [`keep_alive_interval`](super::StreamLimits::keep_alive_interval), if the client accepts one. Default 5 s. The
+    /// client then reads the result as an event.
+    ///
+    /// `Duration::MAX` turns this off: such a response stays silent until the result is there.
+    pub silence_timeout: Duration,
+    /// Time a connection may be idle between requests. Default 60 s. The connection is then closed.
+    pub idle_timeout: Duration,
+    /// Maximum number of connections. Default 10,000. The oldest idle connection is closed, or else the new one.
+    pub max_connections: usize,
+    /// Maximum length of an access token, in bytes. Default 16 KiB. A longer one gets 401, unread.
+    pub max_token_bytes: usize,
+    /// Time authentication of a request may take. Default 10 s. The client then gets 503.
+    pub authentication_timeout: Duration,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 4 << 20,
+            max_header_bytes: 64 << 10,
+            max_headers: 100,
+            handshake_timeout: Duration::from_secs(10),
+            header_timeout: Duration::from_secs(15),
+            body_timeout: Duration::from_secs(30),
+            min_body_bytes_per_second: 1 << 10,
+            silence_timeout: Duration::from_secs(5),
+            idle_timeout: Duration::from_mins(1),
+            max_connections: 10_000,
+            max_token_bytes: 16 << 10,
+            authentication_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+impl HttpLimits {
+    /// Tight limits, for servers on the open internet that need little.
+    pub(super) fn strict() -> Self {
+        Self {
+            max_body_bytes: 256 << 10,
+            max_header_bytes: 16 << 10,
+            max_headers: 50,
+            handshake_timeout: Duration::from_secs(5),
+            header_timeout: Duration::from_secs(5),
+            body_timeout: Duration::from_secs(10),
+            max_connections: 1_024,
+            ..Self::default()
+        }
+    }
+
+    /// The fields that must not be zero, and whether they are.
+    pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
+        [
+            ("http.max_token_bytes", self.max_token_bytes == 0),
+            (
+                "http.authentication_timeout",
+                self.authentication_timeout.is_zero(),
+            ),
+        ]
+    }
+}

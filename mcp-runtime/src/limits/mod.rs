@@ -1,0 +1,80 @@
+//! Bounds on everything a peer can ask of the server. Zero never means "no limit".
+
+mod calls;
+mod elicitation;
+mod http;
+mod log;
+mod message;
+mod sessions;
+mod streams;
+
+pub use calls::CallLimits;
+pub use elicitation::ElicitationLimits;
+pub use http::HttpLimits;
+pub use log::LogLimits;
+pub use message::MessageLimits;
+pub use sessions::SessionLimits;
+pub use streams::StreamLimits;
+
+/// Bounds on everything a peer can ask of the server, in groups.
+///
+/// The defaults suit a server on a user's machine or behind a proxy. Change some of them with [`with`](Self::with):
+///
+/// ```
+/// # use mcp_runtime::Limits;
+/// let limits = Limits::default().with(|limits| limits.message.max_line_bytes = 1 << 20);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Limits on single messages, over every transport.
+    pub message: MessageLimits,
+    /// Limits on running handlers.
+    pub calls: CallLimits,
+    /// Limits on questions to the client: elicitation, sampling and roots.
+    pub elicitation: ElicitationLimits,
+    /// Limits on log messages for clients.
+    pub log: LogLimits,
+    /// Limits on output and on open streams.
+    pub streams: StreamLimits,
+    /// Limits on HTTP sessions of the legacy era.
+    pub sessions: SessionLimits,
+    /// Limits on HTTP requests and connections.
+    pub http: HttpLimits,
+}
+
+impl Limits {
+    /// Tight limits, for servers on the open internet that need little.
+    #[must_use]
+    pub fn strict() -> Self {
+        Self {
+            message: MessageLimits::strict(),
+            calls: CallLimits::strict(),
+            elicitation: ElicitationLimits::default(),
+            log: LogLimits::strict(),
+            streams: StreamLimits::strict(),
+            sessions: SessionLimits::strict(),
+            http: HttpLimits::strict(),
+        }
+    }
+
+    /// Returns the limits with a change made to them.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// Complaints about fields whose value would stop the server from doing anything.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
+        let zeros = (self.message.zeros().into_iter())
+            .chain(self.calls.zeros())
+            .chain(self.elicitation.zeros())
+            .chain(self.log.zeros())
+            .chain(self.streams.zeros())
+            .chain(self.sessions.zeros())
+            .chain(self.http.zeros());
+        let zeros = zeros.filter(|(_, is_zero)| *is_zero);
+        zeros.map(|(name, _)| format!("`limits.{name}` is zero; the minimum is one"))
+    }
+}

@@ -1,0 +1,70 @@
+//! Limits on HTTP sessions of the legacy era.
+
+use std::time::Duration;
+
+/// Limits on HTTP sessions of the legacy era.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SessionLimits {
+    /// Maximum number of HTTP sessions. Default 10,000. The session that was idle longest ends, or else the new one
+    /// gets 503.
+    ///
+    /// With a custom session store, and for sessions that are not kept, the maximum number of sessions with work in
+    /// progress.
+    pub max_sessions: usize,
+    /// Maximum number of HTTP sessions per [`Principal`](crate::Principal). Default 64. The session of theirs that was
+    /// idle longest ends, or else the new one gets 503. A custom session store counts for itself.
+    pub max_per_principal: usize,
+    /// Maximum size of the client information and capabilities kept with a session, in bytes of JSON. Default 16 KiB.
+    /// When exceeded: -32602.
+    pub max_client_bytes: usize,
+    /// Time an HTTP session may be idle. Default 5 minutes. The session then ends; its client gets 404 and starts over.
+    pub idle_timeout: Duration,
+    /// Time an HTTP session may be idle while its client keeps a stream open. Default 30 minutes. The session then
+    /// ends.
+    pub streaming_idle_timeout: Duration,
+    /// Time between the handshake and the first use of an HTTP session. Default 10 s. The session then ends.
+    pub start_timeout: Duration,
+    /// Maximum length of the id of a sealed HTTP session, in characters. Default 4 KiB, because few proxies accept
+    /// headers over 8 KiB. A client whose information does not fit gets -32602.
+    pub max_sealed_bytes: usize,
+    /// Lifetime of a sealed HTTP session, used or not. Default 8 hours. Its client then gets 404 and starts over.
+    pub sealed_timeout: Duration,
+    /// Time a store of sessions or events has to answer. Default 5 s. The client then gets 503.
+    pub store_timeout: Duration,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            max_sessions: 10_000,
+            max_per_principal: 64,
+            max_client_bytes: 16 << 10,
+            idle_timeout: Duration::from_mins(5),
+            streaming_idle_timeout: Duration::from_mins(30),
+            start_timeout: Duration::from_secs(10),
+            max_sealed_bytes: 4 << 10,
+            sealed_timeout: Duration::from_hours(8),
+            store_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl SessionLimits {
+    /// Tight limits, for servers on the open internet that need little.
+    pub(super) fn strict() -> Self {
+        Self {
+            max_sessions: 1_024,
+            max_client_bytes: 4 << 10,
+            ..Self::default()
+        }
+    }
+
+    /// The fields that must not be zero, and whether they are.
+    pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
+        [
+            ("sessions.max_per_principal", self.max_per_principal == 0),
+            ("sessions.store_timeout", self.store_timeout.is_zero()),
+        ]
+    }
+}
