@@ -7,10 +7,10 @@ use std::any::Any;
 use std::time::Duration;
 
 #[cfg(feature = "sealing")]
-use crate::dispatch::seal::{Binding, Seal, StateKey};
-use crate::handler::call::Refusal;
+use crate::dispatch::seal::{Binding, Seal, SealingKey};
+use crate::handler::call::CallRefusal;
 use crate::handler::check::describe;
-use crate::handler::decode::{Decoder, Style};
+use crate::handler::decode::{ArgumentStyle, Decoder};
 use crate::handler::parameter::{Parameter, ParameterMeta};
 use crate::handler::template::UriTemplate;
 
@@ -58,9 +58,9 @@ impl Arguments {
     #[must_use]
     pub fn new(parameters: &'static [ParameterMeta], arriving: Arriving) -> Self {
         let style = match arriving {
-            Arriving::Strict => Style::Tool { strict: true },
-            Arriving::Lenient => Style::Tool { strict: false },
-            Arriving::Text => Style::Text,
+            Arriving::Strict => ArgumentStyle::Tool { strict: true },
+            Arriving::Lenient => ArgumentStyle::Tool { strict: false },
+            Arriving::Text => ArgumentStyle::Text,
         };
         Self(Decoder::new(parameters, style, None).expect("the parameters are in order"))
     }
@@ -71,8 +71,8 @@ impl Arguments {
         self.0
             .decode(arguments, slots, &no_context)
             .map_err(|refusal| match refusal {
-                Refusal::Arguments(faults) => describe(&faults),
-                Refusal::Error(error) => panic!("{error:?}"),
+                CallRefusal::Arguments(faults) => describe(&faults),
+                CallRefusal::Error(error) => panic!("{error:?}"),
             })
     }
 }
@@ -116,7 +116,7 @@ impl States {
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
         let lifetime = Duration::from_mins(10);
-        Self(Seal::new(&[StateKey::from_bytes(key)], lifetime))
+        Self(Seal::new(&[SealingKey::from_bytes(key)], lifetime))
     }
 
     /// Seals what a call remembers.

@@ -28,11 +28,15 @@ fn scopes_are_checked_and_handed_in() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope("notes:read");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope(
+                        "notes:read",
+                    );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope("notes:write");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope(
+                        "notes:write",
+                    );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
@@ -80,7 +84,9 @@ fn a_method_names_a_function_of_its_type() {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri("notes:///all");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri(
+                        "notes:///all",
+                    );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {

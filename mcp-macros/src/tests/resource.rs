@@ -23,7 +23,9 @@ fn a_resource_has_its_address_checked() {
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri("config://app");
+                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri(
+                        "config://app",
+                    );
                     ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
                 };
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {

@@ -93,7 +93,7 @@ impl InProcessClient {
         };
         client.offered = result["capabilities"].clone();
         client.instructions = result["instructions"].as_str().map(str::to_owned);
-        client.ask_for_notices().await?;
+        client.ask_for_notifications().await?;
         Ok(client)
     }
 
@@ -122,7 +122,7 @@ impl InProcessClient {
         Ok(result)
     }
 
-    async fn ask_for_notices(&self) -> Result<(), Failure> {
+    async fn ask_for_notifications(&self) -> Result<(), Failure> {
         let offers = |name: &str| self.offered.get(name).is_some();
         match self.version.era() {
             Era::Legacy if offers("logging") => {
@@ -273,8 +273,8 @@ impl ConnectionShared {
                 );
             }
             (Some(method), Value::Null) => {
-                if let Some(notice) = Notification::read(method, &message["params"]) {
-                    self.host.notice(notice);
+                if let Some(notification) = Notification::read(method, &message["params"]) {
+                    self.host.notification(notification);
                 }
             }
             (Some(method), id) => self.asked(method, &id, message["params"].take()),

@@ -77,7 +77,7 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
     /// Returns the result that answers a question. An error states why there is none, and fails the call.
     fn answer(&self, question: &Question) -> Result<Value, String>;
 
-    fn notice(&self, notice: Notification);
+    fn notification(&self, notification: Notification);
 
     /// Called when a call ended with questions and continues with their answers. Modern era only.
     fn round(&self) {}

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 /// ```
 /// use mcp_runtime::Principal;
 ///
-/// let principal = Principal::new("alice").issuer("https://login.example.com").scopes(["notes:read"]);
+/// let principal = Principal::new("alice").with_issuer("https://login.example.com").with_scopes(["notes:read"]);
 /// assert!(principal.has_scope("notes:read"));
 /// ```
 ///

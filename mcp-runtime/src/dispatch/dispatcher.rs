@@ -9,7 +9,7 @@ use crate::context::{
     Capability, ChangeNotification, Control, Edit, OnceStore, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
-use crate::dispatch::notices::Notices;
+use crate::dispatch::notifications::Notifications;
 use crate::dispatch::rates::Rates;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
@@ -109,8 +109,8 @@ impl Dispatcher {
         &self.settings.identity
     }
 
-    pub(super) fn notices(&self) -> &Notices {
-        &self.shared.notices
+    pub(super) fn notifications(&self) -> &Notifications {
+        &self.shared.notifications
     }
 
     pub(super) fn handle(&self) -> ServerHandle {
@@ -171,7 +171,7 @@ impl std::fmt::Debug for Dispatcher {
 /// The target of a [`ServerHandle`]; it exists before the server starts.
 #[derive(Default)]
 pub(crate) struct ServerShared {
-    notices: Notices,
+    notifications: Notifications,
     registry: OnceLock<Arc<Registry>>,
     /// Changes made before the start, applied at the start.
     early: Mutex<Vec<Edit>>,
@@ -207,7 +207,7 @@ impl ServerShared {
 
 impl Control for ServerShared {
     fn notify(&self, change: ChangeNotification) {
-        self.notices.post(&change);
+        self.notifications.post(&change);
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {
@@ -222,7 +222,7 @@ impl Control for ServerShared {
         };
         let edited = registry.edit(edit)?;
         if !edited.audience.is_empty() {
-            self.notices.post_list(list, &edited.audience);
+            self.notifications.post_list(list, &edited.audience);
         }
         Ok(edited.changed)
     }

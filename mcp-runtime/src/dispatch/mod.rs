@@ -18,7 +18,7 @@ mod legacy;
 mod located;
 mod methods;
 mod modern;
-mod notices;
+mod notifications;
 mod pending;
 mod prepared;
 mod rates;
@@ -38,7 +38,7 @@ pub(crate) use decide::Decision;
 pub(crate) use decide::RequestOutcome;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
 #[cfg(feature = "http")]
-pub(crate) use notices::Version;
+pub(crate) use notifications::Version;
 pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{Agreed, SessionMemory};

@@ -121,7 +121,7 @@ fn listen<'m>(
     };
     encode::acknowledged(out, &filter, &request.id);
     let mailbox = dispatcher
-        .notices()
+        .notifications()
         .listen(filter, Arc::clone(&session.wake));
     session.listens.push(Listen {
         id: request.id.clone(),

@@ -12,7 +12,7 @@ use std::task::{Poll, Waker};
 
 use serde::Deserialize;
 
-use crate::dispatch::notices::Wake;
+use crate::dispatch::notifications::Wake;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::dispatch::Dispatcher;
-use crate::dispatch::notices::{Version, Wake};
+use crate::dispatch::notifications::{Version, Wake};
 use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::session::{Legacy, LegacyClient, Session};
 use crate::protocol::ProtocolVersion;
@@ -53,8 +53,8 @@ impl Session {
             level: Arc::new(AtomicU8::new(SILENT)),
             pending: Arc::new(PendingQuestions::new(wake()).somewhere()),
         };
-        let notices = dispatcher.notices();
-        let mailbox = notices.listen_again(agreed.offered, wake(), agreed.seen);
+        let notifications = dispatcher.notifications();
+        let mailbox = notifications.listen_again(agreed.offered, wake(), agreed.seen);
         session.is_lasting = memory.is_some();
         session.is_legacy = true;
         session.legacy = Some(Legacy {
@@ -105,7 +105,7 @@ impl Session {
 impl Dispatcher {
     /// Returns the version of the lists for a session that begins now.
     pub(crate) fn version(&self) -> Version {
-        self.notices().version()
+        self.notifications().version()
     }
 }
 

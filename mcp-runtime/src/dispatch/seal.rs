@@ -48,7 +48,7 @@ impl SealError {
             #[cfg(feature = "sealing")]
             Self::UnknownKey => {
                 "`requestState` was sealed with a key that this server does not have; all instances of a server need the same \
-                 keys, also after a restart (setting `state_keys`)"
+                 keys, also after a restart (setting `sealing_keys`)"
             }
             Self::Foreign => "`requestState` was changed, or belongs to another request",
             Self::Expired => "`requestState` has expired; call again without it",

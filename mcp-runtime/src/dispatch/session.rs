@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::dispatch::notices::{Mailbox, Wake};
+use crate::dispatch::notifications::{Mailbox, Wake};
 use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
@@ -205,7 +205,7 @@ impl Session {
         } = params;
         let mailbox = self
             .dispatcher
-            .notices()
+            .notifications()
             .listen(offered, Arc::clone(&self.wake));
         let client = LegacyClient {
             version,

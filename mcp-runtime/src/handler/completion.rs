@@ -99,7 +99,7 @@ impl<S: AsRef<str>> IntoCompletionResult for &[S] {
 
 impl<T: IntoCompletionResult, E: IntoHandlerError> IntoCompletionResult for Result<T, E> {
     fn into_completion_result(self) -> Result<Candidates, HandlerError> {
-        self.map_err(IntoHandlerError::into_tool_error)?
+        self.map_err(IntoHandlerError::into_handler_error)?
             .into_completion_result()
     }
 }

@@ -187,12 +187,12 @@ fn is_shown(ty: TypeId) -> bool {
 )]
 pub trait IntoHandlerError {
     /// Converts the error.
-    fn into_tool_error(self) -> HandlerError;
+    fn into_handler_error(self) -> HandlerError;
 }
 
 #[diagnostic::do_not_recommend]
 impl<E: Into<HandlerError>> IntoHandlerError for E {
-    fn into_tool_error(self) -> HandlerError {
+    fn into_handler_error(self) -> HandlerError {
         self.into()
     }
 }

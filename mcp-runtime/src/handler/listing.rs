@@ -165,7 +165,8 @@ impl IntoPage for Vec<Resource> {
 
 impl<T: IntoPage, E: IntoHandlerError> IntoPage for Result<T, E> {
     fn into_page(self) -> Result<Page<Resource>, HandlerError> {
-        self.map_err(IntoHandlerError::into_tool_error)?.into_page()
+        self.map_err(IntoHandlerError::into_handler_error)?
+            .into_page()
     }
 }
 

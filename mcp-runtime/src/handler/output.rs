@@ -177,7 +177,7 @@ impl<T: IntoToolResult, E: IntoHandlerError> IntoToolResult for Result<T, E> {
     const CONFORMS: bool = T::CONFORMS;
 
     fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
-        self.map_err(IntoHandlerError::into_tool_error)?
+        self.map_err(IntoHandlerError::into_handler_error)?
             .into_tool_result()
     }
 

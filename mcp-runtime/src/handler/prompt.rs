@@ -98,7 +98,7 @@ tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
 impl<T: IntoPromptResult, E: IntoHandlerError> IntoPromptResult for Result<T, E> {
     fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
-        self.map_err(IntoHandlerError::into_tool_error)?
+        self.map_err(IntoHandlerError::into_handler_error)?
             .into_prompt_result()
     }
 }

@@ -106,7 +106,7 @@ impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
 
 impl<T: IntoResourceResult, E: IntoHandlerError> IntoResourceResult for Result<T, E> {
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
-        self.map_err(IntoHandlerError::into_tool_error)?
+        self.map_err(IntoHandlerError::into_handler_error)?
             .into_resource_result()
     }
 }

@@ -432,7 +432,7 @@ mod tests {
             })
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
-        expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use another prefix, such as `com.example/`; argument `x` is defined twice; candidates for `y`, which is no argument"].assert_eq(&error.to_string());
+        expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use another prefix, such as `com.example/`; argument `x` is defined twice; candidates for `y`, but there is no such argument"].assert_eq(&error.to_string());
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! See [`crate::fuzzing`].
 
-use super::cursor::{Cursor, Mark, Place};
-use super::table::Key;
-use crate::context::List;
+use super::cursor::{Cursor, CursorPosition, ItemMark};
+use super::table::OrderKey;
+use crate::context::Capability;
 
 /// Returns a cursor of `list` after an item: a declared item with this rank, or else an inserted one. With `inner`, a cursor
 /// among the resources that a template lists.
 #[must_use]
-pub fn cursor(list: List, rank: Option<u32>, name: &str, inner: Option<&str>) -> String {
+pub fn cursor(list: Capability, rank: Option<u32>, name: &str, inner: Option<&str>) -> String {
     let key = match rank {
-        Some(rank) => Key::Declared(rank),
-        None => Key::Inserted(name.into()),
+        Some(rank) => OrderKey::Declared(rank),
+        None => OrderKey::Inserted(name.into()),
     };
-    let mark = Mark::new(&key, name);
+    let mark = ItemMark::new(&key, name);
     let place = match inner {
-        Some(inner) => Place::Within(mark, Some(inner.to_owned())),
-        None => Place::After(mark),
+        Some(inner) => CursorPosition::Within(mark, Some(inner.to_owned())),
+        None => CursorPosition::After(mark),
     };
     let cursor = Cursor { list, place };
     let text = cursor.encode("");
@@ -25,7 +25,7 @@ pub fn cursor(list: List, rank: Option<u32>, name: &str, inner: Option<&str>) ->
 
 /// Parses a cursor of `list` and encodes it again; `None` if it is invalid.
 #[must_use]
-pub fn read_cursor(list: List, text: &str) -> Option<String> {
+pub fn read_cursor(list: Capability, text: &str) -> Option<String> {
     let cursor = Cursor::decode(list, "", text).ok()?;
     Some(cursor.encode(""))
 }

@@ -56,7 +56,7 @@ pub struct Server {
     cache: CacheHints,
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
-    state_keys: Vec<SealingKey>,
+    sealing_keys: Vec<SealingKey>,
     pub(super) surroundings: Surroundings,
     /// Mistakes found in the settings so far, reported at start-up.
     pub(super) faults: Vec<String>,
@@ -122,7 +122,7 @@ impl Server {
             cache: CacheHints::default(),
             admission: Admission::default(),
             #[cfg(feature = "sealing")]
-            state_keys: Vec::new(),
+            sealing_keys: Vec::new(),
             surroundings: Surroundings::default(),
             faults: Vec::new(),
             once_store: None,
@@ -302,7 +302,7 @@ impl Server {
     /// rotate keys, put the new one first, and remove the old one after [`limits.elicitation.state_timeout`].
     #[cfg(feature = "sealing")]
     pub fn sealing_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Self {
-        self.state_keys = keys.into_iter().collect();
+        self.sealing_keys = keys.into_iter().collect();
         self
     }
 
@@ -315,7 +315,7 @@ impl Server {
         let text = std::env::var(variable).unwrap_or_default();
         let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
         match keys.map(SealingKey::parse).collect::<Option<Vec<_>>>() {
-            Some(keys) if !keys.is_empty() => self.state_keys = keys,
+            Some(keys) if !keys.is_empty() => self.sealing_keys = keys,
             Some(_) => self.faults.push(format!(
                 "the environment variable `{variable}` holds no keys; create one with `openssl rand -base64 32`"
             )),
@@ -370,8 +370,8 @@ impl Server {
 
     /// Returns `true` if keys were set, which other instances may share.
     #[cfg(all(feature = "http", feature = "sealing"))]
-    pub(super) fn has_state_keys(&self) -> bool {
-        !self.state_keys.is_empty()
+    pub(super) fn has_sealing_keys(&self) -> bool {
+        !self.sealing_keys.is_empty()
     }
 
     /// Returns the name, version and description that the server reports.
@@ -402,7 +402,7 @@ impl Server {
         let surroundings = self.surroundings;
         surroundings.check(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
-        let seal = Seal::new(&self.state_keys, self.limits.elicitation.state_timeout);
+        let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
         #[cfg(not(feature = "sealing"))]
         let seal = Seal::new(self.limits.elicitation.state_timeout);
         let settings = Settings {

@@ -91,9 +91,9 @@ impl Server {
             }
         }
         #[cfg(feature = "sealing")]
-        if options.seals_sessions() && !self.has_state_keys() {
+        if options.seals_sessions() && !self.has_sealing_keys() {
             tracing::warn!(
-                "no `state_keys` set: sessions are sealed with a key of this process, and cannot continue on another instance \
+                "no `sealing_keys` set: sessions are sealed with a key of this process, and cannot continue on another instance \
                  or after a restart"
             );
         }
@@ -144,9 +144,9 @@ impl Server {
         };
         if self.http.is_for_others() {
             #[cfg(feature = "sealing")]
-            if !self.has_state_keys() {
+            if !self.has_sealing_keys() {
                 tracing::warn!(
-                    "no `state_keys` set: multi-round calls are sealed with a key of this process, and cannot continue on \
+                    "no `sealing_keys` set: multi-round calls are sealed with a key of this process, and cannot continue on \
                      another instance or after a restart"
                 );
             }

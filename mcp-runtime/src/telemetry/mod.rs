@@ -25,7 +25,7 @@ pub(crate) use caller_span::{carried, current_span};
 #[cfg(feature = "telemetry")]
 pub(crate) use metrics::{GaugeGuard, describe};
 #[cfg(not(feature = "telemetry"))]
-pub(crate) use off::{Hooks, Open, Sight, Timer, describe};
+pub(crate) use off::{GaugeGuard, Hooks, Sight, Timer, describe};
 pub(crate) use origin::Origin;
 pub(crate) use refused::{RefusalKind, refused};
 #[cfg(feature = "telemetry")]

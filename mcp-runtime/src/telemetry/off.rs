@@ -2,7 +2,7 @@
 
 use tracing::Span;
 
-use crate::telemetry::{Asked, Ended, current_span};
+use crate::telemetry::{Ended, RequestAttributes, current_span};
 
 /// Hooks for spans.
 #[derive(Clone, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Sight(Option<Box<Span>>);
 
 impl Sight {
     #[inline]
-    pub(crate) fn begin<'a>(_: &Hooks, _: impl FnOnce() -> Asked<'a>) -> Self {
+    pub(crate) fn begin<'a>(_: &Hooks, _: impl FnOnce() -> RequestAttributes<'a>) -> Self {
         let span = current_span();
         Self((!span.is_disabled()).then(|| Box::new(span)))
     }
@@ -41,13 +41,19 @@ impl Timer {
 
     #[inline]
     #[allow(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn answered<'a>(self, _: &Hooks, _: Option<i32>, _: impl FnOnce() -> Asked<'a>) {}
+    pub(crate) fn answered<'a>(
+        self,
+        _: &Hooks,
+        _: Option<i32>,
+        _: impl FnOnce() -> RequestAttributes<'a>,
+    ) {
+    }
 }
 
 /// A gauge that is not recorded.
-pub(crate) struct Open;
+pub(crate) struct GaugeGuard;
 
-impl Open {
+impl GaugeGuard {
     #[inline]
     pub(crate) fn session() -> Self {
         Self

@@ -258,7 +258,7 @@ impl TestClient {
             // Everything sent before the response to this request has then arrived.
             let passed = side.client.request(side.harmless_method(), json!({}));
             drop(refused(side, passed.await));
-            last = side.script.take_notices();
+            last = side.script.take_notifications();
             settled.add(side, Ok(json!(format!("{last:#?}"))));
         }
         drop(settled.outcome());
@@ -274,9 +274,9 @@ impl TestClient {
         let mut settled = Settled::new("the next notification");
         let mut last = None;
         for side in &self.sides {
-            let notice = side.script.next_notice().await;
-            settled.add(side, Ok(json!(format!("{notice:#?}"))));
-            last = Some(notice);
+            let notification = side.script.next_notification().await;
+            settled.add(side, Ok(json!(format!("{notification:#?}"))));
+            last = Some(notification);
         }
         drop(settled.outcome());
         last.expect("a client has a side")

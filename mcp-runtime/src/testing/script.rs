@@ -58,7 +58,7 @@ struct ScriptState {
     asked: Vec<Question>,
     /// The rounds of the last call.
     rounds: usize,
-    notices: VecDeque<Notification>,
+    notifications: VecDeque<Notification>,
 }
 
 impl Script {
@@ -74,15 +74,15 @@ impl Script {
         self.state().rounds
     }
 
-    pub(super) fn take_notices(&self) -> Vec<Notification> {
-        self.state().notices.drain(..).collect()
+    pub(super) fn take_notifications(&self) -> Vec<Notification> {
+        self.state().notifications.drain(..).collect()
     }
 
-    pub(super) async fn next_notice(&self) -> Notification {
+    pub(super) async fn next_notification(&self) -> Notification {
         loop {
             let said = self.said.notified();
-            if let Some(notice) = self.state().notices.pop_front() {
-                return notice;
+            if let Some(notification) = self.state().notifications.pop_front() {
+                return notification;
             }
             said.await;
         }
@@ -112,8 +112,8 @@ impl ClientHost for Script {
         })
     }
 
-    fn notice(&self, notice: Notification) {
-        self.state().notices.push_back(notice);
+    fn notification(&self, notification: Notification) {
+        self.state().notifications.push_back(notification);
         self.said.notify_one();
     }
 

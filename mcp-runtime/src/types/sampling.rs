@@ -12,7 +12,7 @@ use crate::types::{Meta, Role, SamplingContent, SamplingMessage};
 /// A request to the client's model: `sampling/createMessage`.
 ///
 /// ```
-/// use mcp_runtime::Sample;
+/// use mcp_runtime::SamplingRequest;
 ///
 /// let question = SamplingRequest::user("What is the capital of France?").max_tokens(200).temperature(0.2);
 /// ```

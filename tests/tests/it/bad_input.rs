@@ -347,9 +347,10 @@ async fn parameters_of_every_wrong_type_are_refused() {
                 ] {
                     // Only a URI can be in order and name nothing.
                     let is_uri = (method, member) == ("resources/read", "uri") && value == "";
-                    let code = match is_uri && !revision.is_modern() {
-                        true => -32002,
-                        false => -32602,
+                    let code = if is_uri && !revision.is_modern() {
+                        -32002
+                    } else {
+                        -32602
                     };
                     client.fails(method, json!({member: value}), code).await;
                 }

@@ -325,7 +325,7 @@ fn check_compares_with_what_was_saved() {
     let ran = check(&[]);
     assert_eq!(ran.code, Some(1));
     for line in [
-        "breaking: tool `dig` is gone\n",
+        "breaking: tool `dig` was removed\n",
         "breaking: tool `water`: /litres: `maximum` is now `5.0`, was `9`\n",
         "changed: tool `dig_out` was added\n",
     ] {

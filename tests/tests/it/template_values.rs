@@ -94,9 +94,10 @@ const KINDS: [&str; 13] = [
 
 /// Reads a URI; returns `None` if there is nothing.
 async fn read(client: &mut Client, uri: &str) -> Option<String> {
-    let code = match client.revision().is_modern() {
-        true => -32602,
-        false => -32002,
+    let code = if client.revision().is_modern() {
+        -32602
+    } else {
+        -32002
     };
     match client.request("resources/read", json!({"uri": uri})).await {
         Ok(result) => Some(result["contents"][0]["text"].as_str().unwrap().to_owned()),

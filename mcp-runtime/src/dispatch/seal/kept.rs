@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::dispatch::seal::{Refused, random_id};
+use crate::dispatch::seal::{SealError, random_id};
 
 /// Maximum number of calls between two rounds. When exceeded, the oldest is dropped.
 const MOST: usize = 1_024;
@@ -59,14 +59,14 @@ impl Seal {
         binding: &[u8; 32],
         state: &str,
         now: Duration,
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, SealError> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.get(state).ok_or(Refused::Malformed)?;
+        let kept = kept.get(state).ok_or(SealError::Malformed)?;
         if kept.binding != *binding {
-            return Err(Refused::Foreign);
+            return Err(SealError::Foreign);
         }
         if kept.expiry < now {
-            return Err(Refused::Expired);
+            return Err(SealError::Expired);
         }
         Ok(kept.plain.clone())
     }

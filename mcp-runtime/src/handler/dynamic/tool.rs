@@ -17,7 +17,8 @@ use crate::types::{Icon, Meta, ToolAnnotations};
 /// A tool known only at run time.
 ///
 /// ```
-/// # use mcp_runtime::{Arguments, Context, DynamicTool, Error, ServerHandle};
+/// # use mcp_runtime::dynamic::{Arguments, DynamicTool};
+/// # use mcp_runtime::{Context, Error, ServerHandle};
 /// # use mcp_runtime::serde_json::json;
 /// fn add_weather(server: &ServerHandle) -> Result<(), Error> {
 ///     let schema = json!({

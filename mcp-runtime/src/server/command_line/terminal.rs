@@ -54,8 +54,8 @@ impl ClientHost for Terminal {
         }
     }
 
-    fn notice(&self, notice: Notification) {
-        match notice {
+    fn notification(&self, notification: Notification) {
+        match notification {
             Notification::Progress(progress) => self.show(&progress),
             Notification::Log { level, data, .. } if level >= LoggingLevel::Info => {
                 self.clear_bar();

@@ -2,18 +2,18 @@
 
 use std::task::{Context, Poll, Waker};
 
-use super::lines::{Line, Lines};
+use super::lines::{LineReader, NextLine};
 
 /// Returns the lines of a stream that arrives in these chunks; `None` is a line over the limit.
 #[must_use]
 pub fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
-    let mut lines = Lines::new(limit);
+    let mut lines = LineReader::new(limit);
     let mut line = Vec::new();
     let mut found = Vec::new();
     let mut cx = Context::from_waker(Waker::noop());
-    let mut take = |lines: &mut Lines| {
+    let mut take = |lines: &mut LineReader| {
         while let Some(kind) = lines.next(&mut line) {
-            found.push((kind == Line::Text).then(|| line.clone()));
+            found.push((kind == NextLine::Text).then(|| line.clone()));
         }
     };
     for chunk in chunks {

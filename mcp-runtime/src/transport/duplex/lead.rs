@@ -123,7 +123,7 @@ impl<P: Peer> Channel<P> {
             state.idle = true;
             self.leader.register(cx.waker());
             // A notification may have arrived before the waker was registered.
-            if self.notices.load(SeqCst) && self.may_tell(state) {
+            if self.notifications.load(SeqCst) && self.may_tell(state) {
                 continue;
             }
             return LeaderStep::Wait;
@@ -175,11 +175,11 @@ impl<P: Peer> Channel<P> {
 
     /// Queues notifications as far as there is room.
     fn tell(&self, state: &mut ChannelState<P>) {
-        if self.may_tell(state) && self.notices.swap(false, SeqCst) {
+        if self.may_tell(state) && self.notifications.swap(false, SeqCst) {
             let room = self.peer.limits().streams.max_outgoing_bytes / 2;
             let all_told = P::drain(&mut state.session, state.out.buffer(), room);
             if !all_told {
-                self.notices.store(true, SeqCst);
+                self.notifications.store(true, SeqCst);
             }
         }
     }

@@ -63,7 +63,7 @@ struct Channel<P: Peer> {
     watchdog: Arc<Waking>,
     beat: Beat,
     /// Set when the session has notifications to send.
-    notices: Arc<AtomicBool>,
+    notifications: Arc<AtomicBool>,
     /// Wakes the leader.
     leader: Arc<Bell>,
     /// Signals a change that affects the deadlines.
@@ -177,12 +177,12 @@ impl<P: Peer> Channel<P> {
             origin,
             caller,
         } = connection;
-        let notices = Arc::new(AtomicBool::new(false));
+        let notifications = Arc::new(AtomicBool::new(false));
         let leader = Arc::new(Bell::default());
         let wake = {
-            let (notices, leader) = (Arc::clone(&notices), Arc::clone(&leader));
+            let (notifications, leader) = (Arc::clone(&notifications), Arc::clone(&leader));
             move || {
-                notices.store(true, std::sync::atomic::Ordering::SeqCst);
+                notifications.store(true, std::sync::atomic::Ordering::SeqCst);
                 leader.wake();
             }
         };
@@ -209,7 +209,7 @@ impl<P: Peer> Channel<P> {
             runtime: Handle::current(),
             watchdog,
             beat: Beat::default(),
-            notices,
+            notifications,
             leader,
             attention: Notify::new(),
         })

@@ -3,7 +3,7 @@
 use hyper::Uri;
 use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
-use super::headers::{Fields, decoded};
+use super::headers::{RequestHeaders, decoded};
 use super::options::HttpOptions;
 use super::params::check_arguments;
 use super::{events, guards};
@@ -17,7 +17,7 @@ pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     for field in fields {
         headers.append(ACCEPT, HeaderValue::from_bytes(field).ok()?);
     }
-    let accepts = Fields::read(&headers).accepts;
+    let accepts = RequestHeaders::read(&headers).accepts;
     Some((accepts.json, accepts.events))
 }
 

@@ -78,7 +78,7 @@ struct EventLog {
     /// Number of answers still to come. Never zero for a standalone stream, until it ends.
     awaited: usize,
     /// Set once a message other than an answer was sent.
-    has_notices: bool,
+    has_notifications: bool,
     /// Position at which the connection is to be closed.
     close_at: Option<u64>,
     /// Time of the last answer.
@@ -117,7 +117,7 @@ impl SessionStream {
             kept_bytes: 0,
             unread_bytes: 0,
             awaited,
-            has_notices: false,
+            has_notifications: false,
             close_at: None,
             finished: None,
             reader: 0,
@@ -247,7 +247,7 @@ impl SessionStream {
     /// Waits until the form of the response is decided.
     pub(super) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<ResponseStart> {
         let mut log = self.log();
-        if log.has_notices || (log.close_at.is_some() && log.awaited > 0) {
+        if log.has_notifications || (log.close_at.is_some() && log.awaited > 0) {
             return Poll::Ready(ResponseStart::Events);
         }
         if log.awaited == 0 {
@@ -292,7 +292,7 @@ impl EventLog {
     }
 
     fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: Bounds) {
-        self.has_notices |= !is_answer;
+        self.has_notifications |= !is_answer;
         self.next = self.next.saturating_add(1);
         self.kept_bytes = self.kept_bytes.saturating_add(message.len());
         self.unread_bytes = self.unread_bytes.saturating_add(message.len());

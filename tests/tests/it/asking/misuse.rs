@@ -26,7 +26,7 @@ async fn misuse_is_an_error_in_both_eras() {
         let text = refusal(&mut client, "inside_once").await;
         assert!(text.contains("inside `once`"), "{text}");
         let text = refusal(&mut client, "twice_once").await;
-        assert!(text.contains("done twice"), "{text}");
+        assert!(text.contains("is used twice"), "{text}");
         assert_eq!(client.asked, []);
     }
 }

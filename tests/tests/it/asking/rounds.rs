@@ -131,7 +131,7 @@ async fn what_does_not_fit_into_the_state_is_an_error() {
     let mut client = client_of(server, Revision::V2026_07_28, able()).await;
     client.answer(|_| Answer::accept(json!({"sure": false})));
     let text = refusal(&mut client, "until_sure").await;
-    assert!(text.contains("at most 300"), "{text}");
+    assert!(text.contains("the maximum is 300"), "{text}");
 }
 
 #[tokio::test]

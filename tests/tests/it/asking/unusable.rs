@@ -48,7 +48,7 @@ async fn a_malformed_answer_of_a_program_is_an_error_at_once() {
                 let (mut client, ledger) = client(revision).await;
                 answer(&mut client, method, &with);
                 let text = refusal(&mut client, "no_person").await;
-                assert!(text.starts_with("the answer does not fit"), "{text}");
+                assert!(text.starts_with("the answer is invalid"), "{text}");
                 assert_eq!(times(&client, method), 1, "{revision:?} {method} {with}");
                 assert_eq!(ledger.count("after"), 0);
             }
@@ -83,7 +83,7 @@ async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
             let (mut client, _) = client(revision).await;
             answer(&mut client, "elicitation/create", &with);
             let text = refusal(&mut client, "one").await;
-            assert!(text.starts_with("the answer does not fit"), "{text}");
+            assert!(text.starts_with("the answer is invalid"), "{text}");
             assert_eq!(
                 times(&client, "elicitation/create"),
                 3,

@@ -31,7 +31,7 @@ async fn strangers_may_be_trusted() {
 }
 
 #[tokio::test]
-async fn a_group_may_need_scopes_as_a_whole() {
+async fn a_tag_may_require_scopes() {
     let hub = Hub::serve(server().require_scopes("identity", ["staff"]));
     for (who, tools) in [(READER, 0), (STAFF, 4), (ADMIN, 6)] {
         let mut client = who.connect(&hub, Revision::V2026_07_28).await;
@@ -48,7 +48,7 @@ async fn a_group_may_need_scopes_as_a_whole() {
     let server = server().require_scopes("identiti", ["a"]);
     let error = server.serve(transport).await.unwrap_err().to_string();
     assert!(
-        error.contains("no definition has the group `identiti`"),
+        error.contains("no definition has the tag `identiti`"),
         "{error}"
     );
 }

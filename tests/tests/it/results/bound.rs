@@ -51,7 +51,7 @@ async fn a_state_goes_on_with_the_same_numbers_and_with_no_others() {
     let answers = format!(
         r#""requestState":"{state}","inputResponses":{{"who":{{"action":"accept","content":{{"name":"Eve"}}}}}},"#
     );
-    for (id, other) in [
+    for (other, id) in [
         r#"{"amount":10000000000000000999999,"purpose":"é/t"}"#,
         r#"{"amount":10000000000000000000001,"purpose":"é/t"}"#,
         r#"{"amount":1e21,"purpose":"é/t"}"#,
@@ -60,21 +60,21 @@ async fn a_state_goes_on_with_the_same_numbers_and_with_no_others() {
         r#"{"amount":10000000000000000000000}"#,
     ]
     .iter()
-    .enumerate()
+    .zip(10..)
     {
-        let refused = call(&mut client, 10 + id as i64, other, &answers).await;
+        let refused = call(&mut client, id, other, &answers).await;
         assert_eq!(refused["code"], -32602, "{other}: {refused}");
     }
     let paid = "Eve paid 10000000000000000000000 é/t";
-    for (id, same) in [
+    for (same, id) in [
         asked,
         r#"{ "purpose": "\u00e9\/t", "amount": 10000000000000000000000 }"#,
         r#"{"\u0061mount":10000000000000000000000,"purpose":"\u00E9/t"}"#,
     ]
     .iter()
-    .enumerate()
+    .zip(20..)
     {
-        let result = call(&mut client, 20 + id as i64, same, &answers).await;
+        let result = call(&mut client, id, same, &answers).await;
         assert_eq!(result["content"][0]["text"], paid, "{same}: {result}");
     }
 }

@@ -117,9 +117,10 @@ async fn what_explodes_twice_leaves_nothing_behind_over_http() {
             for name in [name, name, "unharmed"] {
                 let request = call(&session, 1, name, json!({}), revision);
                 let mut response = server.send(&request).await;
-                let message = match response.is_events() {
-                    true => response.all().await.pop().unwrap(),
-                    false => response.message().await,
+                let message = if response.is_events() {
+                    response.all().await.pop().unwrap()
+                } else {
+                    response.message().await
                 };
                 match name {
                     "unharmed" => assert_eq!(crate::http_support::text(&message), "well"),

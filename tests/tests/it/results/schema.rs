@@ -1,5 +1,10 @@
 //! A result that does not match the output schema of its tool is not sent.
 
+#![allow(
+    clippy::zero_sized_map_values,
+    reason = "a map whose values cannot be serialized"
+)]
+
 use std::collections::BTreeMap;
 
 use mcp_runtime::prelude::*;
@@ -44,12 +49,20 @@ fn measured(value: String, perhaps: String) -> Json<Measured> {
 }
 
 #[tool(tags("results"))]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the return type is what is tested"
+)]
 fn many(of: Vec<String>) -> Result<Json<Vec<f32>>> {
     #[allow(clippy::cast_possible_truncation, reason = "small numbers")]
     Ok(Json(of.iter().map(|of| number(of) as f32).collect()))
 }
 
 #[tool(tags("results"))]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the return type is what is tested"
+)]
 fn perhaps_a_number(of: String) -> Option<Json<f64>> {
     Some(Json(number(&of)))
 }
@@ -245,9 +258,12 @@ async fn what_middleware_and_sanitizers_make_of_a_result_has_to_fit_too() {
         })
     };
     let reword = |server: Server| {
-        server.sanitize(|text| match text.contains("High") {
-            true => text.replace("High", "***").into(),
-            false => text.into(),
+        server.sanitize(|text| {
+            if text.contains("High") {
+                text.replace("High", "***").into()
+            } else {
+                text.into()
+            }
         })
     };
     let (log, _guard) = Log::begin();
@@ -296,7 +312,7 @@ async fn outputs_need_not_be_compared_with_their_schemas() {
 }
 
 #[tokio::test]
-#[should_panic(expected = "`told` promised")]
+#[should_panic(expected = "`told` has the output schema")]
 async fn the_client_of_these_tests_believes_no_output() {
     let mut client = connect(serving().check_outputs(false), Revision::V2026_07_28).await;
     let told = json!({"structured": {"city": 5}});

@@ -27,9 +27,10 @@ fn by_name(one: String, other: String) -> Json<BTreeMap<String, u8>> {
 }
 
 fn redact(text: &str) -> Cow<'_, str> {
-    match text.contains("secret") {
-        true => Cow::Owned(text.replace("secret", "***")),
-        false => Cow::Borrowed(text),
+    if text.contains("secret") {
+        Cow::Owned(text.replace("secret", "***"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -289,7 +289,7 @@ mod tests {
             ),
             (
                 json!({"name": "a.b", "description": "A tool.", "inputSchema": object}),
-                vec!["refused: tool `a.b`: the name"],
+                vec!["refused: tool `a.b`: some clients reject this name"],
             ),
             (
                 json!({"name": "x".repeat(65), "description": "A tool.", "inputSchema": object}),

@@ -292,7 +292,7 @@ impl Peer for Fake {
 
     fn drain(session: &mut Session, out: &mut Vec<u8>, _: usize) -> bool {
         if session.changed.swap(false, SeqCst) {
-            out.extend_from_slice(b"{\"notice\":1}\n");
+            out.extend_from_slice(b"{\"notification\":1}\n");
         }
         true
     }

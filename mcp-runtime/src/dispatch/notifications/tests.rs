@@ -6,13 +6,13 @@ use super::*;
 use crate::context::Principal;
 use crate::handler::access::Access;
 
-fn listening(notices: &Notices, filter: Filter) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
+fn listening(notifications: &Notifications, filter: Filter) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
     let woken = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&woken);
     let wake: Wake = Arc::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
     });
-    (notices.listen(filter, wake), woken)
+    (notifications.listen(filter, wake), woken)
 }
 
 fn told(mailbox: &Mailbox) -> Vec<String> {
@@ -30,41 +30,41 @@ fn uris(uris: &[&str]) -> Filter {
 }
 
 #[test]
-fn many_changes_between_two_readings_are_one_notice() {
-    let notices = Notices::default();
+fn many_changes_between_two_readings_are_one_notification() {
+    let notifications = Notifications::default();
     let (mailbox, woken) = listening(
-        &notices,
+        &notifications,
         Filter {
             tools: true,
             ..Filter::default()
         },
     );
     for _ in 0..1_000 {
-        notices.post(&ChangeNotification::List(ListKind::Tools));
+        notifications.post(&ChangeNotification::List(ListKind::Tools));
     }
     assert_eq!(woken.load(Ordering::Relaxed), 1);
     assert_eq!(told(&mailbox).len(), 1);
     assert_eq!(told(&mailbox).len(), 0);
-    notices.post(&ChangeNotification::List(ListKind::Tools));
+    notifications.post(&ChangeNotification::List(ListKind::Tools));
     assert_eq!(told(&mailbox).len(), 1);
 }
 
 #[test]
 fn nobody_hears_of_what_they_did_not_ask_for() {
-    let notices = Notices::default();
-    let (mailbox, woken) = listening(&notices, uris(&["a://a"]));
-    notices.post(&ChangeNotification::List(ListKind::Tools));
-    notices.post(&ChangeNotification::Resource("a://b".to_owned()));
+    let notifications = Notifications::default();
+    let (mailbox, woken) = listening(&notifications, uris(&["a://a"]));
+    notifications.post(&ChangeNotification::List(ListKind::Tools));
+    notifications.post(&ChangeNotification::Resource("a://b".to_owned()));
     assert_eq!(woken.load(Ordering::Relaxed), 0);
     assert!(told(&mailbox).is_empty());
 }
 
 #[test]
 fn what_does_not_fit_is_told_later() {
-    let notices = Notices::default();
-    let (mailbox, _) = listening(&notices, uris(&["a://a", "a://b", "a://c"]));
+    let notifications = Notifications::default();
+    let (mailbox, _) = listening(&notifications, uris(&["a://a", "a://b", "a://c"]));
     for uri in ["a://a", "a://b", "a://c"] {
-        notices.post(&ChangeNotification::Resource(uri.to_owned()));
+        notifications.post(&ChangeNotification::Resource(uri.to_owned()));
     }
     let mut out = Vec::new();
     assert!(!mailbox.drain(&mut out, 1, None, &Caller::anonymous()));
@@ -73,12 +73,12 @@ fn what_does_not_fit_is_told_later() {
 
 #[test]
 fn following_is_bounded_and_can_be_ended() {
-    let notices = Notices::default();
-    let (mailbox, _) = listening(&notices, Filter::default());
+    let notifications = Notifications::default();
+    let (mailbox, _) = listening(&notifications, Filter::default());
     assert!(mailbox.subscribe("a://a", 1));
     assert!(mailbox.subscribe("a://a", 1));
     assert!(!mailbox.subscribe("a://b", 1));
-    notices.post(&ChangeNotification::Resource("a://a".to_owned()));
+    notifications.post(&ChangeNotification::Resource("a://a".to_owned()));
     mailbox.unfollow("a://a");
     assert!(told(&mailbox).is_empty());
     assert!(mailbox.subscribe("a://b", 1));
@@ -86,38 +86,38 @@ fn following_is_bounded_and_can_be_ended() {
 
 #[test]
 fn listeners_that_are_gone_are_forgotten() {
-    let notices = Notices::default();
+    let notifications = Notifications::default();
     for _ in 0..100 {
-        drop(listening(&notices, Filter::default()));
+        drop(listening(&notifications, Filter::default()));
     }
-    assert!(notices.mailboxes.lock().unwrap().len() <= 32);
+    assert!(notifications.mailboxes.lock().unwrap().len() <= 32);
 }
 
 #[test]
 fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
-    let notices = Notices::default();
-    let (mailbox, woken) = listening(&notices, uris(&["a://a", "a://b"]));
+    let notifications = Notifications::default();
+    let (mailbox, woken) = listening(&notifications, uris(&["a://a", "a://b"]));
     for _ in 0..1_000 {
         for uri in ["a://a", "a://b"] {
-            notices.post(&ChangeNotification::Resource(uri.to_owned()));
+            notifications.post(&ChangeNotification::Resource(uri.to_owned()));
         }
     }
     assert_eq!(mailbox.state().pending.uris.len(), 2);
     assert_eq!(woken.load(Ordering::Relaxed), 2);
     assert_eq!(told(&mailbox).len(), 2);
     assert_eq!(told(&mailbox).len(), 0);
-    notices.post(&ChangeNotification::Resource("a://b".to_owned()));
+    notifications.post(&ChangeNotification::Resource("a://b".to_owned()));
     assert!(told(&mailbox)[0].contains("a://b"));
 }
 
 #[test]
 fn a_list_is_told_of_to_those_for_whom_it_changed() {
-    let notices = Notices::default();
+    let notifications = Notifications::default();
     let filter = Filter {
         tools: true,
         ..Filter::default()
     };
-    let (mailbox, _) = listening(&notices, filter);
+    let (mailbox, _) = listening(&notifications, filter);
     let mut staff = Audience::default();
     staff.add_users(&Access::declared(&["staff"], None));
     let drain = |scope: &str| {
@@ -126,37 +126,37 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
         assert!(mailbox.drain(&mut out, usize::MAX, None, &caller));
         !out.is_empty()
     };
-    notices.post_list(ListKind::Tools, &staff);
+    notifications.post_list(ListKind::Tools, &staff);
     assert!(!drain("guest"), "for others only");
     assert!(!drain("staff"), "nothing is left of it");
-    notices.post_list(ListKind::Tools, &staff);
+    notifications.post_list(ListKind::Tools, &staff);
     assert!(drain("staff") && !drain("staff"));
-    notices.post_list(ListKind::Tools, &staff);
-    notices.post(&ChangeNotification::List(ListKind::Tools));
+    notifications.post_list(ListKind::Tools, &staff);
+    notifications.post(&ChangeNotification::List(ListKind::Tools));
     assert!(drain("guest"));
 }
 
 #[cfg(feature = "http")]
 #[test]
 fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
-    let notices = Notices::default();
+    let notifications = Notifications::default();
     let all = || Filter {
         tools: true,
         prompts: true,
         resources: false,
         uris: Vec::new(),
     };
-    let again = |seen| told(&notices.listen_again(all(), Arc::new(|| {}), seen));
-    notices.post(&ChangeNotification::List(ListKind::Tools));
-    let seen = notices.version();
+    let again = |seen| told(&notifications.listen_again(all(), Arc::new(|| {}), seen));
+    notifications.post(&ChangeNotification::List(ListKind::Tools));
+    let seen = notifications.version();
     assert!(again(seen).is_empty(), "it changed before");
-    notices.post(&ChangeNotification::List(ListKind::Prompts));
-    notices.post(&ChangeNotification::List(ListKind::Resources));
+    notifications.post(&ChangeNotification::List(ListKind::Prompts));
+    notifications.post(&ChangeNotification::List(ListKind::Resources));
     for _ in 0..2 {
         let told = again(seen);
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("prompts/list_changed"), "{told:?}");
     }
     // A version of another process, which cannot be compared.
-    assert_eq!(again(Notices::default().version()).len(), 2);
+    assert_eq!(again(Notifications::default().version()).len(), 2);
 }

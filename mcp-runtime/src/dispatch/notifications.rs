@@ -29,14 +29,14 @@ const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Reso
 
 /// All listeners.
 #[derive(Default)]
-pub(crate) struct Notices {
+pub(crate) struct Notifications {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
     /// The changes so far, for sessions that are resumed.
     #[cfg(feature = "http")]
     versions: Mutex<Versions>,
 }
 
-impl Notices {
+impl Notifications {
     /// Adds a listener, which is notified of changes until it is dropped.
     pub(crate) fn listen(&self, filter: Filter, wake: Wake) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox {
@@ -114,9 +114,9 @@ impl Notices {
     }
 }
 
-impl std::fmt::Debug for Notices {
+impl std::fmt::Debug for Notifications {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Notices").finish_non_exhaustive()
+        f.debug_struct("Notifications").finish_non_exhaustive()
     }
 }
 
