@@ -235,4 +235,19 @@ mod tests {
         let far = check(&with(&json!({"exp": 1e300}))).unwrap();
         assert_eq!(far.expires_at(), None);
     }
+
+    #[test]
+    fn audiences_take_the_place_of_the_resource() {
+        let mut audiences = Audiences::default();
+        assert_eq!(
+            audiences.or("https://mcp.example.com/"),
+            ["https://mcp.example.com/"]
+        );
+        audiences.add("https://api.example.com".into());
+        audiences.add("notes".into());
+        assert_eq!(
+            audiences.or("https://mcp.example.com/"),
+            ["https://api.example.com", "notes"]
+        );
+    }
 }

@@ -410,4 +410,18 @@ mod tests {
         let new = sampling(&sample, V::V2025_11_25);
         assert_eq!(new["messages"][0]["content"][1]["type"], "audio");
     }
+
+    #[test]
+    fn metadata_of_sampling_content_is_for_versions_that_have_it() {
+        let mut text = crate::types::TextContent::new("go");
+        text.meta = Some(serde_json::Map::from_iter([(
+            "com.example/a".to_owned(),
+            1.into(),
+        )]));
+        let request = SamplingRequest::user(SamplingContent::Text(text));
+        for (version, has_meta) in [(V::V2025_03_26, false), (V::V2025_06_18, true)] {
+            let params = sampling(&request, version).to_string();
+            assert_eq!(params.contains("com.example/a"), has_meta, "{params}");
+        }
+    }
 }

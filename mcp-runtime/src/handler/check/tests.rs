@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::explain::LISTED;
 use super::*;
 
 fn explained(schema: Value, value: &Value) -> String {
@@ -265,4 +266,40 @@ proptest! {
             }
         });
     }
+}
+
+#[test]
+fn a_long_list_of_allowed_values_is_cut() {
+    let allowed: Vec<_> = (0..LISTED + 3)
+        .map(|number| format!("value-{number}"))
+        .collect();
+    let text = explained(json!({"enum": allowed}), &json!("?"));
+    assert!(text.contains("\"value-11\", 3 more"), "{text}");
+}
+
+#[test]
+fn keywords_of_the_wrong_type_are_no_schema() {
+    for (keyword, expected) in [
+        ("minLength", "a non-negative whole number"),
+        ("maxContains", "a non-negative whole number"),
+        ("uniqueItems", "a boolean"),
+        ("maximum", "a number"),
+        ("enum", "a list"),
+    ] {
+        let problem = Validator::new(json!({keyword: "x"})).unwrap_err();
+        assert!(problem.contains(expected), "{keyword}: {problem}");
+    }
+}
+
+#[test]
+fn branches_that_fail_at_different_values_are_not_merged() {
+    let schema = json!({"anyOf": [
+        {"type": "object", "properties": {"kind": {"enum": ["circle"]}}, "required": ["kind"]},
+        {"type": "object", "properties": {"form": {"enum": ["square"]}}, "required": ["form"]},
+    ]});
+    let text = explained(schema, &json!({"kind": "oval", "form": "cube"}));
+    assert!(
+        !(text.contains("circle") && text.contains("square")),
+        "{text}"
+    );
 }

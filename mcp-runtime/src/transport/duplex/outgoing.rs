@@ -119,3 +119,17 @@ impl Outgoing {
 /// A position in the queue.
 #[derive(Debug)]
 pub(super) struct QueuePosition(usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_message_does_not_displace_what_waits() {
+        let mut outgoing = Outgoing::default();
+        outgoing.push(b"first");
+        outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
+        assert!(outgoing.bytes.starts_with(b"first\nxx"));
+        assert_eq!(outgoing.len(), b"first\n".len() + LARGE + 1 + b"\n".len());
+    }
+}

@@ -301,4 +301,12 @@ mod tests {
         assert_eq!(known(store.read("a", 1, 5)), None);
         assert_eq!(known(store.read("a", 2, 0)).map(|all| all.len()), Some(1));
     }
+
+    #[test]
+    fn a_time_beyond_every_clock_is_long_enough() {
+        let store = store(10, 100);
+        known(store.append("a", 1, 0, StreamEntry::Opened, Duration::MAX));
+        known(store.append("a", 1, 1, message("1"), Duration::MAX));
+        assert_eq!(known(store.read("a", 1, 0)), Some(vec![message("1")]));
+    }
 }
