@@ -95,6 +95,7 @@ impl Finish {
     }
 
     /// Replaces the code of an error if handlers may not use it in this protocol version.
+    #[cold]
     pub(super) fn translate(&self, error: &mut ErrorObject) {
         let code = codes::of_call(error, self.version);
         if code != error.code {
@@ -111,6 +112,7 @@ impl Finish {
 
     /// Replaces a response of `size` bytes from `start` that is too large. Returns the end of the call if that changes it,
     /// which it does not for an error, or for a response within the limit.
+    #[cold]
     pub(super) fn shorten(
         &self,
         size: usize,

@@ -170,15 +170,23 @@ impl Finish {
             cleaned.map_err(|cause| self.internal("a result cannot be sanitized", &cause))?;
         }
         if entry.tool.output_schema.is_some() && settings.check_outputs {
-            let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
-            let problem = entry.outputs.problem(&entry.tool, result, was_touched);
-            if let Some(problem) = problem {
-                let what = "a result does not match the output schema of its tool";
-                return Err(self.internal(what, &problem));
-            }
+            self.check_output(result, entry)?;
         }
         encode::tool_result(out, self.reply(), result, entry.outputs.root);
         Ok(())
+    }
+
+    #[inline(never)]
+    fn check_output(&self, result: &CallToolResult, entry: &ToolEntry) -> Result<(), ErrorObject> {
+        let settings = &self.dispatcher.settings;
+        let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
+        match entry.outputs.problem(&entry.tool, result, was_touched) {
+            None => Ok(()),
+            Some(problem) => {
+                let what = "a result does not match the output schema of its tool";
+                Err(self.internal(what, &problem))
+            }
+        }
     }
 
     pub(super) fn write_tool_error(

@@ -189,9 +189,13 @@ pub mod tool {
 
     /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
-        let mut result = value.into_tool_result()?;
-        result.conforms = R::CONFORMS;
-        Ok(CallOutput::Tool(result))
+        value.into_tool_result().map(|mut result| {
+            // Moving a result is expensive, so that it is not touched without need.
+            if R::CONFORMS {
+                result.conforms = true;
+            }
+            CallOutput::Tool(result)
+        })
     }
 }
 

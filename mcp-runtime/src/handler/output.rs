@@ -89,6 +89,7 @@ impl IntoToolResult for Cow<'_, str> {
 macro_rules! as_text {
     ($($type:ty)*) => {$(
         impl IntoToolResult for $type {
+            #[inline]
             fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
                 Ok(CallToolResult::text(self))
             }
@@ -101,6 +102,7 @@ as_text!(String Box<str> char);
 macro_rules! displayed {
     ($($type:ty)*) => {$(
         impl IntoToolResult for $type {
+            #[inline]
             fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
                 Ok(CallToolResult::text(self.to_string()))
             }

@@ -191,6 +191,7 @@ impl<'a> Params<'a> {
     }
 
     /// Returns the raw JSON of a member. `null` counts as absent: some clients send it for an omitted member.
+    #[inline]
     pub(crate) fn get(&self, member: Member) -> Option<&'a str> {
         let json = (*self.members.get(member as usize)?)?.of(self.text);
         (json != "null").then_some(json)
@@ -202,6 +203,7 @@ impl<'a> Params<'a> {
     }
 
     /// Returns a member that must be a string, unescaped; `Err` if it is present but not a string.
+    #[inline]
     pub(crate) fn string(&self, member: Member) -> Result<Option<Cow<'a, str>>, NotAString> {
         self.text_of(self.get(member))
     }
