@@ -299,7 +299,7 @@ impl Server {
     /// keys set before.
     ///
     /// Default: a random key for this process, so that a call cannot continue on another instance or after a restart. To
-    /// rotate keys, put the new one first, and remove the old one after [`limits.elicitation.state_timeout`].
+    /// rotate keys, put the new one first, and remove the old one after `limits.elicitation.state_timeout`.
     #[cfg(feature = "sealing")]
     pub fn sealing_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Self {
         self.sealing_keys = keys.into_iter().collect();

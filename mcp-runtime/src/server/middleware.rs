@@ -116,7 +116,7 @@ impl Server {
 
 #[cfg(feature = "tower")]
 impl Server {
-    /// Wraps every call in a tower layer, as [`around`](Self::around) does with a function. Layers and functions share one
+    /// Wraps every call in a tower layer, as [`middleware`](Self::middleware) does with a function. Layers and functions share one
     /// order.
     ///
     /// The layer is applied once, to a [`Next`]. To the layer, the failure of a handler is a response, not an error; an error

@@ -20,7 +20,7 @@ pub struct Memory {
 
 /// Creates a transport for one client in the same process, and the client's side of it: a stream of lines.
 ///
-/// The client is trusted ([`Caller`]), unless [`Memory::principal`] sets the principal it acts for. Dropping the
+/// The client is trusted ([`Caller`]), unless [`Memory::with_principal`] sets the principal it acts for. Dropping the
 /// client's side ends the server.
 #[must_use]
 pub fn memory() -> (Memory, DuplexStream) {

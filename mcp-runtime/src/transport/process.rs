@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::transport::signals;
 use crate::transport::watchdog::{Last, Watchdog};
 
-/// Time that a process may take to end in addition to [`limits.calls.drain_timeout`]. Longer than the last bytes may take.
+/// Time that a process may take to end in addition to `limits.calls.drain_timeout`. Longer than the last bytes may take.
 const OVERTIME: Duration = Duration::from_secs(2);
 /// Number of checks for handlers that still block threads, and the pause after each.
 const LOOKS: usize = 20;

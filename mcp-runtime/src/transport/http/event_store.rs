@@ -76,7 +76,7 @@ pub enum StreamEntry {
 
 /// Keeps events in the memory of this process, for servers in one process.
 ///
-/// [`limits.streams.max_replay_events`] bounds the entries of a stream and the streams of a session; [`limits.streams.max_replay_bytes`]
+/// `limits.streams.max_replay_events` bounds the entries of a stream and the streams of a session; `limits.streams.max_replay_bytes`
 /// bounds the size of a stream and of a session. Streams that have ended are dropped first.
 pub struct MemoryEvents {
     sessions: Mutex<HashMap<Box<str>, StoredStreams>>,

@@ -19,7 +19,7 @@ const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process: the default, and a store that servers in one process can share.
 ///
-/// Holds at most [`limits.sessions.max_sessions`], and at most [`limits.sessions.max_per_principal`] per principal. When exceeded, the
+/// Holds at most `limits.sessions.max_sessions`, and at most `limits.sessions.max_per_principal` per principal. When exceeded, the
 /// session that was idle longest (of that principal) ends to make room. Sessions with running calls do not end this
 /// way.
 pub struct MemorySessions {
