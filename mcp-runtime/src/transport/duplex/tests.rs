@@ -158,12 +158,12 @@ async fn a_stream_is_never_polled_as_part_of_a_call() {
 }
 
 #[tokio::test]
-async fn notices_are_sent_when_the_session_wakes() {
+async fn notifications_are_sent_when_the_session_wakes() {
     let mut client = Client::new(Limits::default());
     client.send(&call(1, "echo")).await;
     client.receive().await;
     client.notify();
-    assert_eq!(client.receive().await["notice"], 1);
+    assert_eq!(client.receive().await["notification"], 1);
 }
 
 #[tokio::test]
