@@ -70,7 +70,7 @@ impl fmt::Debug for ResponseFuture {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wrap calls",
     label = "not a `Service` for calls",
-    note = "a layer for a server must produce a `Service<Call, Response = mcp_runtime::Result<Answer>>` that is `Clone + Send + Sync`, \
+    note = "a layer for a server must produce a `Service<Call, Response = mcp_runtime::Result<CallOutput>>` that is `Clone + Send + Sync`, \
             with a future that is `Send` and an error that converts into `Box<dyn Error + Send + Sync>`"
 )]
 pub trait CallService: sealed::Sealed + Send + Sync + 'static {

@@ -123,7 +123,7 @@ impl ClientHost for Script {
 }
 
 impl TestClient {
-    /// Answers one question of later calls: a form with a value of its type, or any other question with an [`Answer`].
+    /// Answers one question of later calls: a form with a value of its type, or any other question with an [`Response`].
     /// Several answers are used in order, each for the first question it can answer. With clients of both eras, each client
     /// uses every answer.
     pub fn answer(&self, answer: impl Into<Response>) {
