@@ -3,10 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_runtime::List;
+use mcp_runtime::Capability;
 use mcp_runtime::fuzzing::{cursor, read_cursor};
 
-const LISTS: [List; 4] = [Capability::Tools, Capability::Prompts, Capability::Resources, List::Templates];
+const LISTS: [Capability; 4] = [
+    Capability::Tools,
+    Capability::Prompts,
+    Capability::Resources,
+    Capability::Templates,
+];
 
 /// The longest cursor of a lister.
 const INNER: usize = 512;

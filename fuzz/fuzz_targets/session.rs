@@ -94,18 +94,18 @@ fn item(group: &str, id: u32, page: Option<u8>) -> String {
 /// What small inputs reach.
 fn limits() -> Limits {
     Limits::default().with(|limits| {
-limits.message.max_line_bytes = 4 << 10;
-limits.message.max_depth = 16;
-limits.message.max_values = 256;
-limits.message.max_batch = 4;
-limits.calls.max_running = 2;
-limits.calls.max_queued = 2;
-limits.streams.max_subscriptions = 2;
-limits.streams.max_listens = 2;
-limits.elicitation.max_rounds = 2;
-limits.calls.max_result_bytes = 1 << 10;
-limits.streams.max_outgoing_bytes = 2 << 10;
-})
+        limits.message.max_line_bytes = 4 << 10;
+        limits.message.max_depth = 16;
+        limits.message.max_values = 256;
+        limits.message.max_batch = 4;
+        limits.calls.max_running = 2;
+        limits.calls.max_queued = 2;
+        limits.streams.max_subscriptions = 2;
+        limits.streams.max_listens = 2;
+        limits.elicitation.max_rounds = 2;
+        limits.calls.max_result_bytes = 1 << 10;
+        limits.streams.max_outgoing_bytes = 2 << 10;
+    })
 }
 
 #[derive(Clone, Copy, PartialEq)]
