@@ -175,10 +175,10 @@ thread_local! {
 
 fuzz_target!(|data: &[u8]| {
     let session = match data.first() {
-        Some(b' ') => Revision::B,
-        Some(b'\t') => Revision::A,
-        Some(b'\r') => Revision::C,
-        _ => Revision::D,
+        Some(b' ') => Revision::V2025_03_26,
+        Some(b'\t') => Revision::V2024_11_05,
+        Some(b'\r') => Revision::V2025_06_18,
+        _ => Revision::V2025_11_25,
     };
     for era in [Era::Legacy, Era::Modern] {
         let mut sent = era.greeting(session.date()).into_bytes();

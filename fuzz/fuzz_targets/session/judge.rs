@@ -130,7 +130,7 @@ impl Sent {
     fn revisions(&self, text: &str) -> Vec<Revision> {
         let claims = text.contains("io.modelcontextprotocol/") || text.is_empty();
         match self.session {
-            Some(session) if claims || self.has_riddles => vec![session, Revision::E],
+            Some(session) if claims || self.has_riddles => vec![session, Revision::V2026_07_28],
             Some(session) => vec![session],
             None => Revision::ALL.to_vec(),
         }
