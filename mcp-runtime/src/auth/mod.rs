@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use mcp_runtime::Server;
-//! use mcp_runtime::auth::{Jwt, Protected};
+//! use mcp_runtime::auth::{Jwt, ProtectedResource};
 //! use mcp_runtime::http::HttpOptions;
 //!
 //! # fn protect(server: Server) -> Server {

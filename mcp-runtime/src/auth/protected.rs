@@ -107,7 +107,7 @@ impl ProtectedResource {
 
 impl fmt::Debug for ProtectedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Protected")
+        f.debug_struct("ProtectedResource")
             .field("resource", &self.resource)
             .field("authorization_servers", &self.issuers())
             .field("require", &self.required)

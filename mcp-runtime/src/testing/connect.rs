@@ -45,7 +45,7 @@ impl Connect {
     /// # use mcp_runtime::{Principal, prelude::*, testing::TestClient};
     /// # #[tool] fn add() {}
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let alice = Principal::new("alice").scopes(["notes:read"]);
+    /// let alice = Principal::new("alice").with_scopes(["notes:read"]);
     /// let client = TestClient::both(new_server!().only(tool(add))).as_principal(alice).await;
     /// # });
     /// ```
