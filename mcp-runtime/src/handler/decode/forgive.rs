@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::scan::{Borrowable, scan, string_length, take};
+use super::scan::{Borrowable, number_length, scan, string_length, take};
 use crate::handler::schema::{HEADER, allows};
 use crate::jsonrpc::Decimal;
 
@@ -131,9 +131,7 @@ pub(super) fn without_fractions(json: &str) -> Option<String> {
         let length = match byte {
             b'"' => string_length(rest),
             b'-' | b'0'..=b'9' => {
-                let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
-                let length = rest.bytes().position(|byte| !is_part(byte));
-                let length = length.unwrap_or(rest.len());
+                let length = number_length(rest);
                 let number = rest.get(..length)?;
                 if number.contains(['.', 'e', 'E'])
                     && let Some(whole) = Decimal::read(number).and_then(|number| number.integer())

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::forgive::without_fractions;
-use super::scan::{entries, string_length};
+use super::scan::{entries, number_length, string_length};
 use super::{plain, pointer_to};
 use crate::handler::check::Fault;
 use crate::jsonrpc::Decimal;
@@ -49,9 +49,7 @@ fn inexact(json: &str) -> Option<&str> {
         let length = match byte {
             b'"' => string_length(rest),
             b'-' | b'0'..=b'9' => {
-                let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
-                let length = rest.bytes().position(|byte| !is_part(byte));
-                let length = length.unwrap_or(rest.len());
+                let length = number_length(rest);
                 let number = rest.get(..length)?;
                 if !is_exact(number) {
                     return Some(number);

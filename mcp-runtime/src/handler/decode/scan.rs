@@ -107,6 +107,14 @@ pub(super) fn take(text: &str) -> Result<(&str, usize), ScanError> {
     Ok((text.get(..length).unwrap_or(""), length))
 }
 
+/// Returns the length of the JSON number that a text begins with, in bytes.
+pub(super) fn number_length(text: &str) -> usize {
+    let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+    text.bytes()
+        .position(|byte| !is_part(byte))
+        .unwrap_or(text.len())
+}
+
 /// Returns the length in bytes of the string at the start of the text, which is known to be valid.
 pub(super) fn string_length(text: &str) -> usize {
     let bytes = text.as_bytes();
