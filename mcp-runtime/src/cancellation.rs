@@ -27,9 +27,9 @@ impl CancellationToken {
 
     pub(crate) async fn cancelled(&self) {
         // Receives notifications from here on, so a cancellation after the check below is not missed.
-        let told = self.0.waiting.notified();
+        let cancelled = self.0.waiting.notified();
         if !self.is_cancelled() {
-            told.await;
+            cancelled.await;
         }
     }
 

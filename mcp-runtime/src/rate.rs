@@ -112,18 +112,18 @@ impl Limiter {
         self.rate.take(full, now).map(|_| ())
     }
 
-    /// Takes a token. The error is the time to wait. At most `most` callers have a bucket each: the others share one.
-    pub(crate) fn take(&self, caller: u64, most: usize, now: Instant) -> Result<(), Duration> {
+    /// Takes a token. The error is the time to wait. Up to `max` callers get their own bucket; all others share one.
+    pub(crate) fn take(&self, caller: u64, max: usize, now: Instant) -> Result<(), Duration> {
         let caller = self.key(caller);
         let taken = &mut *self.taken();
         if let Some(full) = taken.full.get_mut(&caller) {
             *full = self.rate.take(Some(*full), now)?;
             return Ok(());
         }
-        if taken.full.len() >= most {
+        if taken.full.len() >= max {
             taken.sweep(now);
         }
-        if taken.full.len() >= most {
+        if taken.full.len() >= max {
             taken.others = Some(self.rate.take(taken.others, now)?);
         } else {
             taken.full.insert(caller, self.rate.take(None, now)?);

@@ -102,18 +102,18 @@ impl Expected<'_> {
 
 /// Returns `true` if one of these audiences is among those of the token. Hosts are compared in lower case; nothing else is
 /// normalized.
-fn is_for(said: Option<&Value>, audiences: &[&str]) -> bool {
-    let is_meant = |said: &Value| {
-        let Some(said) = said.as_str() else {
+fn is_for(audience: Option<&Value>, audiences: &[&str]) -> bool {
+    let is_accepted = |audience: &Value| {
+        let Some(audience) = audience.as_str() else {
             return false;
         };
-        let canonical = Url::parse(said).ok();
-        let said = canonical.as_ref().map_or(said, Url::as_str);
-        audiences.contains(&said)
+        let canonical = Url::parse(audience).ok();
+        let audience = canonical.as_ref().map_or(audience, Url::as_str);
+        audiences.contains(&audience)
     };
-    match said {
-        Some(Value::Array(all)) => all.iter().any(is_meant),
-        Some(one) => is_meant(one),
+    match audience {
+        Some(Value::Array(all)) => all.iter().any(is_accepted),
+        Some(one) => is_accepted(one),
         None => false,
     }
 }
@@ -121,8 +121,8 @@ fn is_for(said: Option<&Value>, audiences: &[&str]) -> bool {
 /// Returns the scopes of the token: from `scope`, a string, and `scp`, a string or a list.
 fn scopes(claims: &Map<String, Value>) -> Vec<String> {
     let mut scopes = Vec::new();
-    for said in ["scope", "scp"].iter().filter_map(|name| claims.get(*name)) {
-        let texts = match said {
+    for claim in ["scope", "scp"].iter().filter_map(|name| claims.get(*name)) {
+        let texts = match claim {
             Value::Array(all) => all.as_slice(),
             one => std::slice::from_ref(one),
         };

@@ -38,8 +38,8 @@ impl Default for Fetcher {
 
 impl Fetcher {
     /// Fetches the document at this URL, which the caller has validated.
-    pub(super) async fn get(&self, address: &str) -> Result<Value, String> {
-        let request = Request::get(address).body(String::new());
+    pub(super) async fn get(&self, url: &str) -> Result<Value, String> {
+        let request = Request::get(url).body(String::new());
         self.ask(request.map_err(|error| error.to_string())?).await
     }
 
@@ -47,7 +47,7 @@ impl Fetcher {
     pub(super) async fn ask(&self, mut request: Request<String>) -> Result<Value, String> {
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::ACCEPT, json);
-        let asked = async {
+        let response = async {
             let response = self.client()?.request(request).await;
             let response = response.map_err(|error| causes(&error))?;
             // Redirects are refused: requests go only to configured URLs.
@@ -57,7 +57,7 @@ impl Fetcher {
             let bytes = read(response.into_body()).await?;
             serde_json::from_slice(&bytes).map_err(|_| "the response is not JSON".to_owned())
         };
-        let answered = tokio::time::timeout(self.time, asked).await;
+        let answered = tokio::time::timeout(self.time, response).await;
         answered.unwrap_or_else(|_| Err(format!("no response within {:?}", self.time)))
     }
 

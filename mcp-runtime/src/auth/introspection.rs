@@ -194,10 +194,10 @@ impl Authenticator for Introspection {
     }
 
     fn faults(&self) -> Vec<String> {
-        let addresses = [("issuer", &self.issuer), ("endpoint", &self.endpoint)];
-        let faults = addresses.into_iter().filter_map(|(what, address)| {
-            let fault = Url::parse(address).err()?;
-            Some(format!("the {what} `{address}` {fault}"))
+        let urls = [("issuer", &self.issuer), ("endpoint", &self.endpoint)];
+        let faults = urls.into_iter().filter_map(|(what, url)| {
+            let fault = Url::parse(url).err()?;
+            Some(format!("the {what} `{url}` {fault}"))
         });
         faults.collect()
     }

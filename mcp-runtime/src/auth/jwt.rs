@@ -39,9 +39,9 @@ impl Jwt {
     pub fn issuer(issuer: impl Into<String>) -> Self {
         let issuer = issuer.into();
         let source = match Url::parse(&issuer) {
-            Ok(address) => Ok(KeySource::Issuer {
+            Ok(url) => Ok(KeySource::Issuer {
                 name: issuer.clone(),
-                address,
+                url,
             }),
             Err(fault) => Err(format!("the issuer `{issuer}` {fault}")),
         };
@@ -69,9 +69,10 @@ impl Jwt {
     /// Sets the URL of the key set, for an issuer without metadata, or with keys on another host. Default: taken from the
     /// metadata.
     #[must_use]
-    pub fn key_set_url(mut self, address: &str) -> Self {
-        let parsed = Url::parse(address).map(KeySource::At);
-        self.source = parsed.map_err(|fault| format!("the key set `{address}` {fault}"));
+    pub fn key_set_url(mut self, url: impl Into<String>) -> Self {
+        let url = url.into();
+        let parsed = Url::parse(&url).map(KeySource::At);
+        self.source = parsed.map_err(|fault| format!("the key set `{url}` {fault}"));
         self
     }
 

@@ -25,7 +25,7 @@ use super::{AuthError, Url};
 #[derive(Clone)]
 pub(super) enum KeySource {
     /// The `jwks_uri` in the issuer's metadata.
-    Issuer { name: String, address: Url },
+    Issuer { name: String, url: Url },
     /// A configured URL.
     At(Url),
     /// Configured keys.
@@ -63,7 +63,7 @@ type Flight = Shared<BoxFuture<'static, Option<Arc<[VerificationKey]>>>>;
 struct KeyCache {
     kept: Option<(Arc<[VerificationKey]>, Instant)>,
     /// Time of the last fetch.
-    asked: Option<Instant>,
+    fetched: Option<Instant>,
     flight: Option<Flight>,
 }
 
@@ -111,11 +111,11 @@ impl KeySet {
             let mut state = self.state();
             match &state.flight {
                 Some(flight) => flight.clone(),
-                None if state.asked.is_some_and(|asked| asked.elapsed() < pause) => return,
+                None if state.fetched.is_some_and(|asked| asked.elapsed() < pause) => return,
                 None => {
                     let asking = KeyFetch(tokio::spawn(ask(source.clone(), fetcher.clone())));
                     let flight = asking.boxed().shared();
-                    state.asked = Some(Instant::now());
+                    state.fetched = Some(Instant::now());
                     state.flight.insert(flight).clone()
                 }
             }
@@ -143,8 +143,8 @@ impl Future for KeyFetch {
     type Output = Option<Arc<[VerificationKey]>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let asked = Pin::new(&mut self.0).poll(cx);
-        asked.map(|answered| answered.ok().flatten())
+        let polled = Pin::new(&mut self.0).poll(cx);
+        polled.map(|answered| answered.ok().flatten())
     }
 }
 
@@ -156,15 +156,15 @@ impl Drop for KeyFetch {
 
 /// Fetches the keys. Failures are logged.
 async fn ask(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey]>> {
-    let asked = match &source {
+    let fetched = match &source {
         KeySource::Given(keys) => return Some(Arc::clone(keys)),
-        KeySource::At(address) => fetcher.get(address.as_str()).await,
-        KeySource::Issuer { name, address } => match find(name, address, &fetcher).await {
-            Ok(address) => fetcher.get(address.as_str()).await,
+        KeySource::At(url) => fetcher.get(url.as_str()).await,
+        KeySource::Issuer { name, url } => match find(name, url, &fetcher).await {
+            Ok(url) => fetcher.get(url.as_str()).await,
             Err(problem) => Err(problem),
         },
     };
-    match asked.and_then(|set| read(&set)) {
+    match fetched.and_then(|set| read(&set)) {
         Ok(keys) => Some(keys),
         Err(problem) => {
             tracing::warn!(problem, "the token issuer's keys cannot be fetched");
@@ -190,31 +190,31 @@ pub(super) fn read(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
 /// Returns the URL of the keys, from the metadata of an issuer.
 async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String> {
     let openid = "/.well-known/openid-configuration";
-    let mut places = vec![
+    let mut urls = vec![
         issuer.well_known("oauth-authorization-server"),
         issuer.well_known("openid-configuration"),
     ];
     if !issuer.path().is_empty() {
-        places.push(format!("{}{}{openid}", issuer.origin(), issuer.path()));
+        urls.push(format!("{}{}{openid}", issuer.origin(), issuer.path()));
     }
     let mut problem = String::new();
-    for place in places {
-        let metadata = match fetcher.get(&place).await {
+    for url in urls {
+        let metadata = match fetcher.get(&url).await {
             Ok(metadata) => metadata,
-            Err(said) => {
-                problem = format!("{place}: {said}");
+            Err(error) => {
+                problem = format!("{url}: {error}");
                 continue;
             }
         };
         let text = |name| metadata.get(name).and_then(Value::as_str);
         if text("issuer") != Some(name) {
-            return Err(format!("{place} is the metadata of another issuer"));
+            return Err(format!("{url} is the metadata of another issuer"));
         }
-        let keys = text("jwks_uri").ok_or_else(|| format!("{place} has no `jwks_uri`"))?;
-        let keys = Url::parse(keys).map_err(|fault| format!("`jwks_uri` in {place} {fault}"))?;
+        let keys = text("jwks_uri").ok_or_else(|| format!("{url} has no `jwks_uri`"))?;
+        let keys = Url::parse(keys).map_err(|fault| format!("`jwks_uri` in {url} {fault}"))?;
         if keys.origin() != issuer.origin() {
             return Err(format!(
-                "{place} refers to keys on another host, {keys}; if they belong there, set `key_set_url`"
+                "{url} refers to keys on another host, {keys}; if they belong there, set `key_set_url`"
             ));
         }
         return Ok(keys);

@@ -65,8 +65,8 @@ impl ProtectedResource {
 
     /// Redirects clients of 2025-03-26, which look for the authorization server's metadata at the origin of this server, to
     /// this URL, such as `https://login.example.com/.well-known/oauth-authorization-server`. Default: no redirect.
-    pub fn origin_metadata(mut self, address: impl Into<String>) -> Self {
-        self.origin_metadata = Some(address.into());
+    pub fn origin_metadata(mut self, url: impl Into<String>) -> Self {
+        self.origin_metadata = Some(url.into());
         self
     }
 
@@ -81,7 +81,7 @@ impl ProtectedResource {
 
     /// Returns the configuration errors, one sentence each.
     pub(crate) fn faults(&self) -> Vec<String> {
-        let addresses = [("resource", &self.resource)]
+        let urls = [("resource", &self.resource)]
             .into_iter()
             .chain(
                 self.servers
@@ -93,14 +93,14 @@ impl ProtectedResource {
                     .iter()
                     .map(|at| ("origin metadata", at)),
             );
-        let addresses = addresses.filter_map(|(what, address)| {
-            let fault = Url::parse(address).err()?;
-            Some(format!("the {what} `{address}` {fault}"))
+        let urls = urls.filter_map(|(what, url)| {
+            let fault = Url::parse(url).err()?;
+            Some(format!("the {what} `{url}` {fault}"))
         });
         let scopes = self.required.iter().chain(self.supported.iter().flatten());
         let scopes = scopes.filter_map(|scope| rules::scope(scope).into_result().err());
         let mut faults = self.authenticator.faults();
-        faults.extend(addresses.chain(scopes));
+        faults.extend(urls.chain(scopes));
         faults
     }
 }

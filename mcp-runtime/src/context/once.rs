@@ -178,7 +178,7 @@ pub enum OnceClaim {
     Taken,
 }
 
-/// A store of the work done by [`Context::once`], which guarantees "at most once" even if a client resends a round.
+/// A store of the work done by [`Context::once`], which guarantees "at max once" even if a client resends a round.
 ///
 /// **Open**: implement it on a database that all instances of a server share. [`begin`](Self::begin) must be atomic: of two
 /// claims on the same work, only one is granted. Granted work stays taken until it is completed or abandoned; if an instance
@@ -197,12 +197,12 @@ pub trait OnceStore: Send + Sync + 'static {
 
 /// A store in the memory of this process: sufficient for a server of one instance, until it restarts.
 ///
-/// Holds at most 10,000 entries, each for six hours, which is longer than a call can last by default. When it is full, new
+/// Holds at max 10,000 entries, each for six hours, which is longer than a call can last by default. When it is full, new
 /// claims fail: dropping entries would break the guarantee.
 #[derive(Debug)]
 pub struct MemoryOnceStore {
     entries: Mutex<Entries>,
-    most: usize,
+    max: usize,
     keep: Duration,
 }
 
@@ -213,7 +213,7 @@ impl Default for MemoryOnceStore {
     fn default() -> Self {
         Self {
             entries: Mutex::default(),
-            most: 10_000,
+            max: 10_000,
             keep: Duration::from_hours(6),
         }
     }
@@ -237,10 +237,10 @@ impl MemoryOnceStore {
             Some((_, None)) => return Some(OnceClaim::Taken),
             None => {}
         }
-        if entries.len() >= self.most {
+        if entries.len() >= self.max {
             entries.retain(|_, (begun, _)| begun.elapsed() < self.keep);
         }
-        if entries.len() >= self.most {
+        if entries.len() >= self.max {
             return None;
         }
         entries.insert((call, name.into()), (Instant::now(), None));
@@ -274,7 +274,7 @@ mod tests {
     #[tokio::test]
     async fn of_two_that_want_to_begin_one_is_granted() {
         let store = MemoryOnceStore {
-            most: 2,
+            max: 2,
             ..MemoryOnceStore::new()
         };
         let (one, other) = (CallId([1; 16]), CallId([2; 16]));

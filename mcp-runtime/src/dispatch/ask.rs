@@ -252,7 +252,7 @@ impl Asking for Asks {
         }
     }
 
-    fn place(&self, request: &InputRequest) -> QuestionKey {
+    fn identify(&self, request: &InputRequest) -> QuestionKey {
         let asked = (
             input::method(request),
             input::params(request, ProtocolVersion::LATEST, ""),
@@ -303,13 +303,17 @@ impl Asking for Asks {
     }
 
     fn reject(&self, question: &mut CallQuestion, problem: String) -> Result<(), AskError> {
-        tracing::debug!(key = question.place.key, problem, "an answer does not fit");
+        tracing::debug!(
+            key = question.identity.key,
+            problem,
+            "an answer does not fit"
+        );
         question.rejected = question.rejected.saturating_add(1);
         question.progress = QuestionProgress::Not;
         let again = match &self.way {
             // A user can correct a form. A program would give the same answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
-            Way::Rounds(round) => round.reject(&question.place.key, TRIES),
+            Way::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
             Way::None | Way::Requests { .. } => question.rejected < TRIES,
         };
         if again {
@@ -330,7 +334,7 @@ impl Asking for Asks {
                 pending.withdraw(*id);
                 self.no_longer(waiting, *id);
             }
-            (Way::Rounds(round), QuestionProgress::Open) => round.withdraw(&question.place.key),
+            (Way::Rounds(round), QuestionProgress::Open) => round.withdraw(&question.identity.key),
             _ => {}
         }
         question.progress = QuestionProgress::Over;

@@ -259,7 +259,7 @@ impl Finish {
             return self.write_failure(HandlerError::exposed(text), out);
         }
         let asked = end.open.iter();
-        let asked = asked.map(|open| (open.place.key.as_str(), open.method, &open.params));
+        let asked = asked.map(|open| (open.identity.key.as_str(), open.method, &open.params));
         encode::input_required(out, self.reply(), asked, &state);
         Ok(())
     }

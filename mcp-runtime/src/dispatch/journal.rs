@@ -70,18 +70,20 @@ impl Journal {
     }
 
     /// Returns the answer to a question, unless the question has changed.
-    pub(super) fn answer(&self, place: &QuestionKey) -> Option<&str> {
-        let RecordedAnswer(digest, response) = self.answers.get(&place.key)?;
-        let is_same = digest.as_ref().is_none_or(|digest| *digest == place.digest);
+    pub(super) fn answer(&self, identity: &QuestionKey) -> Option<&str> {
+        let RecordedAnswer(digest, response) = self.answers.get(&identity.key)?;
+        let is_same = digest
+            .as_ref()
+            .is_none_or(|digest| *digest == identity.digest);
         is_same.then(|| response.get())
     }
 
     /// Counts an answer that does not fit. Removes it and returns `true` if the question may be asked again, because fewer
-    /// than `most` answers have been rejected.
-    pub(super) fn reject(&mut self, key: &str, most: u32) -> bool {
+    /// than `max` answers have been rejected.
+    pub(super) fn reject(&mut self, key: &str, max: u32) -> bool {
         let rejected = self.rejected.entry(key.to_owned()).or_default();
         *rejected = rejected.saturating_add(1);
-        let again = *rejected < most;
+        let again = *rejected < max;
         if again {
             self.answers.remove(key);
         }
@@ -109,9 +111,9 @@ impl Journal {
         self.call = Some(call.0);
         self.round = self.round.saturating_add(1);
         self.open.clear();
-        for place in open {
-            let digest = place.named.then(|| place.digest.clone());
-            self.open.insert(place.key.clone(), digest);
+        for identity in open {
+            let digest = identity.named.then(|| identity.digest.clone());
+            self.open.insert(identity.key.clone(), digest);
         }
     }
 }
@@ -120,7 +122,7 @@ impl Journal {
 mod tests {
     use super::*;
 
-    fn place(key: &str, digest: &str, named: bool) -> QuestionKey {
+    fn identity(key: &str, digest: &str, named: bool) -> QuestionKey {
         QuestionKey {
             key: key.into(),
             digest: digest.into(),
@@ -136,9 +138,9 @@ mod tests {
     fn answers_to_open_questions_enter_and_nothing_else() {
         let mut journal = Journal::default();
         let asked = [
-            place("a", "1", false),
-            place("b", "2", true),
-            place("c", "3", true),
+            identity("a", "1", false),
+            identity("b", "2", true),
+            identity("c", "3", true),
         ];
         journal.end_round(CallId([7; 16]), asked.iter());
         let mut journal = Journal::read(&journal.write()).unwrap();
@@ -148,13 +150,13 @@ mod tests {
         assert_eq!(journal.answer(&asked[0]), Some(r#"{"x":1}"#));
         assert_eq!(journal.answer(&asked[1]), Some(r#"{"y":2}"#));
         assert_eq!(journal.answer(&asked[2]), Some("12345"));
-        assert_eq!(journal.answer(&place("b", "changed", true)), None);
+        assert_eq!(journal.answer(&identity("b", "changed", true)), None);
         assert_eq!((journal.round, journal.call()), (1, Some(CallId([7; 16]))));
     }
 
     #[test]
     fn what_does_not_fit_is_asked_for_again_a_few_times_over_all_rounds() {
-        let asked = [place("a", "1", false)];
+        let asked = [identity("a", "1", false)];
         let mut journal = Journal::default();
         for again in [true, false] {
             journal.end_round(CallId([7; 16]), asked.iter());
@@ -181,7 +183,7 @@ mod tests {
         journal.end_round(CallId([1; 16]), [].iter());
         let journal = Journal::read(&journal.write()).unwrap();
         assert_eq!(journal.done("charge"), Some("[1,2]"));
-        assert_eq!(journal.answer(&place("a", "", false)), Some("{}"));
+        assert_eq!(journal.answer(&identity("a", "", false)), Some("{}"));
         assert_eq!(Journal::read(b"{}x").map(|journal| journal.round), None);
     }
 }

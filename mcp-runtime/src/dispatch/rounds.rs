@@ -45,7 +45,7 @@ struct OpenQuestion {
 
 /// A question in the form that the client receives.
 pub(super) struct InputRequired {
-    pub(super) place: QuestionKey,
+    pub(super) identity: QuestionKey,
     pub(super) method: &'static str,
     pub(super) params: Value,
 }
@@ -96,23 +96,23 @@ impl Round {
         if state.over {
             return Poll::Ready(Ok(Err(AskError::Gone)));
         }
-        let place = &question.place;
+        let identity = &question.identity;
         let CallMemory { journal, loose } = state.memory.get_or_insert_default().as_mut();
-        if journal.answer(place).is_none()
-            && let Some(answer) = loose.remove(&place.key)
+        if journal.answer(identity).is_none()
+            && let Some(answer) = loose.remove(&identity.key)
         {
-            let digest = place.named.then(|| place.digest.clone());
-            journal.take(place.key.clone(), digest, answer);
+            let digest = identity.named.then(|| identity.digest.clone());
+            journal.take(identity.key.clone(), digest, answer);
         }
-        if let Some(answer) = journal.answer(place) {
+        if let Some(answer) = journal.answer(identity) {
             question.progress = QuestionProgress::Over;
             return Poll::Ready(Ok(Ok(answer.into())));
         }
         let waker = task.waker().clone();
         let mut open = state.open.iter_mut();
-        if let Some(open) = open.find(|open| open.asked.place.key == place.key) {
-            if open.asked.place.digest != place.digest {
-                let text = format!("two questions have the key `{}`", place.key);
+        if let Some(open) = open.find(|open| open.asked.identity.key == identity.key) {
+            if open.asked.identity.digest != identity.digest {
+                let text = format!("two questions have the key `{}`", identity.key);
                 return Poll::Ready(Ok(Err(AskError::Misused(text))));
             }
             open.waker = waker;
@@ -120,7 +120,7 @@ impl Round {
             return Poll::Ready(Err(TooMany));
         } else {
             let asked = InputRequired {
-                place: place.clone(),
+                identity: identity.clone(),
                 method: input::method(&question.request),
                 params: input::params(&question.request, version, ""),
             };
@@ -130,17 +130,17 @@ impl Round {
         Poll::Pending
     }
 
-    /// Rejects an answer that does not fit. Returns `true` if the question is asked again, which it is until `most`
+    /// Rejects an answer that does not fit. Returns `true` if the question is asked again, which it is until `max`
     /// answers were rejected.
-    pub(super) fn reject(&self, key: &str, most: u32) -> bool {
-        self.state().memory().journal.reject(key, most)
+    pub(super) fn reject_answer(&self, key: &str, max: u32) -> bool {
+        self.state().memory().journal.reject(key, max)
     }
 
     /// Withdraws a question that is no longer asked in the same run.
     pub(super) fn withdraw(&self, key: &str) {
         let mut state = self.state();
         if !state.over {
-            state.open.retain(|open| open.asked.place.key != key);
+            state.open.retain(|open| open.asked.identity.key != key);
         }
     }
 
@@ -170,7 +170,7 @@ impl Round {
         }
         state.over = true;
         let mut journal = std::mem::take(&mut state.memory().journal);
-        journal.end_round(call(), state.open.iter().map(|open| &open.asked.place));
+        journal.end_round(call(), state.open.iter().map(|open| &open.asked.identity));
         Some(RoundEnd {
             journal,
             // The wakers stay, for futures that are polled elsewhere.
@@ -178,7 +178,7 @@ impl Round {
                 .open
                 .iter_mut()
                 .map(|open| InputRequired {
-                    place: open.asked.place.clone(),
+                    identity: open.asked.identity.clone(),
                     method: open.asked.method,
                     params: std::mem::take(&mut open.asked.params),
                 })

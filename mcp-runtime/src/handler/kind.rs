@@ -38,7 +38,7 @@ fn kind_within(schema: &Value, depth: usize) -> String {
             "array" => list(schema, depth),
             "object" => object_kind(schema, depth),
             "boolean" => "true|false".to_owned(),
-            name => match (least(schema), most(schema)) {
+            name => match (minimum(schema), maximum(schema)) {
                 (Some(least), Some(most)) => format!("{name} {least} to {most}"),
                 (Some(least), None) => format!("{name} from {least}"),
                 (None, Some(most)) => format!("{name} to {most}"),
@@ -54,14 +54,14 @@ fn kind_within(schema: &Value, depth: usize) -> String {
 }
 
 /// Returns the minimum, unless it is only the minimum of an integer type.
-fn least(schema: &Value) -> Option<&Number> {
+fn minimum(schema: &Value) -> Option<&Number> {
     let is_width = |least: i64| least == i64::from(i32::MIN) || least == i64::MIN;
     let least = schema["minimum"].as_number();
     least.filter(|least| !least.as_i64().is_some_and(is_width))
 }
 
 /// Returns the maximum, unless it is only the maximum of an integer type.
-fn most(schema: &Value) -> Option<&Number> {
+fn maximum(schema: &Value) -> Option<&Number> {
     const WIDTHS: [u64; 4] = [
         i32::MAX.unsigned_abs() as u64,
         u32::MAX as u64,

@@ -49,7 +49,7 @@ impl Asking for Nobody {
     fn check(&self, _: &InputRequest) -> Result<(), AskError> {
         unreachable!()
     }
-    fn place(&self, _: &InputRequest) -> QuestionKey {
+    fn identify(&self, _: &InputRequest) -> QuestionKey {
         unreachable!()
     }
     fn key(&self, _: &str) -> String {

@@ -10,7 +10,7 @@ use crate::context::Caller;
 use crate::error::Error;
 use crate::server::Server;
 #[cfg(feature = "cli")]
-use crate::server::command_line::Wish;
+use crate::server::command_line::Invocation;
 use crate::server::stderr::LogLines;
 use crate::transport::{self, Stdio, Transport};
 
@@ -23,6 +23,7 @@ impl Server {
     /// | `--http [ADDRESS]` | serve HTTP instead, on this address (default 127.0.0.1:8000); the URL is printed to standard error |
     /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)) |
     /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin)) |
+    /// | `--legacy-sse` | also serve the HTTP+SSE transport of 2024-11-05 ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
@@ -31,7 +32,7 @@ impl Server {
     /// | `install CLIENT` | add this executable to the configuration of a client |
     /// | `--help`, `--version` | print help or the version |
     ///
-    /// Commands start the server in this process, speak the full protocol to it in any revision, and exit with status 1 if
+    /// Commands start the server in this process, speak the full protocol to it in any protocol version, and exit with status 1 if
     /// they fail. For details, pass `--help` after a command.
     ///
     /// Arguments need feature `cli`, and HTTP needs feature `http`; both are on by default. A program with its own arguments
@@ -52,29 +53,32 @@ impl Server {
     /// output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
-        let wish = super::command_line::read(self.identity());
+        let invocation = super::command_line::read(self.identity());
         let lines = LogLines::start(std::io::stderr())?;
         lines.log();
-        lines.tell_panics();
+        lines.log_panics();
         #[cfg(feature = "cli")]
-        let wishes = match wish {
-            Wish::Serve(wishes) => wishes,
-            Wish::Command(matches) => return self.run_command(&matches, &lines).await,
+        let options = match invocation {
+            Invocation::Serve(options) => options,
+            Invocation::Command(matches) => return self.run_command(&matches, &lines).await,
         };
         #[cfg(all(feature = "cli", feature = "http"))]
-        if let Some(address) = wishes.http {
+        if let Some(address) = options.http {
             let mut server = self;
-            for host in wishes.hosts {
+            for host in options.hosts {
                 server.http = server.http.allow_host(host);
             }
-            for origin in wishes.origins {
+            for origin in options.origins {
                 server.http = server.http.allow_origin(origin);
             }
-            return end(server.run_http(&address).await, &lines);
+            if options.legacy_sse {
+                server.http = server.http.legacy_sse(true);
+            }
+            return finish(server.run_http(&address).await, &lines);
         }
         #[cfg(all(feature = "cli", not(feature = "http")))]
-        let _ = wishes;
-        end(self.run_over_stdio().await, &lines)
+        let _ = options;
+        finish(self.run_over_stdio().await, &lines)
     }
 
     /// Runs the command on the command line of the process, if there is one: `tools`, `call`, `shell`, `check`, `install` or
@@ -91,7 +95,7 @@ impl Server {
     /// # }
     /// ```
     ///
-    /// A command must be the first argument; only `--json`, `--revision DATE`, `--as SUBJECT` and `--scope SCOPE` may precede
+    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT` and `--scope SCOPE` may precede
     /// it. All other arguments belong to the program, including `--help`, `--version` and `--http`. Exits the process with
     /// status 1 if the command fails.
     ///
@@ -168,7 +172,7 @@ impl Server {
 }
 
 /// Exits the process if handlers still block threads, because dropping the runtime would wait for them.
-fn end((served, is_stuck): (Result<(), Error>, bool), lines: &LogLines) -> Result<(), Error> {
+fn finish((served, is_stuck): (Result<(), Error>, bool), lines: &LogLines) -> Result<(), Error> {
     if is_stuck {
         tracing::warn!("handlers still block their threads; the process exits without them");
         if let Err(error) = &served {

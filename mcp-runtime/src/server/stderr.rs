@@ -64,7 +64,7 @@ impl LogLines {
     }
 
     /// Reports panics without blocking: through the installed hook if standard error has room, otherwise through the queue.
-    pub(super) fn tell_panics(&self) {
+    pub(super) fn log_panics(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let lines = self.clone();

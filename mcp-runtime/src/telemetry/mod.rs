@@ -7,7 +7,7 @@
 //! Names are those of OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and
 //! "Metric: `mcp.server.operation.duration`" (status: development).
 
-mod asked;
+mod attributes;
 mod caller_span;
 #[cfg(feature = "telemetry")]
 mod metrics;
@@ -20,7 +20,7 @@ mod sight;
 #[cfg(feature = "telemetry")]
 mod trace_context;
 
-pub(crate) use asked::{Called, Ended, RequestAttributes};
+pub(crate) use attributes::{Called, Ended, RequestAttributes};
 pub(crate) use caller_span::{carried, current_span};
 #[cfg(feature = "telemetry")]
 pub(crate) use metrics::{GaugeGuard, describe};

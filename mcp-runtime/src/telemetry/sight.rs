@@ -23,7 +23,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    fn tell(&self, span: &Span, parent: Option<&TraceContext>) {
+    fn link_caller(&self, span: &Span, parent: Option<&TraceContext>) {
         let Some(on_span) = &self.on_span else { return };
         if panics::catch(|| on_span(span, parent)).is_err() {
             tracing::error!("the `on_span` hook panicked");
@@ -43,27 +43,30 @@ pub(crate) struct Sight {
 
 impl Sight {
     /// Starts recording a request whose handler begins.
-    pub(crate) fn begin<'a>(hooks: &Hooks, asked: impl FnOnce() -> RequestAttributes<'a>) -> Self {
-        Self::begun(hooks, &asked(), Instant::now(), true)
+    pub(crate) fn begin<'a>(
+        hooks: &Hooks,
+        attributes: impl FnOnce() -> RequestAttributes<'a>,
+    ) -> Self {
+        Self::begun(hooks, &attributes(), Instant::now(), true)
     }
 
     fn begun(
         hooks: &Hooks,
-        asked: &RequestAttributes<'_>,
+        attributes: &RequestAttributes<'_>,
         began: Instant,
         is_active: bool,
     ) -> Self {
         with_current(|origin| {
             let RequestAttributes {
                 called, version, ..
-            } = *asked;
+            } = *attributes;
             let transport = origin.seen.transport;
-            let span = span(hooks, asked, origin);
+            let span = span(hooks, attributes, origin);
             Self {
                 around: span.is_disabled().then(current_span),
                 span,
                 began,
-                counted: Counted::begin(name(asked), called, version, transport, is_active),
+                counted: Counted::begin(name(attributes), called, version, transport, is_active),
                 is_over: false,
             }
         })
@@ -125,9 +128,9 @@ impl Timer {
         self,
         hooks: &Hooks,
         code: Option<i32>,
-        asked: impl FnOnce() -> RequestAttributes<'a>,
+        attributes: impl FnOnce() -> RequestAttributes<'a>,
     ) {
-        let mut sight = Sight::begun(hooks, &asked(), self.0, false);
+        let mut sight = Sight::begun(hooks, &attributes(), self.0, false);
         sight.end(code.map_or(Ended::Answered, Ended::Error));
     }
 }
@@ -144,13 +147,13 @@ fn is_of_the_caller(code: i32) -> bool {
     )
 }
 
-fn name(asked: &RequestAttributes<'_>) -> &'static str {
-    asked.method.map_or("_OTHER", Method::as_str)
+fn name(attributes: &RequestAttributes<'_>) -> &'static str {
+    attributes.method.map_or("_OTHER", Method::as_str)
 }
 
-fn span(hooks: &Hooks, asked: &RequestAttributes<'_>, origin: &Origin) -> Span {
-    let method = name(asked);
-    let (tool, prompt, uri) = match asked.called {
+fn span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> Span {
+    let method = name(attributes);
+    let (tool, prompt, uri) = match attributes.called {
         Called::Tool(name) => (Some(name), None, None),
         Called::Prompt(name) => (None, Some(name), None),
         Called::Resource(uri) => (None, None, Some(uri)),
@@ -166,13 +169,13 @@ fn span(hooks: &Hooks, asked: &RequestAttributes<'_>, origin: &Origin) -> Span {
         otel.kind = "server",
         otel.status_code = Empty,
         mcp.method.name = method,
-        mcp.protocol.version = asked.version.map(ProtocolVersion::as_str),
+        mcp.protocol.version = attributes.version.map(ProtocolVersion::as_str),
         mcp.session.id = seen.session.map(|digest| display(format!("{digest:016x}"))),
         mcp.resource.uri = uri,
         gen_ai.operation.name = tool.map(|_| "execute_tool"),
         gen_ai.tool.name = tool,
         gen_ai.prompt.name = prompt,
-        jsonrpc.request.id = &*id(asked.id),
+        jsonrpc.request.id = &*id(attributes.id),
         rpc.response.status_code = Empty,
         error.type = Empty,
         network.transport = seen.transport,
@@ -182,11 +185,11 @@ fn span(hooks: &Hooks, asked: &RequestAttributes<'_>, origin: &Origin) -> Span {
         trace_id = Empty,
     );
     if !span.is_disabled() {
-        let parent = remote_parent(asked.meta, origin);
+        let parent = remote_parent(attributes.meta, origin);
         if let Some(parent) = &parent {
             span.record("trace_id", format_args!("{:032x}", parent.trace_id()));
         }
-        hooks.tell(&span, parent.as_ref());
+        hooks.link_caller(&span, parent.as_ref());
     }
     span
 }

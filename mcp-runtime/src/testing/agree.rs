@@ -34,9 +34,9 @@ impl<'t> Settled<'t> {
                 "different results for {}:\n{revision}: {other}\n{}: {neutral}\nBoth clients send every request, \
                  one after the other: if the first one affects the result of the second, use `TestClient::each`",
                 self.what,
-                side.revision(),
+                side.version(),
             ),
-            None => self.first = Some((side.revision(), neutral)),
+            None => self.first = Some((side.version(), neutral)),
         }
         self.last = outcome;
     }

@@ -19,7 +19,7 @@ enum ResponseKind {
     Agree,
     Decline,
     Cancel,
-    Said(Value),
+    Message(Value),
     Roots(Vec<Root>),
 }
 
@@ -43,7 +43,7 @@ impl Response {
     }
 
     /// Answers with text from the client's model.
-    pub fn said(text: impl Into<String>) -> Self {
+    pub fn assistant(text: impl Into<String>) -> Self {
         let text: String = text.into();
         Self::message(json!({
             "role": "assistant",
@@ -56,7 +56,7 @@ impl Response {
     /// Answers with a message from the client's model, as `CreateMessageResult` of the schema.
     #[must_use]
     pub fn message(result: Value) -> Self {
-        Self(ResponseKind::Said(result))
+        Self(ResponseKind::Message(result))
     }
 
     /// Answers with the client's roots: `file:` URIs.
@@ -83,7 +83,7 @@ impl Response {
             }),
             ("elicitation/create", ResponseKind::Decline) => Some(json!({"action": "decline"})),
             ("elicitation/create", ResponseKind::Cancel) => Some(json!({"action": "cancel"})),
-            ("sampling/createMessage", ResponseKind::Said(result)) => Some(result.clone()),
+            ("sampling/createMessage", ResponseKind::Message(result)) => Some(result.clone()),
             ("roots/list", ResponseKind::Roots(roots)) => Some(json!({"roots": roots})),
             _ => None,
         }

@@ -11,7 +11,7 @@ use crate::client::{ClientHost, InProcessClient};
 use crate::context::{Caller, Principal};
 use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
-use crate::testing::script::{Script, Side};
+use crate::testing::script::{ScriptedHost, Side};
 
 /// Clients that are about to connect: configure them, then await this.
 #[must_use = "clients connect when this is awaited"]
@@ -78,7 +78,7 @@ impl Connect {
         }
         let mut sides = Vec::new();
         for (connection, version) in connections.into_iter().zip(self.versions) {
-            let script = Arc::new(Script::default());
+            let script = Arc::new(ScriptedHost::default());
             let host = Arc::clone(&script) as Arc<dyn ClientHost>;
             match InProcessClient::connect(connection, version, self.capabilities.clone(), host)
                 .await

@@ -216,7 +216,7 @@ impl TestClient {
         for side in &self.sides {
             all = match side.client.list(list).await {
                 Ok(items) => items,
-                Err(failure) => panic!("{} in {}: {failure}", list.member(), side.revision()),
+                Err(failure) => panic!("{} in {}: {failure}", list.member(), side.version()),
             };
             let names = all.iter().map(|item| item[list.key()].clone());
             settled.add(side, Ok(names.collect()));
@@ -307,7 +307,7 @@ fn refused(side: &Side, outcome: Result<Value, Failure>) -> Result<Value, ErrorO
     match outcome {
         Ok(result) => Ok(result),
         Err(Failure::Refused(error)) => Err(error),
-        Err(failure) => panic!("in {}: {failure}", side.revision()),
+        Err(failure) => panic!("in {}: {failure}", side.version()),
     }
 }
 

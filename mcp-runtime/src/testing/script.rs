@@ -14,15 +14,15 @@ use crate::testing::{Response, TestClient};
 /// A client and its script.
 pub(super) struct Side {
     pub(super) client: InProcessClient,
-    pub(super) script: Arc<Script>,
+    pub(super) script: Arc<ScriptedHost>,
 }
 
 impl Side {
-    pub(super) fn new(client: InProcessClient, script: Arc<Script>) -> Self {
+    pub(super) fn new(client: InProcessClient, script: Arc<ScriptedHost>) -> Self {
         Self { client, script }
     }
 
-    pub(super) fn revision(&self) -> &'static str {
+    pub(super) fn version(&self) -> &'static str {
         self.client.version().as_str()
     }
 
@@ -37,7 +37,7 @@ impl Side {
 
 impl fmt::Debug for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.revision())
+        f.write_str(self.version())
     }
 }
 
@@ -45,13 +45,13 @@ type Answerer = Arc<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
 /// The answers of a client, and the questions and notifications it received.
 #[derive(Default)]
-pub(super) struct Script {
-    state: Mutex<ScriptState>,
-    said: Notify,
+pub(super) struct ScriptedHost {
+    state: Mutex<ScriptedState>,
+    notified: Notify,
 }
 
 #[derive(Default)]
-struct ScriptState {
+struct ScriptedState {
     /// Used in this order, each for the first question it can answer.
     answers: VecDeque<Response>,
     answerer: Option<Answerer>,
@@ -61,8 +61,8 @@ struct ScriptState {
     notifications: VecDeque<Notification>,
 }
 
-impl Script {
-    fn state(&self) -> MutexGuard<'_, ScriptState> {
+impl ScriptedHost {
+    fn state(&self) -> MutexGuard<'_, ScriptedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,16 +80,16 @@ impl Script {
 
     pub(super) async fn next_notification(&self) -> Notification {
         loop {
-            let said = self.said.notified();
+            let notified = self.notified.notified();
             if let Some(notification) = self.state().notifications.pop_front() {
                 return notification;
             }
-            said.await;
+            notified.await;
         }
     }
 }
 
-impl ClientHost for Script {
+impl ClientHost for ScriptedHost {
     fn answer(&self, question: &Question) -> Result<Value, String> {
         let answerer = {
             let mut state = self.state();
@@ -114,7 +114,7 @@ impl ClientHost for Script {
 
     fn notification(&self, notification: Notification) {
         self.state().notifications.push_back(notification);
-        self.said.notify_one();
+        self.notified.notify_one();
     }
 
     fn round(&self) {

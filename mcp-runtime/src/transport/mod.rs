@@ -67,7 +67,7 @@ pub trait Transport: Send + 'static {
     fn accept(&mut self) -> impl Future<Output = Option<io::Result<Connection>>> + Send;
 
     /// Returns the maximum number of concurrent clients. Default 1,024. While it is reached, no client is accepted.
-    fn most_connections(&self) -> usize {
+    fn max_connections(&self) -> usize {
         1_024
     }
 }

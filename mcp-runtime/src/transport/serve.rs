@@ -40,7 +40,7 @@ async fn serve_watched<P: Peer, T: Transport>(
     shutdown: CancellationToken,
     watchdog: &Watchdog,
 ) -> Result<(), Error> {
-    let most = transport.most_connections().max(1);
+    let max = transport.max_connections().max(1);
     let mut connections = JoinSet::new();
     let mut accepted = 0_u64;
     let mut failure = None;
@@ -51,7 +51,7 @@ async fn serve_watched<P: Peer, T: Transport>(
             biased;
             () = shutdown.cancelled() => break,
             Some(ended) = connections.join_next() => failure = note(ended).or(failure),
-            connection = transport.accept(), if connections.len() < most => match connection {
+            connection = transport.accept(), if connections.len() < max => match connection {
                 None => {
                     ended_by_itself = true;
                     break;
@@ -210,7 +210,7 @@ mod tests {
             Some(stream.map(Connection::from_stream))
         }
 
-        fn most_connections(&self) -> usize {
+        fn max_connections(&self) -> usize {
             2
         }
     }

@@ -191,7 +191,7 @@ async fn every_report_of_progress_is_seen() {
 #[tokio::test]
 async fn questions_are_answered_with_values() {
     let client = TestClient::both(server()).await;
-    client.answer(Response::said("Lovely."));
+    client.answer(Response::assistant("Lovely."));
     client.answer(Trip {
         to: Place::Paris,
         people: 2,
@@ -211,7 +211,7 @@ async fn questions_are_answered_with_values() {
     client.answer(json!({"to": "paris", "people": 9, "stops": [], "note": "x"}));
     client.answer_with(|question| {
         assert_eq!(question.method, "sampling/createMessage");
-        Some(Response::said("Fine."))
+        Some(Response::assistant("Fine."))
     });
     let answer = client.call("travel", json!({})).await.unwrap();
     assert_eq!(answer.text(), "9 to Paris by [] Some(\"x\"): Fine.");

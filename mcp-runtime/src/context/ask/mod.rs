@@ -123,7 +123,7 @@ pub(crate) trait Asking: Send + Sync {
     /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
     /// Assigns a question its key among the questions of this run.
-    fn place(&self, request: &InputRequest) -> QuestionKey;
+    fn identify(&self, request: &InputRequest) -> QuestionKey;
     /// Returns the key on the wire for a name from the author.
     fn key(&self, name: &str) -> String;
     /// Sends the question, or polls for its answer: the text of any JSON value.
@@ -150,7 +150,7 @@ pub(crate) trait Asking: Send + Sync {
 /// One question of one run.
 pub(crate) struct CallQuestion {
     pub(crate) request: InputRequest,
-    pub(crate) place: QuestionKey,
+    pub(crate) identity: QuestionKey,
     pub(crate) progress: QuestionProgress,
     /// Number of invalid answers in this run.
     pub(crate) rejected: u32,
@@ -183,12 +183,12 @@ impl<T> Ask<T> {
         request: InputRequest,
         read: fn(&InputRequest, &str) -> Result<Elicited<T>, String>,
     ) -> Self {
-        let place = context.asking().place(&request);
+        let identity = context.asking().identify(&request);
         Self {
             context: context.clone(),
             question: CallQuestion {
                 request,
-                place,
+                identity,
                 progress: QuestionProgress::Not,
                 rejected: 0,
             },
@@ -201,8 +201,8 @@ impl<T> Ask<T> {
     /// A key that is reused within a call gets a number. A question whose content has changed when the handler runs again is
     /// asked again, even with the same key.
     pub fn key(mut self, name: &str) -> Self {
-        self.question.place.key = self.context.asking().key(name);
-        self.question.place.named = true;
+        self.question.identity.key = self.context.asking().key(name);
+        self.question.identity.named = true;
         self
     }
 
@@ -279,7 +279,7 @@ impl<T> Drop for Ask<T> {
 impl<T> fmt::Debug for Ask<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ask")
-            .field("key", &self.question.place.key)
+            .field("key", &self.question.identity.key)
             .finish_non_exhaustive()
     }
 }

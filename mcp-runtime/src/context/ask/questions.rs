@@ -82,8 +82,8 @@ impl Context {
     /// ```
     /// # use mcp_runtime::prelude::*;
     /// # async fn f(ctx: Context) -> Result<String> {
-    /// let said = ctx.sample(SamplingRequest::user("Summarise …").max_tokens(200)).await?;
-    /// Ok(said.text())
+    /// let message = ctx.sample(SamplingRequest::user("Summarise …").max_tokens(200)).await?;
+    /// Ok(message.text())
     /// # }
     /// ```
     ///
@@ -96,8 +96,8 @@ impl Context {
             self,
             InputRequest::Sample(Box::new(question)),
             |_, answer| {
-                let said = serde_json::from_str(answer).map_err(|error| error.to_string())?;
-                Ok(Elicited::Accepted(said))
+                let message = serde_json::from_str(answer).map_err(|error| error.to_string())?;
+                Ok(Elicited::Accepted(message))
             },
         )
     }

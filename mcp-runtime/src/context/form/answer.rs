@@ -142,11 +142,11 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> 
 }
 
 /// Returns the value of a choice that is named by its value or its title.
-fn choice<'a>(choices: &'a [Choice], said: &str) -> Option<&'a str> {
-    let by_value = choices.iter().find(|choice| choice.value == said);
+fn choice<'a>(choices: &'a [Choice], text: &str) -> Option<&'a str> {
+    let by_value = choices.iter().find(|choice| choice.value == text);
     let found = by_value.or_else(|| {
         let mut titles = choices.iter();
-        titles.find(|choice| choice.title.as_deref() == Some(said))
+        titles.find(|choice| choice.title.as_deref() == Some(text))
     });
     found.map(|choice| choice.value.as_str())
 }

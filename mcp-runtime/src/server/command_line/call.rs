@@ -39,7 +39,7 @@ pub(super) fn name<'m>(matches: &'m ArgMatches, argument: &str) -> &'m str {
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let name = name(matches, "tool");
     let tool = match session.find(ListRequest::Tools, name).await {
-        Err(unknown) if session.is_somebody => {
+        Err(unknown) if session.is_principal => {
             // A tool that is not listed may require scopes; the error of a call names them.
             session.call("tools/call", json!({"name": name})).await?;
             return Err(unknown);
@@ -57,7 +57,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let blocks = result["content"].as_array().into_iter().flatten();
     let text = blocks.map(print::content).collect::<Vec<_>>().join("\n");
     if failed {
-        print::complain(&text);
+        print::error(&text);
     } else if !text.is_empty() {
         print::line(&text);
     }

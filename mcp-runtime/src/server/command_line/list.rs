@@ -35,13 +35,13 @@ pub(super) async fn run(session: &CommandSession, list: ListRequest) -> CommandR
 
 fn describe(list: ListRequest, item: &Value) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
-    let mut said = match list {
+    let mut description = match list {
         ListRequest::Tools => format!("{}({})", text("name"), tool_arguments(item)),
         ListRequest::Prompts => format!("{}({})", text("name"), prompt_arguments(item)),
         ListRequest::Resources | ListRequest::Templates => text(list.key()).to_owned(),
     };
     if let Some(mime_type) = item["mimeType"].as_str() {
-        let _ = write!(said, "  [{mime_type}]");
+        let _ = write!(description, "  [{mime_type}]");
     }
     let hints = [
         ("readOnlyHint", "read-only"),
@@ -50,20 +50,24 @@ fn describe(list: ListRequest, item: &Value) -> String {
     ];
     for (hint, word) in hints {
         if item["annotations"][hint] == true {
-            let _ = write!(said, "  [{word}]");
+            let _ = write!(description, "  [{word}]");
         }
     }
-    said.push('\n');
+    description.push('\n');
     for line in text("description").lines() {
-        let _ = writeln!(said, "    {line}");
+        let _ = writeln!(description, "    {line}");
     }
     let arguments = described_arguments(list, item);
     let width = arguments.iter().map(|(name, _)| name.chars().count()).max();
     for (name, about) in arguments {
         let width = width.unwrap_or_default();
-        let _ = writeln!(said, "      {name:width$}  {}", print::first_line(about));
+        let _ = writeln!(
+            description,
+            "      {name:width$}  {}",
+            print::first_line(about)
+        );
     }
-    said
+    description
 }
 
 /// `a: integer, b?: string = "x"`

@@ -25,19 +25,19 @@ use crate::client::{Failure, ListRequest};
 use crate::error::Error;
 use crate::server::Server;
 use crate::types::Implementation;
-pub(super) use serve::Wishes;
+pub(super) use serve::ServeOptions;
 use session::CommandSession;
 
 /// The action requested on the command line.
-pub(super) enum Wish {
-    Serve(Wishes),
+pub(super) enum Invocation {
+    Serve(ServeOptions),
     Command(ArgMatches),
 }
 
 /// Parses the arguments of this process. Exits if they request help or are invalid.
-pub(super) fn read(identity: &Implementation) -> Wish {
+pub(super) fn read(identity: &Implementation) -> Invocation {
     if std::env::args_os().len() <= 1 {
-        return Wish::Serve(Wishes::default());
+        return Invocation::Serve(ServeOptions::default());
     }
     parse(identity, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
@@ -50,17 +50,17 @@ pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
         return None;
     }
     match parse(identity, arguments).unwrap_or_else(|error| error.exit()) {
-        Wish::Command(matches) => Some(matches),
-        Wish::Serve(_) => None,
+        Invocation::Command(matches) => Some(matches),
+        Invocation::Serve(_) => None,
     }
 }
 
-/// Returns `true` for a common option with its value, such as `--revision=…`.
+/// Returns `true` for a common option with its value, such as `--protocol-version=…`.
 fn is_common_with_value(word: &str) -> bool {
     let option = word
         .strip_prefix("--")
         .and_then(|word| word.split_once('='));
-    option.is_some_and(|(name, _)| session::COMMON.contains(&name))
+    option.is_some_and(|(name, _)| name == "revision" || session::COMMON.contains(&name))
 }
 
 /// Returns `true` if the first argument, after any common options, names a command.
@@ -69,7 +69,9 @@ fn begins_with_command(command: &Command, arguments: &[OsString]) -> bool {
     loop {
         match arguments.next().flatten() {
             Some("--json") => {}
-            Some("--revision" | "--as" | "--scope") => drop(arguments.next()),
+            Some("--protocol-version" | "--revision" | "--as" | "--scope") => {
+                drop(arguments.next())
+            }
             Some(word) if is_common_with_value(word) => {}
             Some(word) => return command.find_subcommand(word).is_some(),
             None => return false,
@@ -80,21 +82,21 @@ fn begins_with_command(command: &Command, arguments: &[OsString]) -> bool {
 fn parse(
     identity: &Implementation,
     arguments: impl IntoIterator<Item = OsString>,
-) -> Result<Wish, clap::Error> {
+) -> Result<Invocation, clap::Error> {
     let mut command = command(identity);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let refused = |kind, text: &str| Err(command.clone().error(kind, text));
     match matches.subcommand() {
-        Some(_) if Wishes::is_given(&matches) => refused(
+        Some(_) if ServeOptions::is_given(&matches) => refused(
             ErrorKind::ArgumentConflict,
             "a command does not serve, so `--http` and its options cannot be used with it",
         ),
-        Some(_) => Ok(Wish::Command(matches)),
+        Some(_) => Ok(Invocation::Command(matches)),
         None if matches.get_flag("json") || session::is_chosen(&matches) => refused(
             ErrorKind::MissingSubcommand,
-            "`--json`, `--revision`, `--as` and `--scope` need a command, such as `tools`",
+            "`--json`, `--protocol-version`, `--as` and `--scope` need a command, such as `tools`",
         ),
-        None => Ok(Wish::Serve(Wishes::read(&matches))),
+        None => Ok(Invocation::Serve(ServeOptions::read(&matches))),
     }
 }
 
@@ -143,18 +145,18 @@ enum CommandError {
     /// The server could not start.
     Start(Error),
     /// The command failed with this message.
-    Said(String),
+    Failed(String),
 }
 
 impl From<String> for CommandError {
     fn from(text: String) -> Self {
-        Self::Said(text)
+        Self::Failed(text)
     }
 }
 
 impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
-        Self::Said(failure.to_string())
+        Self::Failed(failure.to_string())
     }
 }
 
@@ -170,8 +172,8 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<bool, Er
     match perform(server, matches).await {
         Ok(good) => Ok(good),
         Err(CommandError::Start(error)) => Err(error),
-        Err(CommandError::Said(text)) => {
-            print::complain(&text);
+        Err(CommandError::Failed(text)) => {
+            print::error(&text);
             Ok(false)
         }
     }
@@ -194,9 +196,9 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
 /// Runs a command on the server.
 async fn perform_in(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
     session.begin(matches)?;
-    let outcome = match look(session, name, matches).await {
-        Err(CommandError::Said(text)) => {
-            print::complain(&text);
+    let outcome = match dispatch(session, name, matches).await {
+        Err(CommandError::Failed(text)) => {
+            print::error(&text);
             Ok(false)
         }
         outcome => outcome,
@@ -205,7 +207,7 @@ async fn perform_in(session: &CommandSession, name: &str, matches: &ArgMatches) 
     outcome
 }
 
-async fn look(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
+async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
     match name {
         "tools" => list::run(session, ListRequest::Tools).await,
         "prompts" => list::run(session, ListRequest::Prompts).await,
@@ -223,7 +225,7 @@ async fn look(session: &CommandSession, name: &str, matches: &ArgMatches) -> Com
 mod tests {
     use super::*;
 
-    fn wish(arguments: &[&str]) -> Result<Wish, clap::Error> {
+    fn invocation(arguments: &[&str]) -> Result<Invocation, clap::Error> {
         let arguments = std::iter::once(&"server").chain(arguments);
         parse(
             &Implementation::new("server", "1"),
@@ -238,33 +240,35 @@ mod tests {
 
     #[cfg(feature = "http")]
     #[test]
-    fn http_has_an_address_of_its_own_and_takes_another() {
-        let wishes = |arguments: &[&str]| match wish(arguments) {
-            Ok(Wish::Serve(wishes)) => wishes,
+    fn http_has_a_default_address_and_takes_options() {
+        let options = |arguments: &[&str]| match invocation(arguments) {
+            Ok(Invocation::Serve(options)) => options,
             _ => panic!("{arguments:?} serves"),
         };
-        assert_eq!(wishes(&[]).http, None);
+        assert_eq!(options(&[]).http, None);
         assert_eq!(
-            wishes(&["--http"]).http.as_deref(),
+            options(&["--http"]).http.as_deref(),
             Some(serve::DEFAULT_ADDRESS)
         );
-        let wishes = wishes(&["--http", "[::1]:9", "--allow-host", "a", "--allow-host=b"]);
-        assert_eq!(wishes.http.as_deref(), Some("[::1]:9"));
-        assert_eq!(wishes.hosts, ["a", "b"]);
+        let options = options(&["--http", "[::1]:9", "--allow-host", "a", "--allow-host=b"]);
+        assert!(!options.legacy_sse);
+        assert_eq!(options.http.as_deref(), Some("[::1]:9"));
+        assert_eq!(options.hosts, ["a", "b"]);
     }
 
     #[test]
-    fn what_holds_for_every_command_may_stand_before_it() {
+    fn common_options_may_precede_the_command() {
         for arguments in [
-            &["--json", "--revision", "2025-11-25", "tools"][..],
-            &["tools", "--revision=2025-11-25", "--json"],
+            &["--json", "--protocol-version", "2025-11-25", "tools"][..],
+            &["tools", "--protocol-version=2025-11-25", "--json"],
             &["--json", "call", "--revision", "2025-11-25", "add"],
         ] {
-            let Ok(Wish::Command(matches)) = wish(arguments) else {
+            let Ok(Invocation::Command(matches)) = invocation(arguments) else {
                 panic!("{arguments:?} is a command");
             };
             let (_, after) = matches.subcommand().unwrap();
-            let date = |matches: &ArgMatches| matches.get_one::<String>("revision").cloned();
+            let date =
+                |matches: &ArgMatches| matches.get_one::<String>("protocol-version").cloned();
             assert_eq!(
                 date(&matches).or(date(after)).as_deref(),
                 Some("2025-11-25")
@@ -280,6 +284,8 @@ mod tests {
             (&["tools"][..], true),
             (&["list"], true),
             (&["--json", "--revision", "x", "call", "add"], true),
+            (&["--protocol-version", "x", "call", "add"], true),
+            (&["--protocol-version=x", "check"], true),
             (&["--revision=x", "check"], true),
             (&[], false),
             (&["127.0.0.1:8000"], false),
@@ -298,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_refused_with_what_was_meant() {
+    fn unknown_arguments_are_refused_with_a_suggestion() {
         for (arguments, hint) in [
             (&["--htpp"][..], ""),
             (&["--allow-host", "a"], ""),
@@ -308,9 +314,10 @@ mod tests {
             (&["tool"], "'tools'"),
             (&["instal", "cursor"], "'install'"),
             (&["install", "cursr"], "'cursor'"),
-            (&["tools", "--revision", "2025-01-01"], "2025-11-25"),
+            (&["tools", "--protocol-version", "2025-01-01"], "2025-11-25"),
+            (&["--legacy-sse"], "--http"),
         ] {
-            let Err(error) = wish(arguments) else {
+            let Err(error) = invocation(arguments) else {
                 panic!("{arguments:?} is understood");
             };
             let text = error.to_string();

@@ -16,7 +16,7 @@ pub(super) fn json(value: &Value) {
 }
 
 /// Prints an error to standard error.
-pub(super) fn complain(text: &str) {
+pub(super) fn error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "error: {text}");
 }
 

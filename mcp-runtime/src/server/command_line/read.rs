@@ -19,7 +19,9 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     if !session.client.offers(ListRequest::Resources) {
-        return Err(CommandError::Said("the server has no resources".to_owned()));
+        return Err(CommandError::Failed(
+            "the server has no resources".to_owned(),
+        ));
     }
     let params = json!({"uri": name(matches, "uri")});
     let result = session.call("resources/read", params).await?;

@@ -1,4 +1,4 @@
-//! Serving: the action of `Server::run` without a command.
+//! Options for serving: `Server::run` without a command.
 
 #[cfg(feature = "http")]
 use clap::{Arg, ArgAction};
@@ -10,7 +10,7 @@ pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:8000";
 
 /// Options for serving.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct ServeOptions {
     /// The address to serve HTTP on; `None` for stdio.
     #[cfg(feature = "http")]
     pub(crate) http: Option<String>,
@@ -18,9 +18,11 @@ pub(crate) struct Wishes {
     pub(crate) hosts: Vec<String>,
     #[cfg(feature = "http")]
     pub(crate) origins: Vec<String>,
+    #[cfg(feature = "http")]
+    pub(crate) legacy_sse: bool,
 }
 
-impl Wishes {
+impl ServeOptions {
     /// Returns `true` if an option for serving is given.
     pub(super) fn is_given(matches: &ArgMatches) -> bool {
         // Without feature `http` these options do not exist.
@@ -37,6 +39,7 @@ impl Wishes {
             http: matches.get_one::<String>("http").cloned(),
             hosts: all("allow-host"),
             origins: all("allow-origin"),
+            legacy_sse: matches.get_flag("legacy-sse"),
         }
     }
 
@@ -78,6 +81,13 @@ pub(super) fn arguments(command: Command) -> Command {
                 .requires("http")
                 .help("Also accept requests from web pages of this origin; `*` accepts all"),
         )
+        .arg(
+            Arg::new("legacy-sse")
+                .long("legacy-sse")
+                .action(ArgAction::SetTrue)
+                .requires("http")
+                .help("Also serve the HTTP+SSE transport of protocol version 2024-11-05"),
+        )
 }
 
 #[cfg(all(test, feature = "http"))]
@@ -88,7 +98,7 @@ mod tests {
 
     // Covers: HTTP-03
     #[test]
-    fn nobody_else_can_reach_the_address_that_is_listened_on_by_default() {
+    fn the_default_address_is_a_loopback_address() {
         let address: SocketAddr = DEFAULT_ADDRESS.parse().unwrap();
         assert!(address.ip().is_loopback(), "{address}");
     }

@@ -23,28 +23,29 @@ pub(super) struct CommandSession {
     json: AtomicBool,
     terminal: Arc<Terminal>,
     /// `true` if the client acts as a principal, who may lack scopes.
-    pub(super) is_somebody: bool,
+    pub(super) is_principal: bool,
 }
 
 /// The names of the options that all commands on the server share.
-pub(super) const COMMON: [&str; 4] = ["json", "revision", "as", "scope"];
+pub(super) const COMMON: [&str; 4] = ["json", "protocol-version", "as", "scope"];
 
 /// Returns `true` if connection options are given, which apply to a whole session.
 pub(super) fn is_chosen(matches: &ArgMatches) -> bool {
-    ["revision", "as", "scope"]
+    ["protocol-version", "as", "scope"]
         .into_iter()
         .any(|name| matches!(matches.try_contains_id(name), Ok(true)))
 }
 
 /// Adds the options that all commands on the server share.
 pub(super) fn common(command: Command) -> Command {
-    let revisions = PossibleValuesParser::new(ProtocolVersion::supported());
+    let versions = PossibleValuesParser::new(ProtocolVersion::supported());
     command
         .arg(
-            Arg::new("revision")
-                .long("revision")
+            Arg::new("protocol-version")
+                .long("protocol-version")
+                .alias("revision")
                 .value_name("DATE")
-                .value_parser(revisions)
+                .value_parser(versions)
                 .help("The protocol version to speak (default: the newest)"),
         )
         .arg(
@@ -107,19 +108,19 @@ impl CommandSession {
         after: &ArgMatches,
     ) -> Result<Self, CommandError> {
         let terminal = Arc::new(Terminal::default());
-        let said = |name: &str| match (after.get_many::<String>(name), before.get_many(name)) {
+        let option = |name: &str| match (after.get_many::<String>(name), before.get_many(name)) {
             (Some(values), _) | (None, Some(values)) => values.cloned().collect(),
             (None, None) => Vec::new(),
         };
-        let version = said("revision").pop();
+        let version = option("protocol-version").pop();
         let version = version.and_then(|date| ProtocolVersion::from_wire(&date));
         let version = version.unwrap_or(ProtocolVersion::LATEST);
         let capabilities =
             json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
-        let subject = said("as").pop();
-        let is_somebody = subject.is_some();
+        let subject = option("as").pop();
+        let is_principal = subject.is_some();
         let caller = subject.map_or_else(Caller::trusted, |subject| {
-            Principal::new(subject).with_scopes(said("scope")).into()
+            Principal::new(subject).with_scopes(option("scope")).into()
         });
         let mut connections = server
             .serve_in_process(1, &caller)
@@ -133,7 +134,7 @@ impl CommandSession {
             always_json: before.get_flag("json") || after.get_flag("json"),
             json: AtomicBool::default(),
             terminal,
-            is_somebody,
+            is_principal,
         })
     }
 
@@ -193,7 +194,7 @@ impl CommandSession {
         let unknown = unknown(what, key, keys);
         let mut items = items.into_iter();
         let found = items.find(|item| item[list.key()] == key);
-        found.ok_or(CommandError::Said(unknown))
+        found.ok_or(CommandError::Failed(unknown))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) async fn run(session: &CommandSession) -> CommandResult {
         let words = match words(&line) {
             Ok(words) => words,
             Err(problem) => {
-                print::complain(problem);
+                print::error(problem);
                 good = false;
                 continue;
             }
@@ -54,7 +54,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
         Ok(matches) => matches,
         Err(error) => {
             if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) {
-                print::complain(&unknown_command(session, name).await);
+                print::error(&unknown_command(session, name).await);
                 return false;
             }
             // Requested help is not an error. A failure means that standard output is gone.
@@ -66,17 +66,17 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
         return true;
     };
     if is_chosen(matches) {
-        print::complain("pass `--revision`, `--as` and `--scope` to `shell` itself");
+        print::error("pass `--protocol-version`, `--as` and `--scope` to `shell` itself");
         return false;
     }
     match perform_in(session, name, matches).await {
         Ok(good) => good,
-        Err(CommandError::Said(text)) => {
-            print::complain(&text);
+        Err(CommandError::Failed(text)) => {
+            print::error(&text);
             false
         }
         Err(CommandError::Start(error)) => {
-            print::complain(&error.to_string());
+            print::error(&error.to_string());
             false
         }
     }

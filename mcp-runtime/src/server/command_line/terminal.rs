@@ -114,7 +114,7 @@ impl Terminal {
     pub(super) fn end(&self) {
         let answers = self.answers();
         for name in answers.unused().filter(|_| answers.called) {
-            print::complain(&format!(
+            print::error(&format!(
                 "unused `--answer {name}`: the server never asked for it"
             ));
         }

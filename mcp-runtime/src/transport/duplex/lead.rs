@@ -98,7 +98,7 @@ impl<P: Peer> Channel<P> {
                     continue;
                 }
             }
-            self.tell(state);
+            self.notify(state);
             let written = state.write(cx, &self.attention);
             if state.phase == Phase::Closed {
                 continue;
@@ -123,7 +123,7 @@ impl<P: Peer> Channel<P> {
             state.idle = true;
             self.leader.register(cx.waker());
             // A notification may have arrived before the waker was registered.
-            if self.notifications.load(SeqCst) && self.may_tell(state) {
+            if self.notifications.load(SeqCst) && self.may_notify(state) {
                 continue;
             }
             return LeaderStep::Wait;
@@ -168,17 +168,17 @@ impl<P: Peer> Channel<P> {
         is_wanted && state.out.len() < limits.streams.max_outgoing_bytes && !(is_slow && is_full)
     }
 
-    fn may_tell(&self, state: &ChannelState<P>) -> bool {
+    fn may_notify(&self, state: &ChannelState<P>) -> bool {
         state.phase == Phase::Open
             && state.out.len() < self.peer.limits().streams.max_outgoing_bytes / 2
     }
 
     /// Queues notifications as far as there is room.
-    fn tell(&self, state: &mut ChannelState<P>) {
-        if self.may_tell(state) && self.notifications.swap(false, SeqCst) {
+    fn notify(&self, state: &mut ChannelState<P>) {
+        if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.peer.limits().streams.max_outgoing_bytes / 2;
-            let all_told = P::drain(&mut state.session, state.out.buffer(), room);
-            if !all_told {
+            let all_sent = P::drain(&mut state.session, state.out.buffer(), room);
+            if !all_sent {
                 self.notifications.store(true, SeqCst);
             }
         }

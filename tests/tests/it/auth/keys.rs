@@ -128,7 +128,7 @@ async fn keys_are_fetched_from_the_issuer_and_from_nowhere_else() {
     }
     // Another host has to be named by whoever set the server up.
     other.shared().keys = vec![issuer.key()];
-    let named = jwt(&issuer).key_set_url(&format!("{}/keys", other.url()));
+    let named = jwt(&issuer).key_set_url(format!("{}/keys", other.url()));
     assert_eq!(status(&serve_with(named).await, &token).await, 200);
     assert_eq!((issuer.shared().asked, other.shared().asked), (0, 1));
     let given = jwt(&issuer).key_set(&json!({"keys": [issuer.key().public()]}));

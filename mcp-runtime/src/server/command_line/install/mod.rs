@@ -65,7 +65,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> CommandRes
         .iter()
         .find(|host| host.name == name(matches, "client"))
     else {
-        return Err(CommandError::Said("unknown client".into()));
+        return Err(CommandError::Failed("unknown client".into()));
     };
     let entry_name = matches.get_one::<String>("name").unwrap_or(&identity.name);
     let entry = entry(host, matches)?;
