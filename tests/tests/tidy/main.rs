@@ -8,6 +8,7 @@
 
 mod comments;
 mod exceptions;
+mod layers;
 mod names;
 mod public;
 mod sizes;

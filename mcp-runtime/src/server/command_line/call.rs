@@ -5,8 +5,9 @@ use serde_json::json;
 
 use crate::client::ListRequest;
 use crate::server::command_line::arguments::arguments;
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, asking};
-use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command() -> Command {
     asking(Command::new("call").about("Call a tool").long_about(

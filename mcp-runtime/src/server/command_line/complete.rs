@@ -7,8 +7,9 @@ use crate::client::ListRequest;
 use crate::handler::template::UriTemplate;
 use crate::server::command_line::arguments::arguments;
 use crate::server::command_line::call::{given, name};
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, common, unknown};
-use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command() -> Command {
     common(

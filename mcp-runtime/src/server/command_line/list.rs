@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::client::ListRequest;
 use crate::handler::kind::{kind, members};
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, common};
-use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command(name: &'static str, about: &'static str) -> Command {
     common(Command::new(name).about(about))

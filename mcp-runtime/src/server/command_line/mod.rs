@@ -5,9 +5,11 @@
 mod arguments;
 mod call;
 mod check;
+mod commands;
 mod complete;
 mod install;
 mod list;
+mod outcome;
 mod print;
 mod prompt;
 mod read;
@@ -21,10 +23,11 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
 
-use crate::client::{Failure, ListRequest};
 use crate::error::Error;
 use crate::server::Server;
 use crate::types::Implementation;
+use commands::{commands, perform_in};
+use outcome::{CommandError, CommandResult};
 pub(super) use serve::ServeOptions;
 use session::CommandSession;
 
@@ -70,7 +73,7 @@ fn begins_with_command(command: &Command, arguments: &[OsString]) -> bool {
         match arguments.next().flatten() {
             Some("--json") => {}
             Some("--protocol-version" | "--revision" | "--as" | "--scope") => {
-                drop(arguments.next())
+                let _ = arguments.next();
             }
             Some(word) if is_common_with_value(word) => {}
             Some(word) => return command.find_subcommand(word).is_some(),
@@ -121,48 +124,6 @@ fn command(identity: &Implementation) -> Command {
         .subcommand(install::command())
 }
 
-/// Adds the commands on the server.
-fn commands(command: Command) -> Command {
-    command
-        .subcommand_value_name("COMMAND")
-        .subcommand(list::command("tools", "List the tools and their arguments").alias("list"))
-        .subcommand(list::command(
-            "prompts",
-            "List the prompts and their arguments",
-        ))
-        .subcommand(list::command("resources", "List the resources"))
-        .subcommand(list::command("templates", "List the resource templates"))
-        .subcommand(call::command())
-        .subcommand(prompt::command())
-        .subcommand(read::command())
-        .subcommand(complete::command())
-        .subcommand(check::command())
-}
-
-/// Failure of a command.
-#[derive(Debug)]
-enum CommandError {
-    /// The server could not start.
-    Start(Error),
-    /// The command failed with this message.
-    Failed(String),
-}
-
-impl From<String> for CommandError {
-    fn from(text: String) -> Self {
-        Self::Failed(text)
-    }
-}
-
-impl From<Failure> for CommandError {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure.to_string())
-    }
-}
-
-/// Outcome of a command: `true` if it found nothing wrong.
-type CommandResult = Result<bool, CommandError>;
-
 /// Runs a command. Returns `true` if it succeeded.
 ///
 /// # Errors
@@ -191,34 +152,6 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
         return shell::run(&session).await;
     }
     perform_in(&session, name, matches).await
-}
-
-/// Runs a command on the server.
-async fn perform_in(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
-    session.begin(matches)?;
-    let outcome = match dispatch(session, name, matches).await {
-        Err(CommandError::Failed(text)) => {
-            print::error(&text);
-            Ok(false)
-        }
-        outcome => outcome,
-    };
-    session.end();
-    outcome
-}
-
-async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
-    match name {
-        "tools" => list::run(session, ListRequest::Tools).await,
-        "prompts" => list::run(session, ListRequest::Prompts).await,
-        "resources" => list::run(session, ListRequest::Resources).await,
-        "templates" => list::run(session, ListRequest::Templates).await,
-        "call" => call::run(session, matches).await,
-        "prompt" => prompt::run(session, matches).await,
-        "read" => read::run(session, matches).await,
-        "complete" => complete::run(session, matches).await,
-        _ => check::run(session, matches).await,
-    }
 }
 
 #[cfg(test)]

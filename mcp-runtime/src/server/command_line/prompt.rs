@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use crate::client::ListRequest;
 use crate::server::command_line::arguments::arguments;
 use crate::server::command_line::call::{given, name, words};
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, asking};
-use crate::server::command_line::{CommandResult, print};
 
 pub(super) fn command() -> Command {
     asking(Command::new("prompt").about("Get a prompt"))

@@ -5,8 +5,9 @@ use serde_json::json;
 
 use crate::client::ListRequest;
 use crate::server::command_line::call::name;
+use crate::server::command_line::outcome::{CommandError, CommandResult};
+use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, asking};
-use crate::server::command_line::{CommandError, CommandResult, print};
 
 pub(super) fn command() -> Command {
     asking(Command::new("read").about("Read a resource")).arg(

@@ -12,7 +12,7 @@ use crate::context::{Caller, Principal};
 use crate::handler::suggest::closest;
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
-use crate::server::command_line::CommandError;
+use crate::server::command_line::outcome::CommandError;
 use crate::server::command_line::terminal::{Answers, Terminal};
 
 pub(super) struct CommandSession {

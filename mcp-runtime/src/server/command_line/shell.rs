@@ -7,8 +7,10 @@ use clap::{ArgMatches, Command};
 
 use crate::client::ListRequest;
 use crate::handler::suggest::closest;
+use crate::server::command_line::commands::{commands, perform_in};
+use crate::server::command_line::outcome::{CommandError, CommandResult};
+use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, common, is_chosen};
-use crate::server::command_line::{CommandError, CommandResult, commands, perform_in, print};
 
 pub(super) fn command() -> Command {
     common(

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::client::surface::compare::{SurfaceChange, compare};
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, common};
-use crate::server::command_line::{CommandResult, print};
 use lint::{Lint, Severity};
 
 pub(super) fn command() -> Command {

@@ -13,7 +13,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use crate::server::command_line::call::name;
-use crate::server::command_line::{CommandError, CommandResult, print};
+use crate::server::command_line::outcome::{CommandError, CommandResult};
+use crate::server::command_line::print;
 use crate::types::Implementation;
 use hosts::{Directories, HOSTS, HostApplication};
 

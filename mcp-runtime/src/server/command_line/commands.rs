@@ -1,0 +1,58 @@
+//! The commands on a server, and running one of them in a session.
+
+use clap::{ArgMatches, Command};
+
+use crate::client::ListRequest;
+use crate::server::command_line::outcome::{CommandError, CommandResult};
+use crate::server::command_line::session::CommandSession;
+use crate::server::command_line::{call, check, complete, list, print, prompt, read};
+
+/// Adds the commands on the server.
+pub(super) fn commands(command: Command) -> Command {
+    command
+        .subcommand_value_name("COMMAND")
+        .subcommand(list::command("tools", "List the tools and their arguments").alias("list"))
+        .subcommand(list::command(
+            "prompts",
+            "List the prompts and their arguments",
+        ))
+        .subcommand(list::command("resources", "List the resources"))
+        .subcommand(list::command("templates", "List the resource templates"))
+        .subcommand(call::command())
+        .subcommand(prompt::command())
+        .subcommand(read::command())
+        .subcommand(complete::command())
+        .subcommand(check::command())
+}
+
+/// Runs a command on the server.
+pub(super) async fn perform_in(
+    session: &CommandSession,
+    name: &str,
+    matches: &ArgMatches,
+) -> CommandResult {
+    session.begin(matches)?;
+    let outcome = match dispatch(session, name, matches).await {
+        Err(CommandError::Failed(text)) => {
+            print::error(&text);
+            Ok(false)
+        }
+        outcome => outcome,
+    };
+    session.end();
+    outcome
+}
+
+async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
+    match name {
+        "tools" => list::run(session, ListRequest::Tools).await,
+        "prompts" => list::run(session, ListRequest::Prompts).await,
+        "resources" => list::run(session, ListRequest::Resources).await,
+        "templates" => list::run(session, ListRequest::Templates).await,
+        "call" => call::run(session, matches).await,
+        "prompt" => prompt::run(session, matches).await,
+        "read" => read::run(session, matches).await,
+        "complete" => complete::run(session, matches).await,
+        _ => check::run(session, matches).await,
+    }
+}

@@ -1,0 +1,28 @@
+//! Outcomes of commands.
+
+use crate::client::Failure;
+use crate::error::Error;
+
+/// Failure of a command.
+#[derive(Debug)]
+pub(super) enum CommandError {
+    /// The server could not start.
+    Start(Error),
+    /// The command failed with this message.
+    Failed(String),
+}
+
+impl From<String> for CommandError {
+    fn from(text: String) -> Self {
+        Self::Failed(text)
+    }
+}
+
+impl From<Failure> for CommandError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure.to_string())
+    }
+}
+
+/// Outcome of a command: `true` if it found nothing wrong.
+pub(super) type CommandResult = Result<bool, CommandError>;

@@ -1,0 +1,275 @@
+//! The rooms of the code: which may use which, and circles between files.
+//!
+//! The table under "layers" in `ARCHITECTURE.md` is the rule: a room uses those above it. A room is a crate, a folder or a file,
+//! and a file belongs to the room with the longest path that it lies in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens as _;
+
+use crate::exceptions;
+use crate::sources::{self, Source};
+
+/// The number of files in one room that may use each other in a circle.
+const MAX_CIRCLE: usize = 3;
+
+/// A module by its path: the crate, then its modules.
+type Module = Vec<String>;
+
+/// The files of the crates that users build, and the files that each uses.
+struct Imports {
+    /// The path of the file that holds a module.
+    files: BTreeMap<Module, String>,
+    /// The modules used in each module.
+    used: BTreeMap<Module, BTreeSet<Module>>,
+}
+
+impl Imports {
+    fn read() -> Self {
+        let sources: Vec<_> = sources::product();
+        let files = sources
+            .iter()
+            .map(|source| (module(&source.path), source.path.clone()))
+            .collect();
+        let mut imports = Self {
+            files,
+            used: BTreeMap::new(),
+        };
+        for source in &sources {
+            let used = imports.used_in(source);
+            imports.used.insert(module(&source.path), used);
+        }
+        imports
+    }
+
+    fn used_in(&self, source: &Source) -> BTreeSet<Module> {
+        let own = module(&source.path);
+        let mut paths = Vec::new();
+        for item in source.items() {
+            paths_in(item, &mut paths);
+        }
+        let modules = paths.iter().filter_map(|path| self.resolve(&own, path));
+        modules.filter(|module| *module != own).collect()
+    }
+
+    /// The module with a file of its own that a path leads into.
+    fn resolve(&self, own: &Module, path: &[String]) -> Option<Module> {
+        let crate_name = own.first()?;
+        let absolute: Module = match path.first()?.as_str() {
+            "crate" => std::iter::once(crate_name)
+                .chain(path.get(1..)?)
+                .cloned()
+                .collect(),
+            "super" | "self" => {
+                let up = path.iter().take_while(|part| *part == "super").count();
+                let start = usize::from(up == 0).max(up);
+                let base = own.get(..own.len().checked_sub(up)?)?;
+                base.iter().chain(path.get(start..)?).cloned().collect()
+            }
+            first if first.starts_with("mcp_") => {
+                let mut path = path.to_vec();
+                path[0] = first.replace('_', "-");
+                path
+            }
+            _ => {
+                let child: Module = own.iter().chain(path).cloned().collect();
+                self.files.get(child.get(..=own.len())?)?;
+                child
+            }
+        };
+        (1..=absolute.len())
+            .rev()
+            .map(|length| absolute[..length].to_vec())
+            .find(|module| self.files.contains_key(module))
+    }
+
+    /// The circles: sets of modules each of which uses every other one, directly or through others.
+    fn circles(&self) -> Vec<BTreeSet<&Module>> {
+        let reach: BTreeMap<_, _> = self
+            .used
+            .keys()
+            .map(|module| (module, self.reachable(module)))
+            .collect();
+        let mut circles = BTreeSet::new();
+        for (module, reached) in &reach {
+            let circle: BTreeSet<_> = reached
+                .iter()
+                .copied()
+                .filter(|other| reach.get(other).is_some_and(|back| back.contains(module)))
+                .collect();
+            if circle.len() > 1 {
+                circles.insert(circle);
+            }
+        }
+        circles.into_iter().collect()
+    }
+
+    fn reachable<'a>(&'a self, module: &Module) -> BTreeSet<&'a Module> {
+        let mut reached = BTreeSet::new();
+        let mut open: Vec<&Module> = self.used.get(module).into_iter().flatten().collect();
+        while let Some(next) = open.pop() {
+            if reached.insert(next) {
+                open.extend(self.used.get(next).into_iter().flatten());
+            }
+        }
+        reached
+    }
+
+    fn names(&self, circle: &BTreeSet<&Module>) -> String {
+        let files = circle.iter().filter_map(|module| self.files.get(*module));
+        files.cloned().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// `mcp-runtime/src/dispatch/call.rs` holds `mcp-runtime::dispatch::call`.
+fn module(path: &str) -> Module {
+    let mut parts: Module = path.split('/').map(str::to_owned).collect();
+    parts.retain(|part| part != "src");
+    if let Some(file) = parts.pop() {
+        let name = file.trim_end_matches(".rs");
+        if !matches!(name, "mod" | "lib") {
+            parts.push(name.to_owned());
+        }
+    }
+    parts
+}
+
+/// Collects the paths in an item. A re-export counts where the name is imported from here, not where it is passed on.
+fn paths_in(item: syn::Item, paths: &mut Vec<Vec<String>>) {
+    match item {
+        syn::Item::Use(item) if !matches!(item.vis, syn::Visibility::Inherited) => {}
+        syn::Item::Mod(item) => {
+            for item in item.content.into_iter().flat_map(|(_, items)| items) {
+                paths_in(item, paths);
+            }
+        }
+        item => collect(&item.to_token_stream(), &[], paths),
+    }
+}
+
+/// Collects the paths in these tokens: `a::b::{c, d::e}` is `a::b::c` and `a::b::d::e`.
+fn collect(tokens: &TokenStream, before: &[String], paths: &mut Vec<Vec<String>>) {
+    let mut path: Vec<String> = before.to_vec();
+    let mut is_joined = !before.is_empty();
+    let mut colons = 0;
+    let finish = |path: &mut Vec<String>, paths: &mut Vec<Vec<String>>| {
+        if path.len() > 1 {
+            paths.push(path.clone());
+        }
+        *path = before.to_vec();
+    };
+    for token in tokens.clone() {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == ':' => {
+                colons += 1;
+                is_joined = colons == 2;
+            }
+            TokenTree::Ident(ident) => {
+                if !is_joined {
+                    finish(&mut path, paths);
+                }
+                path.push(ident.to_string());
+                (colons, is_joined) = (0, false);
+            }
+            TokenTree::Group(group)
+                if is_joined && colons == 2 && group.delimiter() == Delimiter::Brace =>
+            {
+                collect(&group.stream(), &path, paths);
+                path = before.to_vec();
+                (colons, is_joined) = (0, false);
+            }
+            other => {
+                finish(&mut path, paths);
+                (colons, is_joined) = (0, !before.is_empty());
+                if let TokenTree::Group(group) = other {
+                    collect(&group.stream(), &[], paths);
+                }
+            }
+        }
+    }
+    finish(&mut path, paths);
+}
+
+/// The rooms, from the lowest layer up. Rooms of one row may use each other.
+fn layers() -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(sources::root().join("ARCHITECTURE.md")).unwrap();
+    let section = text.split("## Layers").nth(1).unwrap_or_default();
+    let rows = section
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let rooms = row.split('|').nth(1).unwrap_or_default();
+        rooms
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(|room| room.trim_end_matches('/').to_owned())
+            .collect()
+    })
+    .collect()
+}
+
+/// The position and the name of the room that a file lies in.
+fn room<'l>(layers: &'l [Vec<String>], path: &str) -> Option<(usize, &'l str)> {
+    let rooms = layers
+        .iter()
+        .enumerate()
+        .flat_map(|(layer, rooms)| rooms.iter().map(move |room| (layer, room.as_str())));
+    rooms
+        .filter(|(_, room)| {
+            path.strip_prefix(room)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+        .max_by_key(|(_, room)| room.len())
+}
+
+#[test]
+fn rooms_use_only_the_rooms_above_them_in_the_table() {
+    let layers = layers();
+    assert!(layers.len() > 5, "ARCHITECTURE.md has a table of layers");
+    let imports = Imports::read();
+    let mut broken = Vec::new();
+    for (module, used) in &imports.used {
+        let path = &imports.files[module];
+        let Some((layer, name)) = room(&layers, path) else {
+            broken.push((path.clone(), "lies in no room of the table".to_owned()));
+            continue;
+        };
+        for other in used {
+            let target = &imports.files[other];
+            if let Some((below, other)) = room(&layers, target)
+                && below > layer
+            {
+                broken.push((format!("{path} {target}"), format!("{name} uses {other}")));
+            }
+        }
+    }
+    exceptions::check(
+        "layer",
+        "a room uses those above it in the table of ARCHITECTURE.md",
+        broken,
+    );
+}
+
+#[test]
+fn no_circle_joins_files_of_several_rooms_or_more_than_three_of_one() {
+    let layers = layers();
+    let imports = Imports::read();
+    let broken = imports.circles().into_iter().filter_map(|circle| {
+        let rooms: BTreeSet<_> = circle
+            .iter()
+            .filter_map(|module| room(&layers, &imports.files[*module]))
+            .collect();
+        let names = imports.names(&circle);
+        (rooms.len() > 1 || circle.len() > MAX_CIRCLE)
+            .then(|| (names, format!("{} files in a circle", circle.len())))
+    });
+    exceptions::check(
+        "circle",
+        "move what both sides need into a file of its own",
+        broken,
+    );
+}
