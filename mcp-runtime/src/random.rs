@@ -1,39 +1,38 @@
 //! Unpredictable bytes from the operating system.
 
-/// Fills all of `bytes`.
-///
-/// # Errors
-///
-/// If the operating system cannot provide any.
-#[cfg(target_os = "linux")]
-pub(crate) fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
-    use rustix::rand::{GetRandomFlags, getrandom};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..)
-        && !rest.is_empty()
-    {
-        match getrandom(rest, GetRandomFlags::empty()) {
-            Ok(count) => filled += count,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+pub(crate) use getrandom::fill;
+
+/// Returns random bytes.
+///
+/// # Panics
+///
+/// If the operating system cannot provide any. The handler or request that needs them fails, and the server continues.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    if let Err(error) = fill(&mut bytes) {
+        std::panic::panic_any(format!(
+            "the operating system returned no random bytes: {error}"
+        ));
     }
-    Ok(())
+    bytes
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) use getrandom::fill;
+/// Returns an id of `N` random bytes, as URL-safe base64.
+pub(crate) fn random_id<const N: usize>() -> String {
+    URL_SAFE_NO_PAD.encode(random::<N>())
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn all_of_it_is_filled() {
-        let mut bytes = [0; 1_024];
-        fill(&mut bytes).unwrap();
+    fn every_byte_is_random() {
         // Fails by chance once in 2^128.
-        assert!(bytes.chunks(16).all(|chunk| chunk != [0; 16]));
+        assert!(random::<1_024>().chunks(16).all(|chunk| chunk != [0; 16]));
+        assert_ne!(random_id::<16>(), random_id::<16>());
     }
 }

@@ -16,6 +16,7 @@ use crate::dispatch::rounds::{Round, RoundEnd};
 use crate::dispatch::seal;
 use crate::dispatch::stream::Sink;
 use crate::protocol::{self, ProtocolVersion, encode, errors, input};
+use crate::random;
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
 /// Maximum number of times that a form is sent if its answers do not fit, over all rounds of a call.
@@ -206,7 +207,7 @@ impl Asks {
     /// Sends a request to the client. Returns `false` if the stream is closed.
     fn send(&self, request: &InputRequest, id: u64, sink: &dyn Sink) -> bool {
         let elicitation = match request {
-            InputRequest::Url { .. } => seal::random_id(),
+            InputRequest::Url { .. } => random::random_id::<16>(),
             _ => String::new(),
         };
         let params = input::params(request, self.version, &elicitation);
@@ -341,7 +342,7 @@ impl Asking for Asks {
     }
 
     fn call_id(&self) -> CallId {
-        *self.call.get_or_init(|| CallId(seal::random()))
+        *self.call.get_or_init(|| CallId(random::random()))
     }
 
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError> {

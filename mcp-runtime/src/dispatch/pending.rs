@@ -67,7 +67,7 @@ impl PendingQuestions {
     #[cfg(feature = "http")]
     pub(super) fn somewhere(self) -> Self {
         // Far below the largest integer that a JSON number holds exactly.
-        self.table().last = u64::from_ne_bytes(crate::dispatch::seal::random()) >> 16;
+        self.table().last = u64::from_ne_bytes(crate::random::random()) >> 16;
         self
     }
 

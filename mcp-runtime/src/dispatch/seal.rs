@@ -97,23 +97,6 @@ pub(crate) fn digest(asked: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(hash.first_chunk::<9>().unwrap_or(&[0; 9]))
 }
 
-/// Returns random bytes that cannot be guessed.
-pub(crate) fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    if let Err(error) = crate::random::fill(&mut bytes) {
-        // Sealing is impossible without them; the handler that asked fails, and the server goes on.
-        std::panic::panic_any(format!(
-            "the operating system returned no random bytes: {error}"
-        ));
-    }
-    bytes
-}
-
-/// Returns a random id that cannot be guessed.
-pub(crate) fn random_id() -> String {
-    URL_SAFE_NO_PAD.encode(random::<16>())
-}
-
 /// Returns the current time since 1970.
 pub(crate) fn now() -> Duration {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

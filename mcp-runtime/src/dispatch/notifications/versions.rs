@@ -78,7 +78,7 @@ impl History {
 impl Default for Versions {
     /// Creates a new source, without changes.
     fn default() -> Self {
-        let source = u32::from_ne_bytes(crate::dispatch::seal::random()).max(1);
+        let source = u32::from_ne_bytes(crate::random::random()).max(1);
         Self {
             now: Version { source, count: 0 },
             lists: Default::default(),

@@ -5,7 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::dispatch::seal::{SealError, random_id};
+use crate::dispatch::seal::SealError;
+use crate::random::random_id;
 
 /// Maximum number of calls between two rounds. When exceeded, the oldest is dropped.
 const MOST: usize = 1_024;
@@ -43,7 +44,7 @@ impl Seal {
             let oldest = oldest.map(|(handle, _)| handle.clone())?;
             kept.remove(&oldest);
         }
-        let handle = random_id();
+        let handle = random_id::<16>();
         let state = Kept {
             binding: *binding,
             plain: plain.to_vec(),

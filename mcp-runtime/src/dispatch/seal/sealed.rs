@@ -9,7 +9,8 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use sha2::{Digest, Sha256};
 
-use crate::dispatch::seal::{SealError, random};
+use crate::dispatch::seal::SealError;
+use crate::random::random;
 
 const KEY_ID: usize = 4;
 const EXPIRY: usize = 8;

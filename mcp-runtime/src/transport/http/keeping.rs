@@ -5,16 +5,13 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
 use super::memory_sessions::MemorySessions;
 use super::options::HttpSessions;
 use super::record::SessionRecord;
 #[cfg(feature = "sealing")]
 use super::sealed_sessions::SealedSessions;
 use super::session_store::{MaybeReady, SessionStore};
-use crate::dispatch::{Dispatcher, seal};
+use crate::dispatch::Dispatcher;
 use crate::fnv::Fnv;
 
 /// Storage of sessions.
@@ -58,7 +55,7 @@ impl Keeping {
 
 /// Generates an unpredictable id: 256 random bits.
 pub(super) fn random_id() -> String {
-    URL_SAFE_NO_PAD.encode(seal::random::<32>())
+    crate::random::random_id::<32>()
 }
 
 /// A map by ids that this server generated.

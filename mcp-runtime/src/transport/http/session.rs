@@ -125,7 +125,7 @@ impl HttpSession {
             Arc::new(move || bell.wake())
         };
         // The streams of a session have different numbers at each instance, and whenever its live part is created again.
-        let numbers = u64::from_ne_bytes(crate::dispatch::seal::random());
+        let numbers = u64::from_ne_bytes(crate::random::random());
         let standalone = (numbers >> 2) & !1;
         let now = Instant::now();
         let mut session = session(wake);
