@@ -13,4 +13,5 @@ mod names;
 mod public;
 mod sizes;
 mod sources;
+mod versions;
 mod words;
