@@ -1,10 +1,10 @@
 //! Unpredictable bytes from the operating system.
 
-/// Fills all of `bytes`.
+/// Fills all of `bytes` with random data.
 ///
 /// # Errors
 ///
-/// If the operating system cannot provide any.
+/// Fails if the operating system cannot provide random data.
 #[cfg(target_os = "linux")]
 pub(crate) fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
     use rustix::rand::{GetRandomFlags, getrandom};

@@ -1,6 +1,7 @@
-//! The command line of [`Server::run`]: serving, and commands to try, check and install the server, one per file.
+//! The command line of [`Server::run`]: serving, and commands that try, check and install the server. Each command has
+//! its own file.
 //!
-//! Commands on the server start it in this process and speak the full protocol to it, as any client would.
+//! Commands that use the server start it in this process and speak the full protocol to it, as any client would.
 
 mod arguments;
 mod call;
@@ -42,7 +43,7 @@ pub(super) fn read(identity: &Implementation) -> Wish {
     parse(identity, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
-/// Parses the arguments of this process if they begin with a command. Exits if they request help on the command or are
+/// Parses the arguments of this process if they begin with a command. Exits if they request help for the command or are
 /// invalid.
 pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
@@ -55,7 +56,7 @@ pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     }
 }
 
-/// Returns `true` for a common option with its value, such as `--revision=…`.
+/// Returns `true` for a common option that includes its value, such as `--revision=…`.
 fn is_common_with_value(word: &str) -> bool {
     let option = word
         .strip_prefix("--")
@@ -119,7 +120,7 @@ fn command(identity: &Implementation) -> Command {
         .subcommand(install::command())
 }
 
-/// Adds the commands on the server.
+/// Adds the commands that use the server.
 fn commands(command: Command) -> Command {
     command
         .subcommand_value_name("COMMAND")
@@ -158,14 +159,14 @@ impl From<Failure> for CommandError {
     }
 }
 
-/// Outcome of a command: `true` if it found nothing wrong.
+/// Outcome of a command: `true` if it found no problems.
 type CommandResult = Result<bool, CommandError>;
 
 /// Runs a command. Returns `true` if it succeeded.
 ///
 /// # Errors
 ///
-/// If the server cannot start.
+/// Fails if the server cannot start.
 pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<bool, Error> {
     match perform(server, matches).await {
         Ok(good) => Ok(good),
