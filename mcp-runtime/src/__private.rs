@@ -1,4 +1,4 @@
-//! Used by generated code and by nothing else. Promises nothing.
+//! Support for generated code only. This module is not covered by any stability guarantee.
 
 pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
 pub use crate::handler::access::visible_if;
@@ -27,14 +27,16 @@ pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme,
 pub use inventory;
 pub use serde_json;
 
-/// Runs a future to its end on a multi-thread runtime with at least two workers: what `#[main]` expands to.
+/// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call of
+/// this function.
 ///
-/// What handlers that were cancelled hold is dropped before the program ends. One that blocks its thread is not waited for
-/// longer than half a second: the server was done with it when its drain time was over.
+/// Values held by cancelled handlers are dropped before the program exits. If a handler is still blocking its thread,
+/// the program waits for it for at most half a second, because the server has already given it the drain timeout to
+/// finish.
 ///
 /// # Panics
 ///
-/// If the operating system gives no threads.
+/// Panics if the operating system cannot create threads.
 #[cfg(feature = "main")]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));

@@ -3,12 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// Wakes the task that registered last, once.
+/// Wakes the task that registered last, and wakes it only once.
 #[derive(Debug, Default)]
 pub(crate) struct Bell(Mutex<Option<Waker>>);
 
 impl Bell {
-    /// Registers the task to wake from now on. The caller checks its condition after this, so that no wake-up is missed.
+    /// Registers the task to wake from now on. To avoid missing a wake-up, the caller must check its condition
+    /// afterwards.
     pub(crate) fn register(&self, waker: &Waker) {
         let former = {
             let mut registered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -17,7 +18,7 @@ impl Bell {
                 _ => registered.replace(waker.clone()),
             }
         };
-        // Dropped outside of the lock, because a waker may run arbitrary code when it is dropped, and when it wakes.
+        // Dropped outside of the lock, because a waker may run arbitrary code when it is dropped or woken.
         drop(former);
     }
 

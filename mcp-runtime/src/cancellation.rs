@@ -1,11 +1,11 @@
-//! An event that occurs once, and that any number of tasks may wait for.
+//! An event that occurs once and that any number of tasks can wait for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use tokio::sync::Notify;
 
-/// A flag that something is cancelled, shared by all clones.
+/// A cancellation flag shared by all clones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CancellationToken(Arc<TokenState>);
 
@@ -26,7 +26,7 @@ impl CancellationToken {
     }
 
     pub(crate) async fn cancelled(&self) {
-        // Receives notifications from here on, so a cancellation after the check below is not missed.
+        // Created before the check below, so that a cancellation after the check is not missed.
         let cancelled = self.0.waiting.notified();
         if !self.is_cancelled() {
             cancelled.await;

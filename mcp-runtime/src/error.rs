@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-/// The reason why a server could not start, or stopped early.
+/// The reason why a server could not start or why it stopped early.
 ///
-/// Its `Debug` text is its `Display` text, because a `main` that returns it prints the former.
+/// Its `Debug` output is the same as its `Display` output, because a `main` function that returns the error prints the
+/// former.
 pub struct Error {
     kind: ErrorKind,
     message: String,
@@ -15,7 +16,7 @@ pub struct Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The definitions or the settings are not valid. The message lists all problems.
+    /// The definitions or settings are invalid. The message lists all problems.
     Configuration,
     /// Reading or writing failed.
     Io,

@@ -1,12 +1,13 @@
-//! A map with short keys, whose hash costs less than that of `std`.
+//! A map for short keys that uses a cheaper hash than `std`.
 //!
-//! The hash has no secret, so it is only for keys that cannot be chosen to collide and harm others: names from the server
-//! itself, random ids, and the ids of a client's requests, of which only a few are pending at a time.
+//! The hash has no secret, so it must be used only for keys that nobody can choose to collide in order to harm others:
+//! names defined by the server, random ids, and the ids of a client's requests, only a few of which are pending at a
+//! time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map with short keys.
+/// A map for short keys.
 pub(crate) type FnvMap<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
 
 /// Returns the hash of these bytes.
@@ -36,7 +37,8 @@ impl Hasher for Fnv {
     }
 
     fn finish(&self) -> u64 {
-        // A map uses the highest bits to tell keys apart before it compares them, and the last byte hardly affects those.
+        // A map uses the highest bits to tell keys apart before comparing them, but the last byte hardly affects these
+        // bits.
         self.0 ^ (self.0 << 17)
     }
 }

@@ -1,6 +1,6 @@
-//! The inside, for the targets of `fuzz/`: there with `--cfg fuzzing` only. Promises nothing.
+//! Internals for the fuzz targets in `fuzz/`. Exists only with `--cfg fuzzing` and has no stability guarantees.
 //!
-//! What only a neighbour can see is wrapped beside it, in its own `fuzzing` module, and found here all the same.
+//! Items that are private to a module are wrapped in that module's own `fuzzing` module and re-exported here.
 
 use std::any::Any;
 #[cfg(feature = "sealing")]
@@ -23,7 +23,7 @@ pub use crate::transport::http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
 
-/// Describes a parameter of the type `T`, as an expansion does.
+/// Describes a parameter of type `T`, as a macro expansion does.
 #[must_use]
 pub const fn parameter<T: Parameter<K> + 'static, K>(
     name: &'static str,
@@ -32,7 +32,7 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
     ParameterMeta::of::<T, K>(name, doc)
 }
 
-/// Panics if a line is not read as `serde_json` reads it.
+/// Panics if a line is not parsed in the same way as by `serde_json`.
 pub fn envelope(line: &[u8]) {
     crate::jsonrpc::agreement::agrees(line);
     crate::jsonrpc::agreement::ids_agree(line);
@@ -42,19 +42,19 @@ pub fn envelope(line: &[u8]) {
 #[derive(Debug)]
 pub struct Arguments(Decoder);
 
-/// How arguments arrive.
+/// The way in which arguments are decoded.
 #[derive(Clone, Copy, Debug)]
 pub enum Arriving {
-    /// As those of a tool that forgives nothing.
+    /// As arguments of a tool with strict decoding.
     Strict,
-    /// As those of a tool.
+    /// As arguments of a tool.
     Lenient,
     /// As strings.
     Text,
 }
 
 impl Arguments {
-    /// For these parameters, none of them injected.
+    /// Creates a decoder for these parameters, none of which may be injected.
     #[must_use]
     pub fn new(parameters: &'static [ParameterMeta], arriving: Arriving) -> Self {
         let style = match arriving {
@@ -65,7 +65,7 @@ impl Arguments {
         Self(Decoder::new(parameters, style, None).expect("the parameters are in order"))
     }
 
-    /// Fills the slots, or says what is wrong.
+    /// Fills the slots, or returns a description of the faults.
     pub fn decode(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> Result<(), String> {
         let no_context = || unreachable!("no parameter is injected");
         self.0
@@ -77,62 +77,62 @@ impl Arguments {
     }
 }
 
-/// A template of addresses.
+/// A URI template.
 #[derive(Debug)]
 pub struct Template(UriTemplate);
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     pub fn parse(template: &str) -> Result<Self, String> {
         UriTemplate::parse(template).map(Self)
     }
 
-    /// The names of its variables.
+    /// Returns the names of its variables.
     #[must_use]
     pub fn variables(&self) -> &[String] {
         self.0.variables()
     }
 
-    /// The values with which it gives this address.
+    /// Returns the values with which the template expands to this URI.
     #[must_use]
     pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
         self.0.matches(uri)
     }
 
-    /// The address these values give.
+    /// Returns the URI to which the template expands with these values.
     pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
         self.0.expand(value)
     }
 }
 
-/// Seals and opens states.
+/// Seals and opens the state of calls.
 #[cfg(feature = "sealing")]
 #[derive(Debug)]
 pub struct States(Seal);
 
 #[cfg(feature = "sealing")]
 impl States {
-    /// With this key, for ten minutes each.
+    /// Creates a seal with this key. A sealed state is valid for ten minutes.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
         let lifetime = Duration::from_mins(10);
         Self(Seal::new(&[SealingKey::from_bytes(key)], lifetime))
     }
 
-    /// Seals what a call remembers.
+    /// Seals the state of a call.
     #[must_use]
     pub fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> String {
         let sealed = self.0.seal(binding, plain, now);
         sealed.expect("keys and lengths are as they are")
     }
 
-    /// Opens a state; `None` if it is refused.
+    /// Opens a sealed state. Returns `None` if it is refused.
     #[must_use]
     pub fn open(&self, binding: &[u8; 32], state: &str, now: Duration) -> Option<Vec<u8>> {
         self.0.open(binding, state, now).ok()
     }
 
-    /// What a call of this tool with these arguments is bound to.
+    /// Returns the binding for a call to this tool with these arguments.
     #[must_use]
     pub fn bind(name: &str, arguments: &str) -> [u8; 32] {
         let binding = Binding {

@@ -33,25 +33,25 @@
 //! as [`State<T>`](State) and [`Context`]. [`bail!`] and [`ResultExt::expose`] fail with a message for the model; any
 //! other error is only logged ([`HandlerError`]).
 //!
-//! A server supports the protocol versions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at once, over
-//! standard input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). [`Limits`] bounds the
-//! load that clients can cause.
+//! A server supports the protocol versions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at the same
+//! time, over standard input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). [`Limits`] bounds
+//! the load that clients can cause.
 //!
-//! | feature | default | brings |
+//! | feature | default | provides |
 //! |---|---|---|
 //! | `cli` | yes | the commands and options of [`Server::run`] |
 //! | `client-logs` | yes | `client_logs`: `tracing` events of handlers for the client |
 //! | `http` | yes | HTTP, for all protocol versions |
-//! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs without a runtime of their own |
-//! | `sealing` | yes | state of 2026-07-28 calls between rounds, sealed and kept by the client; without the feature, this process keeps it |
+//! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
+//! | `sealing` | yes | sealing for the state of 2026-07-28 calls between rounds, so that the client can keep it; without this feature, the server process keeps it |
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
 //!
-//! Without any features, a server supports standard input and output, and custom streams. It still writes warnings and
-//! errors to standard error, unless the program has set up a `tracing` subscriber.
+//! Without any features, a server supports only standard input and output, and custom streams. It still writes warnings
+//! and errors to standard error, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
 
@@ -116,12 +116,12 @@ pub use server::{Cacheable, Server};
 pub use transport::{Transport, shutdown_signal};
 pub use types::SamplingRequest;
 
-/// Candidates for completions, with their total number.
+/// Completion candidates, with their total number.
 pub mod completion {
     pub use crate::handler::completion::Candidates;
 }
 
-/// Definitions that are made, changed and removed at run time.
+/// Definitions that are added, changed and removed at run time.
 pub mod dynamic {
     pub use crate::context::{Editor, ListEdit};
     pub use crate::handler::dynamic::{
@@ -129,12 +129,12 @@ pub mod dynamic {
     };
 }
 
-/// Questions to the client, and the forms in them.
+/// Questions to the client, and the forms that they contain.
 pub mod elicit {
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
 }
 
-/// HTTP: options, the `tower` service, listeners, and stores of sessions and events.
+/// The HTTP transport: options, the `tower` service, listeners, and stores for sessions and events.
 #[cfg(feature = "http")]
 pub mod http {
     pub use crate::transport::http::{
@@ -143,12 +143,12 @@ pub mod http {
     };
 }
 
-/// Pages of resources that a template lists.
+/// Pages of the resources listed by a template.
 pub mod listing {
     pub use crate::handler::listing::{ListCursor, Page};
 }
 
-/// Code that wraps calls: functions, and `tower` layers.
+/// Code that wraps calls: functions and `tower` layers.
 pub mod middleware {
     pub use crate::handler::call::CallOutput;
     pub use crate::handler::definition::Kind;
@@ -157,12 +157,12 @@ pub mod middleware {
     pub use crate::handler::tower::{CallService, ResponseFuture};
 }
 
-/// Steps of a call that are done once, whatever is repeated.
+/// Steps of a call that run only once, even if its handler runs again.
 pub mod once {
     pub use crate::context::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 }
 
-/// Reports of progress.
+/// Progress reports.
 pub mod progress {
     pub use crate::context::{Amount, Progress};
 }
@@ -174,7 +174,7 @@ pub mod text {
     pub use crate::handler::template::percent_encode;
 }
 
-/// Integration with `tracing`: log events for clients, and the trace context of requests.
+/// Integration with `tracing`: log events for clients and the trace context of requests.
 #[cfg(any(feature = "client-logs", feature = "telemetry"))]
 pub mod trace {
     #[cfg(feature = "client-logs")]

@@ -1,8 +1,10 @@
-//! The attributes, with their documentation, and the functions of the same names that select the annotated functions.
+//! The attributes and their documentation, together with the functions of the same names that select annotated
+//! functions.
 //!
 //! The attribute `tool` is a macro and the function `tool` is a value, so one import brings both into scope.
 
-/// Turns a function into a tool that models can call. The function of the same name selects a tool: `tool(add)`.
+/// Turns a function into a tool that models can call. To select a tool, pass its function to the function `tool`, as in
+/// `tool(add)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -24,9 +26,10 @@
 ///
 /// The doc comment becomes the description that the model reads. A parameter is an *argument* if its type implements
 /// `Deserialize` and `JsonSchema`, and *injected* if it implements [`FromContext`](crate::FromContext), as
-/// [`Context`](crate::Context) and [`State`](crate::State) do. Only these traits count, not the name of the type. `&T`,
-/// `&str` and `&[T]` borrow for the duration of the call. The function may be `async`, and may return any type that implements
-/// [`IntoToolResult`]: strings, numbers, content, [`Json`](crate::Json) for structured output, and `Result`s of these.
+/// [`Context`](crate::Context) and [`State`](crate::State) do. Only these traits matter, not the name of the type.
+/// `&T`, `&str` and `&[T]` borrow for the duration of the call. The function may be `async` and may return any type that
+/// implements [`IntoToolResult`]: strings, numbers, content, [`Json`](crate::Json) for structured output, and `Result`s
+/// of these.
 ///
 /// [`IntoToolResult`]: trait@crate::IntoToolResult
 ///
@@ -35,60 +38,61 @@
 /// | `name` | string, 1 to 128 of `A-Z a-z 0-9 _ - .` | the function's name | the name in calls | `name` |
 /// | `title` | string | none | the display name | `title` |
 /// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the tool | `description` |
-/// | `read_only` | flag | unspecified | the tool changes nothing | `annotations.readOnlyHint` |
+/// | `read_only` | flag | unspecified | the tool does not change any data | `annotations.readOnlyHint` |
 /// | `destructive` | flag | unspecified, which clients treat as true | the tool may delete or overwrite data | `annotations.destructiveHint` |
 /// | `idempotent` | flag | unspecified | repeated calls have no further effect | `annotations.idempotentHint` |
 /// | `open_world` | flag | unspecified, which clients treat as true | the tool interacts with the world outside the server | `annotations.openWorldHint` |
 /// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each an `https:` or `data:` URI | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
-/// | `tags("…", …)` | strings | none | the tags it can be selected with | nothing |
-/// | `scopes` | such as `("notes:read", "notes:write")` | none | the scopes that a caller must have, all of them; see below | an error, if one is missing |
+/// | `tags("…", …)` | strings | none | tags for selection | nothing |
+/// | `scopes` | such as `("notes:read", "notes:write")` | none | the scopes that a caller must have, all of them (see below) | an error if any is missing |
 /// | `visible_if` | the path of a `fn(&Caller) -> bool` | visible to all | returns `true` for callers who can see the tool | nothing |
 /// | `blocking` | flag | no | the function blocks, so each call runs on a separate thread | nothing |
-/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | the server's | maximum duration of a call | an error, when exceeded |
-/// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | maximum rate of calls | an error, when exceeded |
-/// | `concurrency` | whole number, or a constant of type `usize` | none | maximum number of concurrent calls; others wait | an error, if too many wait |
-/// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | the server's | maximum size of a result | an error, when exceeded |
-/// | `requires` | of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error, if one is missing |
+/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | the server's | maximum duration of a call | an error if exceeded |
+/// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | maximum rate of calls | an error if exceeded |
+/// | `concurrency` | whole number, or a constant of type `usize` | none | maximum number of concurrent calls; others wait | an error if too many are waiting |
+/// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | the server's | maximum size of a result | an error if exceeded |
+/// | `requires` | any of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error if any is missing |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
-/// | `strict` | flag | no | arguments are not coerced: a number in quotes is an error | nothing |
+/// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
 /// | `ttl` | as `timeout` | unspecified | the time for which a client may cache the result | `ttlMs` |
-/// | `cache` | `"public"` or `"private"` | unspecified | `"public"` if the cached result may be shared between users | `cacheScope` |
+/// | `cache` | `"public"` or `"private"` | unspecified | whether the cached result may be shared between users | `cacheScope` |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
 /// Write a flag as `read_only` or `read_only = false`.
 ///
 /// # Parameters
 ///
-/// The doc comment of a parameter becomes the description of the argument. `#[arg(…)]` takes further options. Constraints
-/// appear in the schema and are enforced, except `format`. The types in the schema are enforced too, where the Rust type
-/// accepts more than its schema allows.
+/// The doc comment of a parameter becomes the description of the argument. `#[arg(…)]` takes additional options.
+/// Constraints appear in the schema and, except for `format`, are enforced. The types in the schema are also enforced
+/// where the Rust type accepts more than its schema allows.
 ///
 /// | Option | Value | Meaning | In the schema |
 /// |---|---|---|---|
 /// | `name` | string | the name on the wire, instead of the parameter's name | the property |
 /// | `description` | string, or an expression of type `&'static str` | the description, instead of the doc comment | `description` |
-/// | `default` | a literal (the JSON a client could have sent), a Rust expression, or nothing for the value of `Default` | the value of an omitted argument | `default` |
+/// | `default` | a literal (the JSON that a client could have sent), a Rust expression, or nothing to use `Default` | the value of an omitted argument | `default` |
 /// | `range` | `1..=100`, `0.5..`, `..10` | the allowed numbers | `minimum`, `maximum` |
 /// | `length` | `1..=200`, `..=10`, `5` | the allowed number of characters or items | `minLength`, `maxItems`, … |
 /// | `pattern` | a regular expression | must match somewhere in the string | `pattern` |
 /// | `format` | such as `"uri"` | the format of the string; not enforced | `format` |
-/// | `items` | of `range`, `length`, `pattern`, `format`, `items` | the constraints of each item | `items` |
+/// | `items` | any of `range`, `length`, `pattern`, `format`, `items` | the constraints of each item | `items` |
 /// | `example` | a literal | a sample value | `examples` |
-/// | `header` | a token such as `Region` | clients mirror the argument in the HTTP header `Mcp-Param-Region` | `x-mcp-header` |
+/// | `header` | a token such as `Region` | the suffix of the HTTP header in which clients mirror the argument, such as `Mcp-Param-Region` | `x-mcp-header` |
 /// | `flatten` | none | each field of the type is a separate argument | the properties |
-/// | `any_path` | none | for variables of a [`resource_template`](macro@resource_template): values that lead out of a directory are accepted | |
+/// | `any_path` | none | for variables of a [`resource_template`](macro@resource_template): also accepts values that lead out of a directory | |
 ///
 /// # Access
 ///
-/// A tool with `scopes` is hidden from the lists of callers who lack some of them. If such a caller calls it anyway, the
-/// call is rejected before anything runs. The error names all required scopes, so that the client can request them; over
-/// HTTP it is status 403 with a challenge. For callers rejected by the `visible_if` function, the tool does not exist. The
-/// function runs for every list and call, so it must not block; if it panics, the caller is rejected.
+/// A tool with `scopes` is omitted from the lists sent to callers who lack any of them. If such a caller calls it
+/// anyway, the call is rejected before any code of the tool runs. The error names all required scopes so that the
+/// client can request them; over HTTP, it is status 403 with a challenge. To callers rejected by the `visible_if`
+/// function, the tool appears not to exist. This function runs for every list and every call, so it must not block. If
+/// it panics, the caller is rejected.
 ///
-/// Scopes are granted through credentials. They do not apply over standard input and output or within the same process: see
-/// [`Caller`](crate::Caller). Caches never share lists and results that depend on the caller between users, whatever `cache`
-/// specifies.
+/// Scopes are granted through credentials. They do not apply over standard input and output or within the same process:
+/// see [`Caller`](crate::Caller). Lists and results that depend on the caller are never shared between users by caches,
+/// whatever `cache` specifies.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -105,12 +109,13 @@
 /// }
 /// ```
 ///
-/// A parameter of type [`Principal`](crate::Principal) is the authenticated caller. Callers without credentials are then
-/// rejected, unless the type is `Option<Principal>`. Source: revisions since 2025-03-26, basic/authorization.
+/// A parameter of type [`Principal`](crate::Principal) receives the authenticated caller. A tool with such a parameter
+/// rejects callers without credentials, unless the type is `Option<Principal>`. Source: revisions since 2025-03-26,
+/// basic/authorization.
 ///
 /// # Mistakes
 ///
-/// Mistakes are reported at compile time where possible, all of them in one run:
+/// Where possible, mistakes are reported at compile time, all of them in a single run:
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -124,8 +129,8 @@
 #[doc(inline)]
 pub use mcp_macros::tool;
 
-/// Turns a function into a prompt: messages that a user can start from. The function of the same name selects a prompt:
-/// `prompt(code_review)`.
+/// Turns a function into a prompt: messages that a user can start from. To select a prompt, pass its function to the
+/// function `prompt`, as in `prompt(code_review)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -149,9 +154,10 @@ pub use mcp_macros::tool;
 /// }
 /// ```
 ///
-/// Parameters work as in [`tool`](macro@tool); on the wire they are strings, and are parsed into the parameter types. Enums
-/// and booleans are completed automatically. For other types, `#[complete(["formal", "friendly"])]` suggests these strings
-/// and still accepts any other, and `#[complete(function)]` names a [`completer`](macro@completer).
+/// Parameters work as in [`tool`](macro@tool); on the wire, they are strings, which are parsed into the parameter
+/// types. Enums and booleans are completed automatically. For other types, `#[complete(["formal", "friendly"])]`
+/// suggests the given strings but accepts any other, and `#[complete(function)]` names a
+/// [`completer`](macro@completer).
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
@@ -160,17 +166,17 @@ pub use mcp_macros::tool;
 /// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the prompt | `description` |
 /// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
-/// | `tags("…", …)` | strings | none | the tags it can be selected with | nothing |
+/// | `tags("…", …)` | strings | none | tags for selection | nothing |
 /// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error, when exceeded |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
 /// Source: revision 2026-07-28, server/prompts.
 #[doc(inline)]
 pub use mcp_macros::prompt;
 
-/// Turns a function into a resource that clients read at one URI. The function of the same name selects a resource:
-/// `resource(config)`.
+/// Turns a function into a resource that clients read at a fixed URI. To select a resource, pass its function to the
+/// function `resource`, as in `resource(config)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -186,29 +192,29 @@ pub use mcp_macros::prompt;
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
-/// | `name` | string | the function's name | the name for programs | `name` |
+/// | `name` | string | the function's name | the name used by programs | `name` |
 /// | `title` | string | none | the display name | `title` |
 /// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the resource | `description` |
 /// | `mime_type` | such as `"text/markdown"` | unspecified | the media type of the contents | `mimeType` |
 /// | `size` | whole number | unspecified | the size in bytes | `size` |
-/// | `audience` | of `user`, `assistant` | unspecified | the intended audience | `annotations.audience` |
+/// | `audience` | `user`, `assistant`, or both | unspecified | the intended audience | `annotations.audience` |
 /// | `priority` | 0.0 to 1.0 | unspecified | the importance, from 0.0 (optional) to 1.0 (required) | `annotations.priority` |
 /// | `last_modified` | ISO 8601 date, or date and time | unspecified | the time of the last change | `annotations.lastModified` |
 /// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
-/// | `tags("…", …)` | strings | none | the tags it can be selected with | nothing |
+/// | `tags("…", …)` | strings | none | tags for selection | nothing |
 /// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
 /// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | the time for which a client may cache the contents | `ttlMs` |
-/// | `cache` | `"public"` or `"private"` | unspecified | `"public"` if the cached contents may be shared between users | `cacheScope` |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error, when exceeded |
+/// | `cache` | `"public"` or `"private"` | unspecified | whether the cached contents may be shared between users | `cacheScope` |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
 /// Source: revision 2026-07-28, server/resources.
 #[doc(inline)]
 pub use mcp_macros::resource;
 
-/// Turns a function into a resource template: it reads every resource whose URI matches the template. The function of the same
-/// name selects a template: `resource_template(note)`.
+/// Turns a function into a resource template. The function reads every resource whose URI matches the template. To
+/// select a template, pass its function to the function `resource_template`, as in `resource_template(note)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -223,21 +229,21 @@ pub use mcp_macros::resource;
 /// }
 /// ```
 ///
-/// Each variable of the template needs an argument of the same name, and each argument a variable; injected parameters do
-/// not count. Templates follow RFC 6570 up to level 3, with `*`. `{id:3}` is rejected, because the truncated rest cannot be
-/// restored.
+/// Each variable of the template needs an argument of the same name, and vice versa; injected parameters do not count.
+/// Templates follow RFC 6570 up to level 3, plus the modifier `*`. `{id:3}` is rejected because the truncated part of
+/// the value cannot be restored.
 ///
-/// A list parameter needs a variable with `*`: `{ids*}` reads `1,2`, `{/path*}` reads `/a/b`, `{?tags*}` reads
-/// `?tags=a&tags=b`. For a string parameter, such a variable yields the whole text.
+/// A list parameter needs a variable with `*`: `{ids*}` matches `1,2`, `{/path*}` matches `/a/b`, and `{?tags*}`
+/// matches `?tags=a&tags=b`. A string parameter receives the whole text matched by such a variable.
 ///
-/// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a drive
-/// letter such as `C:`, whatever the expression and however the value is encoded: such values lead out of the directory they
-/// are joined to. Dots inside a segment, as in `v1..2`, are allowed. With `#[arg(any_path)]`, a parameter accepts these values
-/// too; the function must then validate them before it uses them as a path. Source: revision 2026-07-28, server/resources,
-/// "Security Considerations".
+/// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a
+/// drive letter such as `C:`. This holds for every kind of expression and every encoding, because such values lead out
+/// of the directory that they are joined to. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
+/// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
+/// Source: revision 2026-07-28, server/resources, "Security Considerations".
 ///
-/// The options are those of [`resource`](macro@resource) without `size`, plus `list`: the path of a function that returns the
-/// matching resources for `resources/list`. All its parameters are injected.
+/// The options are the same as for [`resource`](macro@resource), without `size` but with `list`, the path of a function
+/// that returns the matching resources for `resources/list`. All parameters of that function are injected.
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -251,8 +257,8 @@ pub use mcp_macros::resource;
 #[doc(inline)]
 pub use mcp_macros::resource_template;
 
-/// Turns a function into a completer: it suggests values for an argument while the user types. The function of the same name
-/// selects a completer: `completer(frameworks)`.
+/// Turns a function into a completer, which suggests values for an argument while the user types. To select a
+/// completer, pass its function to the function `completer`, as in `completer(frameworks)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -273,16 +279,16 @@ pub use mcp_macros::resource_template;
 /// }
 /// ```
 ///
-/// The first parameter is the text typed so far. The others are injected, or are arguments that the user has already filled in,
-/// matched by name. Candidates may be in any order: the framework ranks them and sends at most 100.
+/// The first parameter is the text typed so far. The others are either injected, or arguments that the user has already
+/// filled in, matched by name. Candidates may be in any order, because the framework ranks them. It sends at most 100.
 ///
 /// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
 /// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument instead:
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
-/// | `prompt` | path of a prompt, where it is defined | the prompt with the argument |
-/// | `template` | path of a resource template, where it is defined | the template with the variable |
+/// | `prompt` | path of a prompt at its definition | the prompt that has the argument |
+/// | `template` | path of a resource template at its definition | the template that has the variable |
 /// | `argument` | string | the name of the argument or variable |
 /// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size |
 /// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
@@ -291,7 +297,7 @@ pub use mcp_macros::resource_template;
 #[doc(inline)]
 pub use mcp_macros::completer;
 
-/// Allows the attributes on methods. Put it on the `impl` block.
+/// Allows the attributes to be used on methods. Put it on the `impl` block.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -321,8 +327,8 @@ pub use mcp_macros::completer;
 #[doc(inline)]
 pub use mcp_macros::server;
 
-/// Makes `main` asynchronous, on a runtime with one worker per core, but at least two: while a handler blocks one worker,
-/// another can answer.
+/// Makes `main` asynchronous. The runtime has one worker per core, but at least two, so that another worker can respond
+/// while a handler blocks one of them.
 ///
 /// ```no_run
 /// #[mcp_runtime::main]
@@ -340,7 +346,7 @@ pub use mcp_macros::server;
 #[cfg(feature = "main")]
 pub use mcp_macros::main;
 
-/// Makes a struct a form for [`Context::elicit`](crate::Context::elicit), or an enum a choice in a form.
+/// Turns a struct into a form for [`Context::elicit`](crate::Context::elicit), or an enum into a choice in a form.
 ///
 /// ```
 /// use mcp_runtime::Elicit;
@@ -383,7 +389,7 @@ pub use mcp_macros::main;
 /// | `name` | `"string"` | the name in the client's answer, instead of the field's name | the property's name |
 /// | `title` | `"string"` | the display name | `title` |
 /// | `description` | `"string"` | instructions for the user, instead of the doc comment | `description` |
-/// | `default` | a literal; for a choice, its value as a string | the value that the form starts with | `default`, since 2025-11-25; for `bool` always |
+/// | `default` | a literal; for a choice, its value as a string | the initial value in the form | `default`, since 2025-11-25 (for `bool`, in all versions) |
 /// | `range(1..=14)` | numbers | the allowed numbers | `minimum`, `maximum` |
 /// | `length(..=200)` | whole numbers | the allowed number of characters or choices | `minLength`, `maxLength`, `minItems`, `maxItems` |
 /// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | the format of the string | `format` |
@@ -397,8 +403,8 @@ pub use mcp_macros::main;
 #[doc(inline)]
 pub use mcp_macros::Elicit;
 
-/// Derives everything that a type needs in arguments and results: `Serialize`, `Deserialize` and `JsonSchema`, through the
-/// runtime's re-exports, so that you need no dependency on serde or schemars.
+/// Derives everything that a type needs to be used in arguments and results: `Serialize`, `Deserialize` and
+/// `JsonSchema`, through the runtime's re-exports, so that you need no dependency on serde or schemars.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -426,14 +432,15 @@ pub use mcp_macros::Elicit;
 ///
 /// | Option | Meaning |
 /// |---|---|
-/// | `input` | the type is only received: no `Serialize` |
-/// | `output` | the type is only sent: no `Deserialize` |
+/// | `input` | the type is only received, so `Serialize` is not derived |
+/// | `output` | the type is only sent, so `Deserialize` is not derived |
 /// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files of other programs |
 /// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;
 
-/// Marks an error type whose message the model may read, wherever a handler fails with it, with `?` or by returning it.
+/// Marks an error type whose message the model may read whenever a handler fails with it, whether through `?` or by
+/// returning it.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -464,9 +471,9 @@ pub use mcp_macros::data;
 /// }
 /// ```
 ///
-/// The messages of all other error types stay hidden, unless `.expose()` is called where the error occurs. The message also
-/// stays hidden if another error, such as `anyhow::Error`, wraps this one. The type must implement `std::error::Error`, by
-/// hand or by any derive, and must not be generic.
+/// The messages of all other error types stay hidden, unless `.expose()` is called where the error occurs. The message
+/// also stays hidden if another error, such as `anyhow::Error`, wraps this one. The type must implement
+/// `std::error::Error`, either manually or through any derive, and must not be generic.
 ///
 /// | Option | Meaning |
 /// |---|---|

@@ -1,22 +1,22 @@
-//! Catching panics of user code, including those of their payloads.
+//! Catches panics in user code, including panics while their payloads are dropped.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs user code; `Err` holds the text of a panic.
+/// Runs user code. If it panics, `Err` holds the text of the panic.
 ///
-/// Unwind safety is asserted: values that the code was changing are either dropped or made for sharing.
+/// Unwind safety is asserted because values that the code was changing are either dropped or designed to be shared.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(text)
 }
 
-/// Returns the text of a panic. Its payload is user code too: it may panic when it is dropped.
+/// Returns the text of a panic. Dropping its payload runs user code, which may panic as well.
 fn text(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let text = text.unwrap_or("a value that is not a string").to_owned();
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        // This could go on for ever, so the second payload is leaked; it is small.
+        // This could continue forever, so the second payload, which is small, is leaked.
         std::mem::forget(again);
     }
     text

@@ -1,7 +1,7 @@
-//! Rate limits, as token buckets: one for all callers, or one for each.
+//! Rate limits, implemented as token buckets: one shared by all callers, or one for each caller.
 //!
-//! A bucket is stored as one moment: the time at which it will be full again. A full bucket therefore needs no entry, and
-//! is forgotten. `handler::rules` parses rates; `dispatch` identifies callers.
+//! A bucket is stored as a single point in time, which is when it will be full again. A full bucket therefore needs no
+//! entry and is forgotten. `handler::rules` parses rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A number of tokens per span of time, and a burst.
+/// A number of tokens per time span, and a burst size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// Time in which one token is refilled.
+    /// Time it takes to refill one token.
     interval: Duration,
-    /// Maximum lead over the refill rate: the size of the burst, less one, as time.
+    /// Maximum lead over the refill rate, which is the burst size minus one, expressed as time.
     slack: Duration,
     per_caller: bool,
 }
 
 impl Rate {
-    /// Creates a rate of `count` in `span`, with bursts of `burst`. Zero of anything counts as one.
+    /// Creates a rate of `count` per `span`, with bursts of `burst`. A zero is treated as one.
     pub(crate) const fn new(count: u32, span: Duration, burst: u32) -> Self {
         let count = if count == 0 { 1 } else { count };
         let burst = if burst == 0 { 1 } else { burst };
@@ -40,13 +40,14 @@ impl Rate {
         Self::new(count, Duration::from_secs(1), burst)
     }
 
-    /// Applies the rate to each caller separately, rather than to all of them together.
+    /// Applies the rate to each caller separately rather than to all callers together.
     pub(crate) const fn per_caller(mut self) -> Self {
         self.per_caller = true;
         self
     }
 
-    /// Takes a token from a bucket that is full at `full`. Returns the time at which it is full again, or how long to wait.
+    /// Takes a token from a bucket that will be full at `full`. Returns the time at which it will be full again, or how
+    /// long to wait for a token.
     fn take(self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
         let full = full.map_or(now, |full| full.max(now));
         let ahead = full.saturating_duration_since(now);
@@ -69,7 +70,7 @@ impl Bucket {
         Self { rate, full: None }
     }
 
-    /// Takes a token; returns `false` if there is none.
+    /// Takes a token. Returns `false` if none is available.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let taken = self.rate.take(self.full, now);
         self.full = taken.ok().or(self.full);
@@ -77,7 +78,7 @@ impl Bucket {
     }
 }
 
-/// The token buckets of a rate, one for all callers or one for each.
+/// The token buckets for a rate, either one for all callers or one for each caller.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     rate: Rate,
@@ -86,9 +87,9 @@ pub(crate) struct Limiter {
 
 #[derive(Debug, Default)]
 struct RateUsage {
-    /// The time at which the bucket of each caller is full again.
+    /// The time at which each caller's bucket will be full again.
     full: HashMap<u64, Instant>,
-    /// The bucket shared by all callers above the maximum.
+    /// The bucket shared by all callers beyond the maximum number.
     others: Option<Instant>,
     swept: Option<Instant>,
 }
@@ -104,7 +105,7 @@ impl Limiter {
         }
     }
 
-    /// Checks whether a token is available, without taking it. The error is the time to wait.
+    /// Checks whether a token is available without taking it. The error is the time to wait.
     pub(crate) fn check(&self, caller: u64, now: Instant) -> Result<(), Duration> {
         let caller = self.key(caller);
         let taken = self.taken();
@@ -141,8 +142,8 @@ impl Limiter {
 }
 
 impl RateUsage {
-    /// Forgets full buckets, at most once per `SWEEP`, so that calls of many anonymous callers do not each walk all of
-    /// them.
+    /// Forgets full buckets. Does so at most once per `SWEEP`, so that not every call iterates over all of them when
+    /// there are many anonymous callers.
     fn sweep(&mut self, now: Instant) {
         let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;
         if self.swept.is_none_or(is_due) {

@@ -1,4 +1,4 @@
-//! Validation of a token's claims.
+//! Validates a token's claims.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use crate::context::Principal;
 
 /// Requirements for the claims of a token.
 pub(super) struct Expected<'e> {
-    /// The issuer. `None` if the authorization server was asked about the token, and so vouches for it.
+    /// The issuer. `None` if the authorization server was asked about the token and therefore vouches for it.
     pub(super) issuer: Option<&'e str>,
     /// The accepted audiences, one of which the token must name. `None` if the authorization server has checked that.
     pub(super) audiences: Option<&'e [&'e str]>,
@@ -50,7 +50,7 @@ fn time_of(seconds: f64) -> Option<SystemTime> {
 }
 
 impl Expected<'_> {
-    /// Returns the principal of the token with these claims, or the reason why they are not valid.
+    /// Returns the principal of the token with these claims, or the reason why the claims are not valid.
     pub(super) fn check(
         &self,
         claims: Map<String, Value>,
@@ -84,7 +84,7 @@ impl Expected<'_> {
         if !claims.get("sub").is_none_or(is_text) {
             return Err("the token's `sub` is not a string");
         }
-        // A client that acts for itself has no subject, or is its own subject.
+        // A client that acts on its own behalf has no subject or is its own subject.
         let subject = text("sub").unwrap_or(client);
         if subject.is_empty() {
             return Err("the token names no subject");
@@ -100,8 +100,8 @@ impl Expected<'_> {
     }
 }
 
-/// Returns `true` if one of these audiences is among those of the token. Hosts are compared in lower case; nothing else is
-/// normalized.
+/// Returns `true` if the token names one of these audiences. Hosts are compared in lower case; no other normalization
+/// takes place.
 fn is_for(audience: Option<&Value>, audiences: &[&str]) -> bool {
     let is_accepted = |audience: &Value| {
         let Some(audience) = audience.as_str() else {
@@ -118,7 +118,7 @@ fn is_for(audience: Option<&Value>, audiences: &[&str]) -> bool {
     }
 }
 
-/// Returns the scopes of the token: from `scope`, a string, and `scp`, a string or a list.
+/// Returns the scopes of the token, taken from `scope` (a string) and `scp` (a string or a list).
 fn scopes(claims: &Map<String, Value>) -> Vec<String> {
     let mut scopes = Vec::new();
     for claim in ["scope", "scp"].iter().filter_map(|name| claims.get(*name)) {

@@ -1,4 +1,4 @@
-//! Requests to an authorization server: bounded in time and size, without following redirects.
+//! Sends requests to an authorization server. They are bounded in time and size and do not follow redirects.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use serde_json::Value;
 /// Maximum size of a document, in bytes.
 const MOST: usize = 1 << 20;
 
-/// HTTP client for authorization servers. Created without connections; later requests reuse those it opens.
+/// HTTP client for authorization servers. Opens connections on demand and reuses them for later requests.
 #[derive(Clone)]
 pub(super) struct Fetcher {
     /// Timeout for a response.
@@ -50,7 +50,7 @@ impl Fetcher {
         let response = async {
             let response = self.client()?.request(request).await;
             let response = response.map_err(|error| causes(&error))?;
-            // Redirects are refused: requests go only to configured URLs.
+            // Redirects are refused because requests may go only to configured URLs.
             if response.status() != StatusCode::OK {
                 return Err(format!("the server answered {}", response.status()));
             }
@@ -63,7 +63,7 @@ impl Fetcher {
 
     fn client(&self) -> Result<&HttpsClient, String> {
         let made = self.client.get_or_init(|| {
-            // Named explicitly: a program may have more than one provider, and then has no default.
+            // Named explicitly, because a program with more than one provider has no default.
             let provider = rustls::crypto::ring::default_provider();
             let builder = HttpsConnectorBuilder::new();
             let builder = builder.with_provider_and_native_roots(provider);
@@ -91,7 +91,7 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Returns the text of an error and of its causes: the outermost one says little.
+/// Returns the text of an error and its causes, because the outermost error alone says little.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

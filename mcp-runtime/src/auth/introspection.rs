@@ -22,20 +22,21 @@ use crate::handler::template::percent_encode;
 
 /// Maximum number of cached results.
 const MOST: usize = 1_000;
-/// Validity of an active token whose response has no `exp`; after this time the client has to send it again.
+/// Validity of an active token whose response has no `exp`. After this time, the client must send the token again.
 const UNSAID: Duration = Duration::from_hours(1);
-/// Maximum number of concurrent requests: anonymous callers can cause one with every token they make up.
+/// Maximum number of concurrent requests. They are limited because anonymous callers can cause one with every token
+/// they make up.
 const AT_ONCE: usize = 64;
 
-/// Validates each token by asking the authorization server (RFC 7662), with the server's own client credentials.
+/// Validates each token by querying the authorization server (RFC 7662) with this server's client credentials.
 ///
-/// A token is accepted if the response says `active`, and `aud` is or contains the audience; `exp` and `nbf` are checked if
-/// the response has them. Positive results are cached for 30 s, at most 1,000 of them and none past `exp`; for that time a
-/// revoked token may still be accepted. A response may take 5 s and 1 MiB. Without one, and while 64 other requests are
-/// pending, requests are answered 503.
+/// A token is accepted if the response declares it `active` and `aud` is or contains the audience; `exp` and `nbf` are
+/// checked if present. Up to 1,000 positive results are cached for 30 s each, but not past `exp`; during this time, a
+/// revoked token may still be accepted. The response must arrive within 5 s and be no larger than 1 MiB. If it does
+/// not, or if 64 other requests are pending, the request is answered with 503.
 ///
-/// Streams of notifications end at `exp`, or after an hour if the response has none; if a client reconnects with its token,
-/// the token is validated again.
+/// Notification streams end at `exp`, or after an hour if the response has no `exp`. When a client reconnects with its
+/// token, the token is validated again.
 pub struct Introspection {
     issuer: String,
     endpoint: String,
@@ -50,9 +51,9 @@ pub struct Introspection {
 }
 
 impl Introspection {
-    /// Creates an authenticator that asks `endpoint` of the authorization server `issuer`, as this client.
+    /// Creates an authenticator that queries `endpoint` of the authorization server `issuer` as this client.
     ///
-    /// Both are HTTPS URLs, or HTTP URLs on this machine.
+    /// Both must be HTTPS URLs, or HTTP URLs on this machine.
     pub fn new(
         issuer: impl Into<String>,
         endpoint: impl Into<String>,
@@ -73,16 +74,16 @@ impl Introspection {
         }
     }
 
-    /// Adds an accepted audience: `aud` of a response must be or contain one of them. May be repeated. Default: the URL of
-    /// the server.
+    /// Adds an accepted audience. The `aud` of a response must be or contain one of the accepted audiences. May be
+    /// repeated. Defaults to the URL of the server.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.add(audience.into());
         self
     }
 
-    /// Accepts every `active` token, whatever its `aud`. Only for an authorization server that reports only tokens issued
-    /// for this server as active: with any other, tokens for other servers would be accepted here.
+    /// Accepts every `active` token, regardless of its `aud`. Use this only if the authorization server does not report
+    /// tokens issued for other servers as active; otherwise, this server would accept such tokens.
     #[must_use]
     pub fn trust_audience(mut self) -> Self {
         self.trusts_audience = true;
@@ -96,7 +97,7 @@ impl Introspection {
         self
     }
 
-    /// Sets how long positive results are cached. Default 30 s; zero asks for every request.
+    /// Sets how long positive results are cached. Default 30 s; zero disables caching.
     #[must_use]
     pub fn keep(mut self, time: Duration) -> Self {
         self.keep = time;
@@ -162,7 +163,7 @@ impl Introspection {
         if kept.len() >= MOST {
             kept.retain(|_, (_, until)| now < *until);
         }
-        // With so many active tokens at once, the others are not cached.
+        // With this many active tokens in use, further ones are not cached.
         if kept.len() < MOST
             && let Some(until) = now.checked_add(time)
         {

@@ -1,8 +1,8 @@
-//! Signed tokens: accepted algorithms, the keys that fit them, and verification of signatures.
+//! Signed tokens: the accepted algorithms, the keys that match them, and signature verification.
 //!
-//! `ring` does the cryptography. An algorithm must be on this list and fit the key's type; what a token or a key declares
-//! can only exclude more. Shared secrets (HS256) and unsigned tokens are not on the list, so a public key is never mistaken
-//! for a secret.
+//! `ring` does the cryptography. An algorithm must be on this list and match the key's type; declarations in a token or
+//! a key can only restrict the choice further. Shared secrets (HS256) and unsigned tokens are not on the list, so a
+//! public key is never mistaken for a secret.
 //!
 //! Source: RFC 7515, RFC 7517, RFC 7518, RFC 8037, RFC 8725.
 
@@ -19,7 +19,7 @@ pub(super) struct Algorithm {
 
 enum Scheme {
     Rsa(&'static RsaParameters),
-    /// Signatures on the curve of this name.
+    /// Signatures on the curve with this name.
     Curve(&'static str, &'static dyn VerificationAlgorithm),
 }
 
@@ -55,7 +55,7 @@ impl Algorithm {
 /// A public key that verifies signatures.
 pub(super) struct VerificationKey {
     pub(super) id: Option<String>,
-    /// The only algorithm the key is for, if it is restricted to one.
+    /// The only algorithm that the key may be used with, if it is restricted to one.
     algorithm: Option<String>,
     material: Material,
 }
@@ -66,7 +66,7 @@ enum Material {
 }
 
 impl VerificationKey {
-    /// Reads a key of a set; `None` if this module cannot use it.
+    /// Reads a key from a key set. Returns `None` if this module cannot use it.
     pub(super) fn read(json: &Value) -> Option<Self> {
         let text = |name| json.get(name).and_then(Value::as_str);
         let bytes = |name| URL_SAFE_NO_PAD.decode(text(name)?).ok();
@@ -113,7 +113,7 @@ impl VerificationKey {
         }
     }
 
-    /// Returns `true` if the key can have signed with this algorithm.
+    /// Returns `true` if the key can be used with this algorithm.
     fn fits(&self, algorithm: &Algorithm) -> bool {
         let is_for = match &self.algorithm {
             Some(only) => only == algorithm.name,
@@ -139,7 +139,7 @@ pub(super) struct Token<'t> {
 }
 
 impl<'t> Token<'t> {
-    /// Reads a token. `Err` states why it is not one.
+    /// Parses a token. `Err` states why the text is not a token.
     pub(super) fn read(text: &'t str) -> Result<Self, &'static str> {
         let (message, signature) = text.rsplit_once('.').ok_or("not a signed token")?;
         let (header, claims) = message.split_once('.').ok_or("not a signed token")?;
@@ -177,7 +177,7 @@ impl<'t> Token<'t> {
         })
     }
 
-    /// Returns `true` if the token may be signed with this key.
+    /// Returns `true` if the token may have been signed with this key.
     pub(super) fn names(&self, key: &VerificationKey) -> bool {
         let is_named = self.key.is_none() || self.key == key.id;
         is_named && key.fits(self.algorithm)

@@ -14,14 +14,15 @@ use crate::context::Principal;
 
 /// Validates JSON Web Tokens with the keys of the authorization server that issued them.
 ///
-/// A token is accepted if it is signed with one of the issuer's keys, by RS256, RS384, RS512, PS256, PS384, PS512, ES256,
-/// ES384 or `EdDSA`; `iss` is the issuer; `aud` is or contains the audience; `exp` has not passed; and `nbf`, if present,
-/// has. Its subject is `sub` (or else the client), its client `client_id` or `azp`; its scopes are in `scope` and `scp`.
+/// A token is accepted if `iss` is the issuer, `aud` is or contains the audience, `exp` has not passed, `nbf` (if
+/// present) has passed, and the token is signed with one of the issuer's keys using RS256, RS384, RS512, PS256, PS384,
+/// PS512, ES256, ES384 or `EdDSA`. The subject is taken from `sub`, falling back to the client; the client from
+/// `client_id` or `azp`; and the scopes from `scope` and `scp`.
 ///
-/// The keys are discovered through the issuer's metadata (RFC 8414, or `OpenID` Connect Discovery), over HTTPS (over HTTP
-/// on this machine), each document within 5 s and 1 MiB, without redirects. They are cached for 10 minutes. A token with an
-/// unknown key causes a refetch, at most every 30 s. If refetching fails, the last keys are accepted for an hour; after
-/// that, requests are answered 503.
+/// The keys are discovered through the issuer's metadata (RFC 8414 or `OpenID` Connect Discovery), over HTTPS or, on
+/// this machine, over HTTP. Each document must arrive within 5 s and be no larger than 1 MiB; redirects are not
+/// followed. The keys are cached for 10 minutes. A token with an unknown key causes a refetch, at most every 30 s. If
+/// refetching fails, the last keys are accepted for an hour; after that, requests are answered with 503.
 ///
 /// Source: RFC 9068, RFC 8707; `docs/requirements.md`, AUTH-02.
 pub struct Jwt {
@@ -35,7 +36,8 @@ pub struct Jwt {
 }
 
 impl Jwt {
-    /// Accepts tokens of this issuer: exactly the value of their `iss`, an HTTPS URL, or an HTTP URL on this machine.
+    /// Accepts tokens from this issuer, which must be an HTTPS URL, or an HTTP URL on this machine, and equal the
+    /// tokens' `iss` exactly.
     pub fn issuer(issuer: impl Into<String>) -> Self {
         let issuer = issuer.into();
         let source = match Url::parse(&issuer) {
@@ -56,18 +58,18 @@ impl Jwt {
         }
     }
 
-    /// Adds an accepted audience: `aud` of a token must be or contain one of them. May be repeated. Default: the URL of the
-    /// server.
+    /// Adds an accepted audience. The `aud` of a token must be or contain one of the accepted audiences. May be
+    /// repeated. Defaults to the URL of the server.
     ///
-    /// Compared exactly, except that the host of a URL is case-insensitive.
+    /// Audiences are compared exactly, except that the host of a URL is case-insensitive.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.add(audience.into());
         self
     }
 
-    /// Sets the URL of the key set, for an issuer without metadata, or with keys on another host. Default: taken from the
-    /// metadata.
+    /// Sets the URL of the key set, for an issuer that has no metadata or keeps its keys on another host. By default,
+    /// the URL is taken from the metadata.
     #[must_use]
     pub fn key_set_url(mut self, url: impl Into<String>) -> Self {
         let url = url.into();
@@ -76,14 +78,14 @@ impl Jwt {
         self
     }
 
-    /// Sets the keys themselves, `{"keys": […]}`; nothing is fetched then.
+    /// Sets the keys directly, in the form `{"keys": […]}`, so that nothing is fetched.
     #[must_use]
     pub fn key_set(mut self, keys: &Value) -> Self {
         self.source = key_set::read(keys).map(KeySource::Given);
         self
     }
 
-    /// Sets the maximum difference between the clocks of issuer and server. Default one minute.
+    /// Sets the maximum difference between the clocks of the issuer and the server. Default one minute.
     #[must_use]
     pub fn skew(mut self, skew: Duration) -> Self {
         self.skew = skew;
@@ -97,8 +99,8 @@ impl Jwt {
         self
     }
 
-    /// Sets how long keys are cached before they are refetched, and how long stale keys are still accepted if refetching
-    /// fails. Default 10 minutes and one hour.
+    /// Sets how long keys are cached before they are refetched, and how long stale keys are still accepted if
+    /// refetching fails. The defaults are 10 minutes and one hour.
     #[must_use]
     pub fn keep_keys(mut self, fresh: Duration, good: Duration) -> Self {
         self.times.fresh = fresh;

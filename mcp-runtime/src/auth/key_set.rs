@@ -1,8 +1,9 @@
-//! The signing keys of an authorization server: discovered, cached, and refetched when a token's key is not among them.
+//! The signing keys of an authorization server, which are discovered, cached, and refetched when a token's key is
+//! unknown.
 //!
-//! Only the configured issuer's host, or a URL configured in its place, is ever asked. One fetch is under way at a time, in
-//! a separate task, so that it continues when the caller that started it goes away. While the server does not answer, the
-//! last valid keys are accepted for a while; after that, no token is.
+//! Requests go only to the configured issuer's host or to a URL configured in its place. Only one fetch runs at a time,
+//! in a separate task, so that it continues if the caller that started it goes away. While the authorization server
+//! does not respond, the last valid keys are accepted for a limited time; after that, no token is accepted.
 //!
 //! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
@@ -32,7 +33,7 @@ pub(super) enum KeySource {
     Given(Arc<[VerificationKey]>),
 }
 
-/// Lifetimes of cached keys, and the interval of fetches.
+/// Lifetimes of cached keys, and the minimum interval between fetches.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     /// Age at which keys are refetched.
@@ -105,7 +106,7 @@ impl KeySet {
         kept.map(|(keys, _)| Arc::clone(keys))
     }
 
-    /// Fetches the keys, or waits for a fetch under way; does nothing if the last fetch was less than `pause` ago.
+    /// Fetches the keys, or waits for a fetch in progress. Does nothing if the last fetch was less than `pause` ago.
     async fn refresh(&self, source: &KeySource, fetcher: &Fetcher, pause: Duration) {
         let flight = {
             let mut state = self.state();
@@ -136,7 +137,7 @@ impl KeySet {
     }
 }
 
-/// A fetch under way, aborted when the key set is dropped.
+/// A fetch in progress, which is aborted when the key set is dropped.
 struct KeyFetch(JoinHandle<Option<Arc<[VerificationKey]>>>);
 
 impl Future for KeyFetch {
@@ -173,7 +174,7 @@ async fn ask(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey
     }
 }
 
-/// Reads the usable keys of a set.
+/// Reads the usable keys from a key set.
 pub(super) fn read(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
     let keys = set.get("keys").and_then(Value::as_array);
     let keys: Vec<VerificationKey> = keys
@@ -187,7 +188,7 @@ pub(super) fn read(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
     Ok(keys.into())
 }
 
-/// Returns the URL of the keys, from the metadata of an issuer.
+/// Returns the URL of the keys, taken from the metadata of an issuer.
 async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String> {
     let openid = "/.well-known/openid-configuration";
     let mut urls = vec![

@@ -1,9 +1,9 @@
 //! Authentication of HTTP requests by access token.
 //!
-//! [`ProtectedResource`] configures the protection of a server; an [`Authenticator`] maps a token to its principal. There is one
-//! for JSON Web Tokens ([`Jwt`]), one that asks the authorization server ([`Introspection`]), and one for a few tokens that
-//! never change ([`StaticTokens`]); any suitable closure is one too. This framework does not include an authorization
-//! server.
+//! [`ProtectedResource`] configures the protection of a server; an [`Authenticator`] maps a token to its principal.
+//! [`Jwt`] handles JSON Web Tokens, [`Introspection`] queries the authorization server, and [`StaticTokens`] holds a
+//! few tokens that never change. A closure can also serve as an authenticator. This framework does not include an
+//! authorization server.
 //!
 //! ```
 //! use mcp_runtime::Server;
@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! `transport/http/` decides which requests need a token, and how they are refused without one.
+//! `transport/http/` decides which requests need a token and how requests without one are refused.
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 
@@ -48,21 +48,21 @@ use crate::context::Principal;
 
 /// Maps an access token to its principal.
 ///
-/// **Open**: implement it for custom kinds of tokens. A closure is one too: `async |token: String|
+/// **Open**: implement it for custom kinds of tokens. A closure is an authenticator too: `async |token: String|
 /// Ok(Principal::new("alice"))`.
 ///
-/// Called for each request with a token. Cancelled (its future is dropped) after
-/// [`limits.http.authentication_timeout`](crate::Limits), or when the client disconnects.
+/// It is called for each request that has a token. The call is cancelled (its future is dropped) after
+/// [`limits.http.authentication_timeout`](crate::Limits) or when the client disconnects.
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns the principal of the token, if it is valid and was issued for this server.
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a>;
 
-    /// Returns the authorization server that issues the tokens, which is announced to clients. Default: none.
+    /// Returns the authorization server that issues the tokens, so that it can be announced to clients. Default: none.
     fn issuer(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the configuration errors, one sentence each; if there are any, the server does not start. Default: none.
+    /// Returns the configuration errors, one sentence each. If there are any, the server does not start. Default: none.
     fn faults(&self) -> Vec<String> {
         Vec::new()
     }
@@ -85,7 +85,8 @@ where
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Credentials<'a> {
-    /// The bearer token: at most [`limits.http.max_token_bytes`](crate::Limits) bytes of the characters that tokens consist of.
+    /// The bearer token. It is at most [`limits.http.max_token_bytes`](crate::Limits) bytes long and contains only
+    /// characters that are valid in tokens.
     pub token: &'a str,
     /// The URL of this server, for which the token must have been issued.
     pub resource: &'a str,
@@ -102,7 +103,8 @@ impl fmt::Debug for Credentials<'_> {
     }
 }
 
-/// The reason why a request is refused. The text is logged and never sent to the client; it must not contain the token.
+/// The reason why a request is refused. The text is logged but never sent to the client, and must not contain the
+/// token.
 #[derive(Clone, Debug)]
 pub struct AuthError {
     pub(crate) kind: Refusing,
@@ -117,18 +119,18 @@ pub(crate) enum Refusing {
 }
 
 impl AuthError {
-    /// The token is not valid for this server: 401.
+    /// Creates an error for a token that is not valid for this server (401).
     pub fn invalid(why: impl fmt::Display) -> Self {
         Self::new(Refusing::Invalid, why)
     }
 
-    /// The token is valid but lacks these scopes, all of which are required: 403.
+    /// Creates an error for a valid token that lacks these scopes, all of which are required (403).
     pub fn insufficient(scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter().map(Into::into).collect();
         Self::new(Refusing::Insufficient(scopes), "scopes are missing")
     }
 
-    /// The token cannot be checked at the moment: 503.
+    /// Creates an error for a token that cannot be checked at the moment (503).
     pub fn unavailable(why: impl fmt::Display) -> Self {
         Self::new(Refusing::Unavailable, why)
     }

@@ -1,4 +1,4 @@
-//! Protection of a server.
+//! Configures the protection of a server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::{Authenticator, Url};
 use crate::handler::rules;
 
-/// Protection of a server: its URL, the authenticator that checks tokens, and the authorization servers that issue them.
+/// The protection of a server: its URL, the authenticator that checks tokens, and the authorization servers that issue
+/// them.
 ///
-/// Each request then needs an access token in its header `Authorization: Bearer …`. A request without one is answered 401
-/// with the location of the server's metadata (RFC 9728), from which clients learn where to get a token, and for which
-/// scopes. See `docs/authorization.md`.
+/// A protected server requires each request to carry an access token in its `Authorization: Bearer …` header. A request
+/// without one is answered with 401 and the location of the server's metadata (RFC 9728), from which clients learn
+/// where to get a token and which scopes to request. See `docs/authorization.md`.
 ///
 /// Requests to the host of the URL are allowed, as with
 /// [`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host).
@@ -26,10 +27,10 @@ pub struct ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// Protects a server that clients know by the URL `resource`, path included: `https://mcp.example.com/mcp`. Tokens are
-    /// issued for this URL, and `authenticator` checks them.
+    /// Protects a server that clients know by the URL `resource`, including its path, such as
+    /// `https://mcp.example.com/mcp`. Tokens are issued for this URL and checked by `authenticator`.
     ///
-    /// It is an HTTPS URL, or an HTTP URL on this machine, without a fragment.
+    /// The URL must be an HTTPS URL, or an HTTP URL on this machine, without a fragment.
     pub fn new(resource: impl Into<String>, authenticator: impl Authenticator) -> Self {
         Self {
             resource: resource.into(),
@@ -41,23 +42,23 @@ impl ProtectedResource {
         }
     }
 
-    /// Adds an authorization server, by its issuer, from which clients get tokens. May be repeated. Default: that of the
-    /// authenticator.
+    /// Adds an authorization server, identified by its issuer, from which clients can get tokens. May be repeated.
+    /// Defaults to the authenticator's issuer.
     ///
-    /// Without one there is no metadata, and users have to give their clients tokens by hand.
+    /// Without an authorization server, no metadata is served, and users must give tokens to their clients by hand.
     pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
         self.servers.push(issuer.into());
         self
     }
 
-    /// Sets scopes that every request needs. Clients are told to request these first. Default: none.
+    /// Sets the scopes that every request needs. Clients are advised to request these first. Default: none.
     pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.required = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the scopes that are announced to clients: `scopes_supported` of the metadata. Default: those that any
-    /// definition requires, and those that every request needs. `offline_access` is never among them.
+    /// Sets the scopes that are announced to clients as `scopes_supported` in the metadata. Defaults to the scopes that
+    /// any definition requires and the scopes that every request needs. `offline_access` is never announced.
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported = Some(scopes.into_iter().map(Into::into).collect());
         self

@@ -11,13 +11,14 @@ use crate::context::Principal;
 /// Minimum length of a token, in characters.
 const LEAST: usize = 32;
 
-/// Accepts a few fixed tokens: for a server with a handful of callers who know each other.
+/// Accepts a few fixed tokens. Suitable for a server with a handful of callers who know each other.
 ///
-/// The tokens do not expire, and are not bound to one server, so give each server separate tokens of at least 32 random
-/// characters each, from a file or the environment. There is no authorization server to announce to clients: users enter
-/// their token into their client.
+/// The tokens do not expire and are not bound to one server, so give each server its own tokens. Each token must be at
+/// least 32 characters long; generate it at random and read it from a file or the environment. No authorization server
+/// is announced to clients, so users must enter their tokens into their clients.
 ///
-/// Only digests are kept. All of them are compared, in a time that does not depend on the tokens.
+/// Only digests of the tokens are kept. Every lookup compares all of them, in a time that does not depend on the
+/// tokens.
 #[derive(Default)]
 pub struct StaticTokens {
     tokens: Vec<([u8; 32], Principal)>,
@@ -50,7 +51,7 @@ impl StaticTokens {
     }
 }
 
-/// Returns the digest of a token, which identifies it without keeping it.
+/// Returns the digest of a token, which identifies the token without storing it.
 pub(super) fn hashed(token: &str) -> [u8; 32] {
     let mut bytes = [0; 32];
     // Both have the length of a SHA-256 digest.

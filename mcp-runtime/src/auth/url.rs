@@ -1,4 +1,4 @@
-//! URLs that are compared, and URLs that may be fetched.
+//! URLs that can be compared and fetched.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -38,7 +38,7 @@ impl Url {
         }
         let origin = format!("{scheme}://{authority}").to_ascii_lowercase();
         let path = origin.len();
-        // The rest stays as it was written, without the path that `Uri` adds if there is none.
+        // The rest is kept as written, without the path that `Uri` adds to a URL without one.
         let rest = text.get(path..).unwrap_or_default();
         Ok(Self {
             text: origin + rest,
@@ -55,13 +55,13 @@ impl Url {
         self.text.get(..self.path).unwrap_or_default()
     }
 
-    /// Returns the host, with the port if there is one.
+    /// Returns the host, followed by the port if the URL has one.
     pub(crate) fn authority(&self) -> &str {
         let origin = self.origin();
         origin.split_once("://").map_or(origin, |(_, rest)| rest)
     }
 
-    /// Returns the path without a trailing slash: empty for a URL that has none.
+    /// Returns the path without a trailing slash. It is empty if the URL has no path.
     pub(crate) fn path(&self) -> &str {
         let rest = self.text.get(self.path..).unwrap_or_default();
         rest.split('?')

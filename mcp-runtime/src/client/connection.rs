@@ -1,4 +1,4 @@
-//! One connection: requests and their responses, questions, notifications.
+//! One connection, which carries requests and their responses, questions, and notifications.
 //!
 //! One task reads and one writes; both end with the client. A request whose future is dropped is cancelled.
 
@@ -19,7 +19,7 @@ use crate::protocol::{Era, ProtocolVersion};
 
 const GONE: Failure = Failure::Broken("the server has closed the connection");
 
-/// A connection to a server in this process, as one of its clients uses it.
+/// A client's connection to a server in this process.
 pub(crate) struct InProcess {
     pub(crate) stream: DuplexStream,
     pub(crate) dispatcher: Arc<Dispatcher>,
@@ -37,7 +37,7 @@ pub(crate) struct InProcessClient {
     next_id: AtomicU64,
     shared: Arc<ConnectionShared>,
     dispatcher: Arc<Dispatcher>,
-    /// The caller that the server takes this client for.
+    /// The caller that the server identifies this client as.
     caller: Caller,
     /// The tasks that read and write, aborted when the client is dropped.
     _tasks: JoinSet<()>,
@@ -49,7 +49,7 @@ struct ConnectionShared {
     pending: Mutex<PendingRequests>,
 }
 
-/// The requests that wait for a response.
+/// The requests that are waiting for a response.
 #[derive(Default)]
 struct PendingRequests {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
@@ -58,8 +58,8 @@ struct PendingRequests {
 }
 
 impl InProcessClient {
-    /// Connects a client and returns it once it is ready: it knows the server's capabilities, and receives notifications
-    /// when lists change.
+    /// Connects a client and returns it once it is ready, which means that it knows the server's capabilities and
+    /// receives notifications when lists change.
     pub(crate) async fn connect(
         server: InProcess,
         version: ProtocolVersion,
@@ -101,8 +101,8 @@ impl InProcessClient {
         self.version
     }
 
-    /// Returns the resources that have a definition, without those from listing functions. No request can exclude these, so
-    /// the dispatcher is called directly.
+    /// Returns the resources that have a definition, without the resources that listing functions return. No request
+    /// can exclude the latter, so the dispatcher is called directly.
     pub(crate) fn defined_resources(&self) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
@@ -142,7 +142,7 @@ impl InProcessClient {
         Ok(())
     }
 
-    /// Subscribes to changes of the resource with this URI.
+    /// Subscribes to changes to the resource with this URI.
     #[cfg(feature = "testing")]
     pub(crate) async fn subscribe(&self, uri: &str) -> Result<(), Failure> {
         match self.version.era() {
@@ -157,14 +157,14 @@ impl InProcessClient {
         Ok(())
     }
 
-    /// Opens a subscription, and waits until the server acknowledges it. It lasts as long as the client.
+    /// Opens a subscription and waits until the server acknowledges it. The subscription lasts as long as the client.
     async fn listen(&self, wanted: Value) -> Result<(), Failure> {
         let params = json!({"notifications": wanted});
         self.request("subscriptions/listen", params).await?;
         Ok(())
     }
 
-    /// Calls a method and waits for its result. In the modern era that may consist of questions.
+    /// Calls a method and waits for its result. In the modern era, the result may consist of questions.
     pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
@@ -219,7 +219,7 @@ fn client_info() -> Value {
     json!({"name": "mcp-runtime", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// A request under way. It is cancelled if dropped before its response.
+/// A request in progress. It is cancelled if this guard is dropped before the response arrives.
 struct RequestGuard<'a> {
     client: &'a InProcessClient,
     id: u64,
@@ -250,7 +250,7 @@ impl ConnectionShared {
             .as_u64()
             .and_then(|id| self.pending().waiting.remove(&id));
         if let Some(waiting) = waiting {
-            // The receiver is gone if the request was just cancelled.
+            // Sending fails if the request has just been cancelled.
             let _ = waiting.send(outcome);
         }
     }
@@ -307,7 +307,7 @@ impl ConnectionShared {
         self.send(match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(reason) => {
-                // The request does not tell which call it belongs to, so all calls fail.
+                // The request does not identify the call it belongs to, so all calls fail.
                 self.fail_all(&Failure::Unanswered(reason.clone()));
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}})
             }

@@ -1,4 +1,4 @@
-//! Messages from a server other than responses, and the failures of a request.
+//! Messages from a server, other than responses, and the reasons why a request can fail.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use crate::context::{Capability, Progress};
 use crate::jsonrpc::ErrorObject;
 use crate::types::LoggingLevel;
 
-/// A question from the server, as it was on the wire.
+/// A question from the server, exactly as sent on the wire.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Question {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// The parameters; an empty object for `roots/list`.
+    /// The parameters. For `roots/list`, an empty object.
     pub params: Value,
 }
 
 impl Question {
-    /// Returns the text for the user; empty if the question is not for a user.
+    /// Returns the text for the user. It is empty if the question is not for a user.
     #[must_use]
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
@@ -49,7 +49,7 @@ pub enum Notification {
 }
 
 impl Notification {
-    /// Reads a notification; returns `None` if it is of another kind.
+    /// Parses a notification. Returns `None` if it is of another kind.
     pub(super) fn read(method: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().map(str::to_owned);
         Some(match method {
@@ -72,14 +72,15 @@ impl Notification {
     }
 }
 
-/// The user of a client: answers questions, and receives notifications.
+/// The user of a client, who answers questions and receives notifications.
 pub(crate) trait ClientHost: Send + Sync + 'static {
-    /// Returns the result that answers a question. An error states why there is none, and fails the call.
+    /// Returns the result that answers a question. An error states why the question was not answered, and fails the
+    /// call.
     fn answer(&self, question: &Question) -> Result<Value, String>;
 
     fn notification(&self, notification: Notification);
 
-    /// Called when a call ended with questions and continues with their answers. Modern era only.
+    /// Called when a call has ended with questions and continues with the answers to them. Modern era only.
     fn round(&self) {}
 }
 
@@ -90,7 +91,7 @@ pub(crate) enum Failure {
     Refused(ErrorObject),
     /// A question was not answered, for this reason.
     Unanswered(String),
-    /// The server closed the connection or sent something invalid.
+    /// The server closed the connection or sent invalid data.
     Broken(&'static str),
 }
 

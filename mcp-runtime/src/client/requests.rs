@@ -1,4 +1,4 @@
-//! Requests in several steps: lists with several pages, calls with several rounds.
+//! Requests that take several steps: lists with several pages and calls with several rounds.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
 use crate::protocol::ProtocolVersion;
 
-/// Maximum number of pages of a list, and of rounds of a call: more than any server needs unless it never finishes.
+/// Maximum number of pages of a list and of rounds of a call. Only a server that never finishes needs more.
 const MOST_STEPS: usize = 10_000;
 
 /// A list that a server offers.
@@ -22,7 +22,7 @@ impl ListRequest {
     pub(crate) const ALL: [Self; 4] =
         [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
-    /// Returns the member of a page that holds the items.
+    /// Returns the name of the member that holds the items of a page.
     pub(crate) const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -32,7 +32,7 @@ impl ListRequest {
         }
     }
 
-    /// Returns the member that identifies an item.
+    /// Returns the name of the member that identifies an item.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -66,7 +66,7 @@ impl InProcessClient {
         self.offered.get(list.capability()).is_some()
     }
 
-    /// Returns all items of a list; none if the server does not offer it.
+    /// Returns all items of a list, which is empty if the server does not offer it.
     pub(crate) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
         if !self.offers(list) {
@@ -86,7 +86,7 @@ impl InProcessClient {
         Err(Failure::Broken("the list does not end"))
     }
 
-    /// Calls a method, answers the questions asked on the way, and returns the result.
+    /// Calls a method, answers the questions asked along the way, and returns the result.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let mut next = params.clone();
         for _ in 0..MOST_STEPS {
@@ -115,7 +115,7 @@ impl InProcessClient {
         Err(Failure::Broken("the call does not end"))
     }
 
-    /// Completes an argument of a prompt, or a variable of a resource template, given the earlier ones.
+    /// Completes an argument of a prompt or a variable of a resource template, given the earlier values.
     pub(crate) async fn complete(
         &self,
         reference: Value,

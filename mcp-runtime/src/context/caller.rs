@@ -15,12 +15,13 @@ use crate::context::Principal;
 ///
 /// | Caller | When | Scopes |
 /// |---|---|---|
-/// | trusted | standard input and output, a client in the same process, [`Connection::trusted`](crate::transport::Connection::trusted) | do not apply: has all |
-/// | a [`Principal`] | credentials were checked, on any transport | those granted, and those they include ([`Server::scope_implies`](crate::Server::scope_implies)) |
+/// | trusted | standard input and output, a client in the same process, [`Connection::trusted`](crate::transport::Connection::trusted) | not checked; the caller has all scopes |
+/// | a [`Principal`] | credentials were checked, on any transport | the granted scopes, and any scopes that they include ([`Server::scope_implies`](crate::Server::scope_implies)) |
 /// | anonymous | all other callers | none |
 ///
-/// The user who starts a process already has its rights, and the specification lets servers on stdio take credentials from
-/// the environment: hence trusted. A principal is limited to its scopes on every transport.
+/// Callers over stdio are trusted because the user who starts a process already has its rights, and because the
+/// specification lets servers on stdio take credentials from the environment. A principal is limited to its scopes on
+/// every transport.
 ///
 /// Source: every revision since 2025-03-26, basic/authorization, "Protocol Requirements".
 #[derive(Clone, Debug, Default)]
@@ -76,7 +77,7 @@ impl Caller {
     pub(crate) fn key(&self) -> &str {
         match &self.0 {
             Standing::Anonymous => "",
-            // The key of a principal begins with a number.
+            // This cannot be the key of a principal, which starts with a number.
             Standing::Trusted => "trusted",
             Standing::Known(principal) => principal.key(),
         }
@@ -89,7 +90,7 @@ impl From<Principal> for Caller {
     }
 }
 
-/// Without a principal: anonymous.
+/// `None` becomes an anonymous caller.
 impl From<Option<Principal>> for Caller {
     fn from(principal: Option<Principal>) -> Self {
         principal.map_or_else(Self::anonymous, Self::from)

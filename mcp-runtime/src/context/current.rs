@@ -1,6 +1,6 @@
-//! The call whose handler runs on this thread, so that `tracing` events find their client.
+//! The call whose handler is running on this thread, so that `tracing` events can be sent to its client.
 //!
-//! Tracked only if events are forwarded; otherwise a call costs one relaxed load.
+//! Calls are tracked only if events are forwarded. Otherwise, the cost per call is one relaxed load.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ pub(crate) fn is_forwarding() -> bool {
     FORWARDING.load(Ordering::Relaxed)
 }
 
-/// Runs `work` as part of `call`; without one, as part of the current call.
+/// Runs `work` as part of `call`, or as part of the current call if `call` is `None`.
 pub(crate) fn within<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     match call {
         Some(call) => replaced(Some(call), work),
@@ -32,7 +32,7 @@ pub(crate) fn within<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Runs `work` outside of any call: its events are sent to no client.
+/// Runs `work` outside any call, so that its events are not sent to any client.
 pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
     if is_forwarding() {
         replaced(None, work)
@@ -47,17 +47,17 @@ fn replaced<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     impl Drop for Restore {
         fn drop(&mut self) {
             let before = self.0.take();
-            // The thread may be ending; then there is nothing to restore.
+            // This fails if the thread is ending, in which case there is nothing to restore.
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }
-    // Fails while the thread ends, when it runs no call.
+    // This fails if the thread is ending, in which case it is not running a call.
     let before = CURRENT.try_with(|current| current.replace(call));
     let _restore = before.ok().map(Restore);
     work()
 }
 
-/// Returns the call that runs on this thread, if any.
+/// Returns the call that is running on this thread, if any.
 #[cfg(any(feature = "client-logs", test))]
 pub(crate) fn current() -> Option<Context> {
     CURRENT

@@ -1,9 +1,9 @@
-//! Injected parameters.
+//! Parameters that are injected into handlers.
 
 use crate::context::{Caller, Context, Principal, States};
 use crate::handler::handler_error::HandlerError;
 
-/// A value injected into a handler, besides its arguments.
+/// A value that is injected into a handler in addition to its arguments.
 ///
 /// ```
 /// use mcp_runtime::{Context, FromContext, HandlerError};
@@ -25,14 +25,14 @@ pub trait FromContext: Sized {
     ///
     /// # Errors
     ///
-    /// If the value is not available; the call fails with this error before the handler runs.
+    /// Returns an error if the value is not available. The call then fails with this error before the handler runs.
     fn from_context(context: &Context) -> Result<Self, HandlerError>;
 
     /// Checks at start-up that calls will find the state they need.
     ///
     /// # Errors
     ///
-    /// If state is missing, with a message on how to provide it.
+    /// If state is missing, returns a message that explains how to provide it.
     fn check(states: &States) -> Result<(), String> {
         let _ = states;
         Ok(())
@@ -45,8 +45,8 @@ impl FromContext for Context {
     }
 }
 
-/// The principal of the caller. Take `Option<Principal>` to serve callers without credentials too, as on standard input and
-/// output.
+/// The caller's principal. Use `Option<Principal>` to also serve callers without credentials, such as those connected
+/// through standard input and output.
 impl FromContext for Principal {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
         let principal = context.principal().cloned();

@@ -11,43 +11,43 @@ use crate::handler::dynamic::{
 use crate::handler::rules;
 use crate::protocol::encode::ListKind;
 
-/// A handle to a running server: sends change notifications, edits its lists, stops it. Cheap to clone.
+/// A handle to a running server, for sending change notifications, editing its lists and stopping it. Cheap to clone.
 #[derive(Clone)]
 pub struct ServerHandle(pub(crate) Arc<dyn Control>);
 
 impl ServerHandle {
-    /// Returns an editor of the tools.
+    /// Returns an editor for tools.
     #[must_use]
     pub fn tools(&self) -> Editor<DynamicTool> {
         Editor::new(&self.0)
     }
 
-    /// Returns an editor of the prompts.
+    /// Returns an editor for prompts.
     #[must_use]
     pub fn prompts(&self) -> Editor<DynamicPrompt> {
         Editor::new(&self.0)
     }
 
-    /// Returns an editor of the resources with fixed URIs; their names are their URIs.
+    /// Returns an editor for resources with fixed URIs, where the name of a resource is its URI.
     #[must_use]
     pub fn resources(&self) -> Editor<DynamicResource> {
         Editor::new(&self.0)
     }
 
-    /// Returns an editor of the resource templates; their names are their URI templates.
+    /// Returns an editor for resource templates, where the name of a template is its URI template.
     #[must_use]
     pub fn resource_templates(&self) -> Editor<DynamicTemplate> {
         Editor::new(&self.0)
     }
 
-    /// Returns a notifier, which tells clients about changes.
+    /// Returns a notifier for announcing changes to clients.
     #[must_use]
     pub fn notify(&self) -> Notifier {
         Notifier(Arc::clone(&self.0))
     }
 
-    /// Stops the server. Calls that are running or queued may finish within [`limits.calls.drain_timeout`](crate::Limits).
-    /// Later requests are refused; cancellations are still accepted.
+    /// Stops the server. Running and queued calls may finish within [`limits.calls.drain_timeout`](crate::Limits). New
+    /// requests are rejected, but cancellations are still accepted.
     pub fn shut_down(&self) {
         self.0.shut_down();
     }
@@ -59,12 +59,13 @@ impl fmt::Debug for ServerHandle {
     }
 }
 
-/// Edits one list of a running server. Clients subscribed to the list are notified automatically, and only if it changed.
+/// Edits one list of a running server. Clients subscribed to the list are notified automatically, but only if it
+/// changed.
 ///
 /// Running calls are not affected: they finish with the definition they started with.
 ///
-/// Before the server starts, edits are only recorded: they are checked and applied when it starts, and
-/// [`names`](Self::names) is empty until then.
+/// Edits made before the server starts are only recorded. They are checked and applied when it starts; until then,
+/// [`names`](Self::names) returns an empty list.
 #[derive(Clone)]
 pub struct Editor<D> {
     control: Arc<dyn Control>,
@@ -83,8 +84,8 @@ impl<D: ItemKind> Editor<D> {
     ///
     /// # Errors
     ///
-    /// [`Duplicate`](crate::ErrorKind::Duplicate) if the name is taken, even by a disabled definition;
-    /// [`Configuration`](crate::ErrorKind::Configuration) if the definition is invalid, with all mistakes.
+    /// Returns [`Duplicate`](crate::ErrorKind::Duplicate) if the name is taken, even by a disabled definition, or
+    /// [`Configuration`](crate::ErrorKind::Configuration) with a list of all mistakes if the definition is invalid.
     pub fn insert(&self, definition: D) -> Result<(), Error> {
         self.apply(EditStep::Insert(definition.into_item()))
             .map(drop)
@@ -94,32 +95,33 @@ impl<D: ItemKind> Editor<D> {
     ///
     /// # Errors
     ///
-    /// [`Configuration`](crate::ErrorKind::Configuration) if the definition is invalid, with all mistakes.
+    /// Returns [`Configuration`](crate::ErrorKind::Configuration) with a list of all mistakes if the definition is
+    /// invalid.
     pub fn replace(&self, definition: D) -> Result<(), Error> {
         self.apply(EditStep::Replace(definition.into_item()))
             .map(drop)
     }
 
-    /// Removes a definition, added dynamically or by a macro. Returns `true` if there was one.
+    /// Removes a definition, whether it was added dynamically or by a macro. Returns `true` if it existed.
     ///
-    /// Before the start, this returns `true`, and an unknown name is a start-up error.
+    /// Before the server starts, this returns `true`, and an unknown name becomes a start-up error.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn remove(&self, name: &str) -> bool {
         self.apply(EditStep::Remove(name.into())).unwrap_or(false)
     }
 
-    /// Enables a disabled definition. Returns `true` if that changed anything.
+    /// Enables a disabled definition. Returns `true` if this changed the list.
     ///
-    /// Before the start, this returns `true`, and an unknown name is a start-up error.
+    /// Before the server starts, this returns `true`, and an unknown name becomes a start-up error.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn enable(&self, name: &str) -> bool {
         self.apply(EditStep::Enable(name.into())).unwrap_or(false)
     }
 
-    /// Disables a definition: clients can neither see nor use it. Returns `true` if that changed anything.
+    /// Disables a definition: clients can neither see nor use it. Returns `true` if this changed the list.
     ///
-    /// Before the start, this returns `true`, and an unknown name is a start-up error, because a definition whose name is
-    /// misspelled here would be served.
+    /// Before the server starts, this returns `true`, and an unknown name becomes a start-up error, because otherwise a
+    /// misspelled name would leave a definition enabled.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn disable(&self, name: &str) -> bool {
         self.apply(EditStep::Disable(name.into())).unwrap_or(false)
@@ -131,13 +133,13 @@ impl<D: ItemKind> Editor<D> {
         self.control.names(D::LIST)
     }
 
-    /// Makes several changes at once, all or none, with a single notification.
+    /// Makes several changes atomically, with a single notification.
     ///
     /// Returns `true` if the list changed.
     ///
     /// # Errors
     ///
-    /// As [`insert`](Self::insert), for the first definition that is refused.
+    /// Returns the same errors as [`insert`](Self::insert), for the first definition that is rejected.
     pub fn edit(&self, changes: impl FnOnce(&mut ListEdit<D>)) -> Result<bool, Error> {
         let mut batch = ListEdit {
             steps: Vec::new(),
@@ -166,7 +168,7 @@ impl<D: ItemKind> fmt::Debug for Editor<D> {
     }
 }
 
-/// Changes collected by [`Editor::edit`], applied together, in order.
+/// Changes collected by [`Editor::edit`] and applied together, in order.
 pub struct ListEdit<D> {
     steps: Vec<EditStep>,
     kind: PhantomData<fn(D)>,
@@ -183,7 +185,7 @@ impl<D: ItemKind> ListEdit<D> {
         self.step(EditStep::Replace(definition.into_item()))
     }
 
-    /// Removes a definition, if there is one.
+    /// Removes a definition, if it exists.
     pub fn remove(&mut self, name: impl Into<String>) -> &mut Self {
         self.step(EditStep::Remove(name.into()))
     }
@@ -213,7 +215,8 @@ impl<D: ItemKind> fmt::Debug for ListEdit<D> {
     }
 }
 
-/// Notifies clients of changes. Edits made through [`ServerHandle::tools`] and the like notify clients automatically.
+/// Notifies clients of changes. Edits made through [`ServerHandle::tools`] and similar methods notify clients
+/// automatically.
 #[derive(Clone)]
 pub struct Notifier(Arc<dyn Control>);
 
@@ -235,8 +238,8 @@ impl Notifier {
 
     /// Announces that the resource at this URI changed. Notifies the clients subscribed to exactly this URI.
     ///
-    /// For an invalid URI, such as one that should be [percent-encoded](crate::text::percent_encode), no client is notified, and an
-    /// error is logged.
+    /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), no client
+    /// is notified and an error is logged.
     pub fn resource_updated(&self, uri: impl Into<String>) {
         let uri = uri.into();
         match rules::uri(&uri).into_result() {
@@ -273,7 +276,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Returns the notification that announces a change. Templates share that of resources.
+    /// Returns the notification that announces a change. Templates and resources share a notification.
     pub(crate) fn kind(self) -> ListKind {
         match self {
             Self::Tools => ListKind::Tools,
@@ -300,10 +303,10 @@ pub(crate) enum EditStep {
     Disable(String),
 }
 
-/// The actions of a handle on its server; implemented by `dispatch`.
+/// The actions that a handle can perform on its server; implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: ChangeNotification);
-    /// Edits a list. Returns `true` if it changed; clients have been notified then.
+    /// Edits a list. Returns `true` if it changed, in which case clients have been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
     fn names(&self, list: Capability) -> Vec<String>;

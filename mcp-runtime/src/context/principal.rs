@@ -1,4 +1,4 @@
-//! The principal: the caller that credentials identify.
+//! The principal: the caller identified by credentials.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,12 +7,14 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-/// A caller identified by credentials: by a built-in authenticator, or by the program the server is mounted into.
+/// A caller identified by credentials, either by a built-in authenticator or by the program that the server is mounted
+/// into.
 ///
-/// Created by the code that checked the credentials, never from claims that a client makes about itself. Cheap to clone.
+/// A principal is created by the code that checked the credentials, never from what a client claims about itself. Cheap
+/// to clone.
 ///
-/// Two principals are the same caller if issuer, subject and client are the same; scopes and claims may differ from one
-/// token to the next. The state of a session or call is available only to the same caller.
+/// Two principals represent the same caller if their issuer, subject and client are equal; scopes and claims may differ
+/// from one token to the next. The state of a session or call is available only to the caller that it belongs to.
 ///
 /// ```
 /// use mcp_runtime::Principal;
@@ -38,7 +40,8 @@ struct PrincipalData {
 }
 
 impl Principal {
-    /// Creates a principal with its name at the issuer of the credentials: `sub` of a token.
+    /// Creates a principal with the name by which the issuer of the credentials knows it, such as the `sub` claim of a
+    /// token.
     #[must_use]
     pub fn new(subject: impl Into<String>) -> Self {
         Self(Arc::new(PrincipalData {
@@ -52,14 +55,16 @@ impl Principal {
         }))
     }
 
-    /// Sets the issuer of the credentials: `iss` of a token. Default: none, an empty string.
+    /// Sets the issuer of the credentials, such as the `iss` claim of a token. Defaults to an empty string, meaning
+    /// none.
     #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.known().issuer = issuer.into().into_boxed_str();
         self
     }
 
-    /// Sets the client that acts for the principal: `client_id` of a token. Default: unknown, an empty string.
+    /// Sets the client that acts on behalf of the principal, such as the `client_id` claim of a token. Defaults to an
+    /// empty string, meaning unknown.
     #[must_use]
     pub fn with_client_id(mut self, client: impl Into<String>) -> Self {
         self.known().client = client.into().into_boxed_str();
@@ -76,19 +81,20 @@ impl Principal {
         self
     }
 
-    /// Sets further claims of the credentials: the claims of a token. Default: none.
+    /// Sets additional claims from the credentials, such as the claims of a token. Default: none.
     #[must_use]
     pub fn with_claims(mut self, claims: Map<String, Value>) -> Self {
         self.known().claims = claims;
         self
     }
 
-    /// Sets the time at which the credentials expire: `exp` of a token, plus the tolerated clock skew. Default: never.
+    /// Sets the time at which the credentials expire, such as the `exp` claim of a token plus the tolerated clock skew.
+    /// Default: never.
     ///
-    /// From then on, HTTP requests with these credentials are rejected with 401, and streams of notifications that they
-    /// opened end: `subscriptions/listen` with its result, others without a message. Clients reconnect with new
-    /// credentials. Running calls are not ended. A principal among the extensions of a request is not rejected: there the
-    /// embedding program decides.
+    /// From then on, HTTP requests with these credentials are rejected with 401, and notification streams opened with
+    /// them end: a `subscriptions/listen` stream with its result, and other streams without a message. Clients
+    /// reconnect with new credentials. Running calls are not cancelled. A principal in the extensions of a request is
+    /// not rejected, because that decision is left to the embedding program.
     #[must_use]
     pub fn with_expires_at(mut self, time: SystemTime) -> Self {
         self.known().expires_at = Some(time);
@@ -101,19 +107,19 @@ impl Principal {
         known
     }
 
-    /// Returns the name of the principal at the issuer.
+    /// Returns the name by which the issuer knows the principal.
     #[must_use]
     pub fn subject(&self) -> &str {
         &self.0.subject
     }
 
-    /// Returns the issuer of the credentials; empty if there is none.
+    /// Returns the issuer of the credentials, or an empty string if there is none.
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.0.issuer
     }
 
-    /// Returns the client that acts for the principal; empty if unknown.
+    /// Returns the client that acts on behalf of the principal, or an empty string if it is unknown.
     #[must_use]
     pub fn client_id(&self) -> &str {
         &self.0.client
@@ -130,7 +136,7 @@ impl Principal {
         self.0.scopes.contains(scope)
     }
 
-    /// Returns further claims of the credentials.
+    /// Returns additional claims from the credentials.
     #[must_use]
     pub fn claims(&self) -> &Map<String, Value> {
         &self.0.claims
@@ -142,9 +148,10 @@ impl Principal {
         self.0.expires_at
     }
 
-    /// Returns a string that identifies the caller: equal for the same caller, and different for all others.
+    /// Returns a string that uniquely identifies the caller.
     ///
-    /// It consists of issuer, subject and client, each prefixed with its length. For keys of maps and stores, not for people.
+    /// It consists of the issuer, subject and client, each prefixed with its length. It is meant as a key in maps and
+    /// stores, not for display.
     #[must_use]
     pub fn key(&self) -> &str {
         self.0.key.get_or_init(|| {
@@ -155,7 +162,7 @@ impl Principal {
     }
 }
 
-/// Shows identity and scopes. Leaves out the claims, which may contain data that does not belong in a log.
+/// Shows the identity and scopes, but not the claims, which may contain data that does not belong in a log.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")

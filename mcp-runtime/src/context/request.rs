@@ -11,30 +11,31 @@ use crate::protocol::client_info;
 use crate::telemetry::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
-/// The context of one call: the caller, progress, logging, questions, cancellation, the running server.
+/// Gives a handler access to its call: the caller, progress reports, logging, questions to the client, cancellation,
+/// and the running server.
 ///
-/// Take it as a parameter, `ctx: Context` or `ctx: &Context`. Cheap to clone; a clone may outlive the call, but
+/// Take it as a parameter, `ctx: Context` or `ctx: &Context`. It is cheap to clone. A clone may outlive the call, but
 /// notifications sent after the response are dropped.
 #[derive(Clone)]
 pub struct Context(Arc<dyn CallHandle>);
 
-/// A call as seen by its context; implemented by `dispatch`, which keeps all of it in one allocation.
+/// A call as seen by its context. Implemented by `dispatch`, which keeps all parts in a single allocation.
 pub(crate) trait CallHandle: Send + Sync {
     fn request(&self) -> &RequestContext;
-    /// Returns the sender of the call's notifications.
+    /// Returns the sender for the call's notifications.
     fn outbound(&self) -> &dyn Outbound;
-    /// Returns the transport of the call's questions.
+    /// Returns the transport for the call's questions.
     fn asking(&self) -> &dyn Asking;
 }
 
-/// The data of a request behind the context of its handler.
+/// The request data behind the context of a handler.
 pub(crate) struct RequestContext {
     pub(crate) client: ClientIdentity,
     #[cfg(feature = "telemetry")]
     pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
     pub(crate) capabilities: Arc<ClientCapabilities>,
-    /// The raw JSON of `params._meta`, an object.
+    /// The raw JSON of the object `params._meta`.
     pub(crate) meta: Option<Box<str>>,
     /// Created on first use, because few handlers use it.
     pub(crate) cancelled: OnceLock<CancellationToken>,
@@ -62,14 +63,14 @@ pub(crate) enum ClientIdentity {
     Claimed(OnceLock<Option<Box<Implementation>>>),
 }
 
-/// The sender of a call's notifications; implemented by `dispatch`, which encodes them and limits their rate.
+/// Sends the notifications of a call. Implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait Outbound: Send + Sync {
     fn progress(&self, progress: &Progress);
     /// Returns `true` if messages of this level are sent; checked before a message is rendered.
     fn logs(&self, level: LoggingLevel) -> bool;
-    /// Closes the connection that carries the call, if the client can reconnect for the response.
+    /// Closes the connection that carries the call, if the client can reconnect to receive the response.
     fn close_stream(&self) {}
-    /// Sends a log message, whose `data` is JSON.
+    /// Sends a log message; `data` is JSON.
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str);
 }
 
@@ -96,29 +97,32 @@ impl Context {
     /// # fn copy(ctx: &mcp_runtime::Context) {
     /// ctx.progress(3); // three of an unknown number
     /// ctx.progress((4, 10)); // four of ten
-    /// ctx.progress((5, 10, "copying photos")); // and what is going on
+    /// ctx.progress((5, 10, "copying photos")); // with a description of the current step
     /// # }
     /// ```
     ///
-    /// Values must increase; others are dropped. Bursts are merged, to at most 20 notifications a second by default
-    /// ([`limits.calls.max_progress_per_second`](crate::Limits)), and the last value is always sent before the response.
+    /// Values must increase; values that do not are dropped. Bursts are merged so that, by default, at most 20
+    /// notifications are sent per second ([`limits.calls.max_progress_per_second`](crate::Limits)). The last value is
+    /// always sent before the response.
     ///
-    /// Source: every revision, basic/utilities/progress. 2024-11-05 has no message, so it is omitted there.
+    /// Source: every revision, basic/utilities/progress. 2024-11-05 does not support a message, so it is omitted in
+    /// that version.
     pub fn progress(&self, progress: impl Into<Progress>) {
         self.outbound().progress(&progress.into());
     }
 
     /// Sends a log message to the client, if the client accepts messages of this level.
     ///
-    /// `data` is any JSON, usually a string. It must not contain secrets. At most 100 messages a second are sent by default
-    /// ([`limits.log.max_per_second`](crate::Limits)).
+    /// `data` can be any JSON value and is usually a string. It must not contain secrets. By default, at most 100
+    /// messages are sent per second ([`limits.log.max_per_second`](crate::Limits)).
     ///
-    /// Source: every revision, server/utilities/logging. From 2026-07-28 a client must request logs in each request.
+    /// Source: every revision, server/utilities/logging. Since 2026-07-28, clients must ask for log messages in each
+    /// request.
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
         self.log_as(level, None, data);
     }
 
-    /// Sends a log message under the name of a logger.
+    /// Sends a log message with an optional logger name.
     pub fn log_as(&self, level: LoggingLevel, logger: Option<&str>, data: impl Serialize) {
         if !self.outbound().logs(level) {
             return;
@@ -149,19 +153,21 @@ impl Context {
         self.log(LoggingLevel::Error, data);
     }
 
-    /// Closes the client's connection while the call continues; the client reconnects for the response.
+    /// Closes the client's connection while the call continues; the client reconnects to receive the response.
     ///
-    /// For long calls, so that they do not keep a connection open. Works over HTTP for sessions of revision 2025-11-25,
-    /// whose clients reconnect by themselves; otherwise it does nothing, and the response is sent as usual.
+    /// Use this in long calls, so that they do not keep a connection open. It works over HTTP for sessions of revision
+    /// 2025-11-25, whose clients reconnect automatically. In all other cases, it does nothing and the response is sent
+    /// as usual.
     ///
     /// Source: revision 2025-11-25, basic/transports, "Sending Messages to the Server".
     pub fn close_stream(&self) {
         self.outbound().close_stream();
     }
 
-    /// Returns `true` if the call was cancelled or timed out, or if its client is gone.
+    /// Returns `true` if the call was cancelled or timed out, or if its client has disconnected.
     ///
-    /// A handler need not check: its future is dropped then. This is for threads and tasks that it started.
+    /// Handlers do not need to check this themselves, because their future is dropped in these cases. It is meant for
+    /// threads and tasks that a handler has started.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let cancelled = self.0.request().cancelled.get();
@@ -173,27 +179,27 @@ impl Context {
         self.0.request().cancellation().cancelled()
     }
 
-    /// Returns the principal, if the caller has credentials; never over stdio.
+    /// Returns the principal if the caller has credentials, which is never the case over stdio.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.0.request().caller.principal()
     }
 
-    /// Returns the caller, as seen by access rules: also shows if scopes apply at all.
+    /// Returns the caller as seen by access rules, which also shows whether scopes apply at all.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.0.request().caller
     }
 
-    /// Returns the trace context of the request, if the caller sent one. Pass it on to services that this call uses, unless
-    /// the program exports its own spans. See `docs/observability.md`.
+    /// Returns the trace context of the request, if the caller sent one. Pass it on to the services that this call
+    /// uses, unless the program exports spans itself. See `docs/observability.md`.
     #[cfg(feature = "telemetry")]
     #[must_use]
     pub fn trace_context(&self) -> Option<&TraceContext> {
         self.0.request().trace.as_ref()
     }
 
-    /// Returns the name and version that the client reports. Untrusted: do not base decisions on it.
+    /// Returns the name and version that the client reports. They are untrusted, so do not base decisions on them.
     #[must_use]
     pub fn client(&self) -> Option<&Implementation> {
         let request = self.0.request();
@@ -225,8 +231,8 @@ impl Context {
         &self.0.request().server
     }
 
-    /// Returns the shared value of type `T`, if the server has one. A parameter [`State<T>`](crate::State) is usually better,
-    /// because it is checked at start-up.
+    /// Returns the shared value of type `T`, if the server has one. A [`State<T>`](crate::State) parameter is usually
+    /// better because it is checked at start-up.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.states().get()
@@ -246,11 +252,11 @@ impl std::fmt::Debug for Context {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The amount done so far, in any unit. Must increase from one report to the next, and be finite.
+    /// The amount done so far, in any unit. It must be finite and increase from one report to the next.
     pub progress: f64,
     /// The total amount, if known.
     pub total: Option<f64>,
-    /// A description of the current step, for people.
+    /// A human-readable description of the current step.
     pub message: Option<String>,
 }
 

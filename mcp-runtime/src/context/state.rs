@@ -1,4 +1,4 @@
-//! Shared state, by type.
+//! Shared state, looked up by type.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use crate::context::{Context, FromContext, short_type_name};
 use crate::handler::handler_error::HandlerError;
 
-/// A value given to [`Server::state`](crate::Server::state), shared by all calls. Cheap to clone; dereferences to `T`.
+/// A value passed to [`Server::state`](crate::Server::state) and shared by all calls. Cheap to clone; dereferences to
+/// `T`.
 pub struct State<T: ?Sized>(pub Arc<T>);
 
 impl<T: ?Sized> Clone for State<T> {
@@ -57,7 +58,7 @@ fn missing<T>() -> String {
     )
 }
 
-/// The values given to [`Server::state`](crate::Server::state), one per type.
+/// The values passed to [`Server::state`](crate::Server::state), one per type.
 #[derive(Clone, Default)]
 pub struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 

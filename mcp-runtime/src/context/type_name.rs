@@ -1,6 +1,6 @@
-//! Short names of types, for messages.
+//! Short type names for messages.
 
-/// Returns the name of `T` without the paths in it: `Mutex<Vec<String>>`.
+/// Returns the name of `T` without module paths, such as `Mutex<Vec<String>>`.
 pub(crate) fn short_type_name<T: ?Sized>() -> String {
     without_paths(std::any::type_name::<T>())
 }

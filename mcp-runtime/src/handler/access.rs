@@ -12,12 +12,12 @@ use crate::protocol::errors;
 /// The access rules of a definition. By default, all callers have access.
 #[derive(Clone, Default)]
 pub(crate) struct Access {
-    /// The required scopes, all of them.
+    /// The scopes that a caller must have, all of them.
     scopes: Vec<Box<str>>,
     visible_if: Option<Arc<VisibleIf>>,
 }
 
-/// Returns `true` if a definition is visible to a caller.
+/// A function that returns `true` if a definition is visible to a caller.
 type VisibleIf = dyn Fn(&Caller) -> bool + Send + Sync;
 
 impl Access {
@@ -57,8 +57,8 @@ impl Access {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
 
-    /// Returns `true` if both rules treat every caller alike. Functions of `visible_if` are equal only if they are the same
-    /// function.
+    /// Returns `true` if both sets of rules treat every caller alike. Two `visible_if` functions are considered equal
+    /// only if they are the same function.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same = match (&self.visible_if, &other.visible_if) {
             (None, None) => true,
@@ -91,20 +91,19 @@ impl Access {
         let Some(visible_if) = &self.visible_if else {
             return true;
         };
-        // The function has started nothing that a panic could leave incomplete. Without a decision, the definition is
-        // hidden.
+        // A panic in the function leaves nothing incomplete here. If it panics, the definition is hidden.
         panics::catch(|| visible_if(caller)).unwrap_or_else(|_| {
             tracing::error!("a `visible_if` function panicked; the definition is hidden");
             false
         })
     }
 
-    /// Returns `true` if the definition is visible to the caller, and the caller has the required scopes.
+    /// Returns `true` if the definition is visible to the caller and the caller has the required scopes.
     pub(crate) fn is_open_to(&self, caller: &Caller) -> bool {
         self.has_scopes(caller) && self.is_visible_to(caller)
     }
 
-    /// Rejects callers who lack scopes, whether or not the definition is visible.
+    /// Rejects callers who lack required scopes, whether or not the definition is visible to them.
     pub(crate) fn check_scopes(&self, caller: &Caller) -> Result<(), ErrorObject> {
         if self.has_scopes(caller) {
             return Ok(());
@@ -126,7 +125,7 @@ impl fmt::Debug for Access {
     }
 }
 
-/// Converts the function of `visible_if = …`, so that the compiler names the expected type for any other one.
+/// Converts the function given as `visible_if = …`, so that the compiler names the expected type if it has another one.
 #[must_use]
 pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> bool> {
     Some(function)

@@ -1,11 +1,11 @@
-//! The callers who are notified that a list changed: all whose list is different after the change.
+//! The callers to notify when a list changes: all callers for whom the list is different after the change.
 
 use std::sync::Arc;
 
 use super::access::Access;
 use crate::context::Caller;
 
-/// The callers whose list is different after an edit.
+/// The callers for whom a list is different after an edit.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Audience {
     #[default]
@@ -16,7 +16,8 @@ pub(crate) enum Audience {
 }
 
 impl Audience {
-    /// With more rules than this, all callers are notified: sometimes without need, but never too rarely.
+    /// With more rules than this, all callers are notified. Some of these notifications are unnecessary, but none is
+    /// missing.
     const MOST: usize = 16;
 
     /// Adds the callers with access to a changed definition.
@@ -28,7 +29,7 @@ impl Audience {
         }
     }
 
-    /// Adds all callers of another audience. Returns `false` if they were all included already.
+    /// Adds all callers of another audience. Returns `false` if all of them were already included.
     pub(crate) fn add(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
             (Self::Everybody, _) | (_, Self::Nobody) => return false,
@@ -51,7 +52,7 @@ impl Audience {
         true
     }
 
-    /// Returns `true` if the caller is included. Runs the functions of `visible_if`.
+    /// Returns `true` if the caller is included. This runs the `visible_if` functions.
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::Nobody => false,

@@ -1,7 +1,8 @@
 //! Return types of completers, and the ranking of candidates.
 //!
-//! Ranking needs no dictionary and no index: one pass over the candidates assigns each to a class by how it matches the
-//! partial text. Within a class candidates keep their order, so authors decide which come first.
+//! Ranking requires neither a dictionary nor an index. A single pass over the candidates assigns each of them to a
+//! class according to how it matches the partial text. Candidates of the same class keep their order, so authors decide
+//! which ones come first.
 
 use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::handler::suggest::distance;
@@ -9,16 +10,17 @@ use crate::types::Completion;
 
 /// Maximum number of values in one result, set by the specification.
 const MOST: usize = 100;
-/// Maximum length of a partial text that is searched for, in characters; no candidate worth offering contains a longer one.
+/// Maximum length in characters of a partial text that is searched for. No candidate worth offering contains a longer
+/// text.
 const LONGEST: usize = 256;
-/// Maximum length of a partial text that is compared with tolerance for typing errors, in characters.
+/// Maximum length in characters of a partial text that is compared with tolerance for typing errors.
 const TYPED: usize = 32;
-/// Maximum number of candidates that are compared with tolerance.
+/// Maximum number of candidates that are compared with tolerance for typing errors.
 const TOLERATED: usize = 20_000;
-/// Number of characters of a candidate that are examined.
+/// Maximum number of characters that are examined in each candidate.
 const LOOKED_AT: usize = 1024;
 
-/// The candidates of a completer, in any order; the framework ranks them.
+/// The candidates returned by a completer, in any order; the framework ranks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidates {
@@ -31,7 +33,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Creates candidates to be ranked. Of equally good ones, the earlier is offered first.
+    /// Creates candidates to be ranked. Equally good candidates are offered in the given order.
     pub fn new<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         Self {
             values: values.into_iter().map(Into::into).collect(),
@@ -66,7 +68,7 @@ pub trait IntoCompletionResult {
     ///
     /// # Errors
     ///
-    /// The completer's error.
+    /// Returns the completer's error.
     fn into_completion_result(self) -> Result<Candidates, HandlerError>;
 }
 
@@ -104,16 +106,16 @@ impl<T: IntoCompletionResult, E: IntoHandlerError> IntoCompletionResult for Resu
     }
 }
 
-/// The way in which a candidate matches the partial text, best first.
+/// The ways in which a candidate can match the partial text, from best to worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Exact,
     Prefix,
     WordStart,
     Substring,
-    /// At its beginning, with one or two typing errors.
+    /// Matches at the beginning, with one or two typing errors.
     Mistyped,
-    /// All characters in order, with others between them; holds the number of gaps.
+    /// Contains all characters in order, with others between them. Holds the number of gaps.
     Scattered(usize),
 }
 
@@ -131,7 +133,7 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
             classify(&typed, &value, &mut tolerated).map(|class| (class, value))
         });
         let mut classes: Vec<(Class, String)> = classes.collect();
-        // The sort is stable: equally good candidates keep the author's order.
+        // The sort is stable, so equally good candidates keep the author's order.
         classes.sort_by_key(|(class, _)| *class);
         values = classes.into_iter().map(|(_, value)| value).collect();
     }
@@ -165,7 +167,8 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
     let mut before: Option<char> = None;
     let mut original = value.chars();
     for (start, window) in folded.windows(typed.len()).enumerate() {
-        // A capital within a word begins a new word, provided that folding kept the positions of characters.
+        // A capital letter inside a word starts a new word, provided that case folding preserved the positions of
+        // characters.
         let capital = original.next().is_some_and(char::is_uppercase)
             && before.is_some_and(char::is_lowercase);
         let begins =
@@ -196,8 +199,8 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
     scattered(typed, &folded).map(Class::Scattered)
 }
 
-/// Returns the character before the next window. Only ASCII is certain to keep its positions when folded; elsewhere a wrong
-/// guess costs no more than a class.
+/// Returns the character before the next window. Only ASCII text is certain to keep its character positions when
+/// folded. For other text, a wrong guess merely places the candidate in another class.
 fn value_char(value: &str, index: usize) -> Option<char> {
     if value.is_ascii() {
         value.as_bytes().get(index).copied().map(char::from)

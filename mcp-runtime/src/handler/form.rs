@@ -1,11 +1,12 @@
-//! Support for the derive of forms: reading fields, and rules that are checked when the author's crate is compiled.
+//! Support for derived forms: functions that read fields, and rules that are checked when the author's crate is
+//! compiled.
 
 use serde_json::Value;
 
 use crate::context::{FieldKind, FormField};
 use crate::types::{Field, Form, Meta};
 
-/// The kind of literal that a default is written as.
+/// The kind of literal used to write a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Literal {
     /// `"…"`
@@ -16,7 +17,7 @@ pub enum Literal {
     Boolean,
 }
 
-/// One field of a derived form. The type's bound is mentioned once, in [`field`].
+/// One field of a derived form. Only [`field`] states the bound on the type.
 #[derive(Debug)]
 pub struct FieldMeta<T> {
     /// The kind of field.
@@ -42,7 +43,7 @@ pub const fn field<T: FormField>() -> FieldMeta<T> {
 }
 
 impl<T> FieldMeta<T> {
-    /// Adds the field to a form; its type decides whether it is optional.
+    /// Adds the field to a form. The field's type decides whether it is optional.
     #[must_use]
     pub fn add(&self, form: Form, name: &str, describe: fn(Field) -> Field) -> Form {
         let field = describe((self.field)());
@@ -53,11 +54,11 @@ impl<T> FieldMeta<T> {
         }
     }
 
-    /// Reads the value of the field from an answer that fits the form.
+    /// Reads the value of the field from an answer that is valid for the form.
     ///
     /// # Errors
     ///
-    /// If the value is missing or out of the type's range.
+    /// Returns an error if the value is missing or out of the type's range.
     pub fn take(&self, answer: &Meta, name: &str) -> Result<T, String> {
         match answer.get(name) {
             Some(value) => {
@@ -67,7 +68,7 @@ impl<T> FieldMeta<T> {
         }
     }
 
-    /// Writes the value of the field into an answer, if there is one.
+    /// Writes the value of the field, if any, into an answer.
     #[must_use]
     pub fn put(&self, mut answer: Meta, name: &str, value: &T) -> Meta {
         let value = (self.to_value)(value);
@@ -105,7 +106,7 @@ pub const fn format_problem(kind: FieldKind) -> &'static str {
     }
 }
 
-/// Returns the compile error for such a default on this kind of field; empty if it is allowed.
+/// Returns the compile error for this kind of default on this kind of field; empty if it is allowed.
 #[must_use]
 pub const fn default_problem(kind: FieldKind, literal: Literal) -> &'static str {
     match (kind, literal) {

@@ -1,4 +1,4 @@
-//! Failures of a handler: with text for the model, with a cause that is only logged, or with a protocol error.
+//! Handler failures: with text for the model, with a cause that is only logged, or with a protocol error.
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
@@ -10,23 +10,23 @@ use crate::context::AskError;
 use crate::handler::check::Fault;
 use crate::jsonrpc::ErrorObject;
 
-/// The result of a handler. Any error turns into [`HandlerError`] with `?`.
+/// The result of a handler. The `?` operator converts any error into [`HandlerError`].
 pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 
-/// The error of a handler.
+/// An error returned by a handler.
 ///
-/// | made by | the client sees |
+/// | created by | the client sees |
 /// |---|---|
-/// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | that text: a tool result with `isError`, or the message of a JSON-RPC error for prompts and resources |
-/// | `?` on an error type that carries [`#[expose]`](macro@crate::expose) | its text, likewise |
-/// | `?` on an [`AskError`] | why the client did not answer; error -32021 if it does not support the question (2026-07-28) |
+/// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | the text: in a tool result with `isError`, or, for prompts and resources, as the message of a JSON-RPC error |
+/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose) | the error's text, in the same way |
+/// | `?` on an [`AskError`] | the reason why the client did not answer, or error -32021 if the client does not support the question (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
-/// | [`HandlerError::protocol`] | that JSON-RPC error |
+/// | [`HandlerError::protocol`] | the given JSON-RPC error |
 ///
-/// An error that a handler returns as `anyhow::Result` is therefore hidden from the model; `.expose()?` and `bail!` of this
-/// crate expose theirs.
+/// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model. To expose an error, use
+/// `.expose()?` or this crate's `bail!`.
 ///
-/// The type does not implement [`std::error::Error`]; this is what lets `?` convert every error type into it.
+/// This type deliberately does not implement [`std::error::Error`], so that `?` can convert every error type into it.
 pub struct HandlerError(pub(crate) HandlerErrorRepr);
 
 pub(crate) enum HandlerErrorRepr {
@@ -35,16 +35,16 @@ pub(crate) enum HandlerErrorRepr {
     /// The result cannot be serialized as JSON.
     Unwritable(serde_json::Error),
     Protocol(ErrorObject),
-    /// The call may be retried later: text with the time for the model, otherwise the error.
+    /// The call may be retried later. Tools return a text that tells the model when; other calls fail with the error.
     Busy(ErrorObject),
     /// All faults in the arguments.
     Arguments(Vec<Fault>),
-    /// The resource does not exist, with an optional text; the code depends on the protocol version.
+    /// The resource does not exist. Holds an optional text; the error code depends on the protocol version.
     ResourceNotFound(Option<String>),
 }
 
 impl HandlerError {
-    /// Creates an error whose text the model reads. State what to change.
+    /// Creates an error whose text is shown to the model. The text should state what to change.
     pub fn exposed(text: impl fmt::Display) -> Self {
         Self(HandlerErrorRepr::Shown(text.to_string()))
     }
@@ -54,27 +54,29 @@ impl HandlerError {
         Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
-    /// Creates an error of the request itself, as a JSON-RPC error.
+    /// Creates an error about the request itself, which is sent as a JSON-RPC error.
     ///
-    /// Use a code outside -32768 to -32000, the range reserved for JSON-RPC and the protocol. Of these, a handler may use
+    /// Use a code outside the range from -32768 to -32000, which is reserved for JSON-RPC and the protocol. A handler
+    /// may use only the following codes from this range:
     ///
     /// | code | in protocol versions |
     /// |---|---|
     /// | -32602, invalid parameters | all |
     /// | -32603, internal error | all |
-    /// | -32002, resource not found | before 2026-07-28, where it becomes -32602 |
+    /// | -32002, resource not found | before 2026-07-28; in later versions, it is sent as -32602 |
     /// | -32042, URL elicitation required, with `data.elicitations` | 2025-11-25 |
     /// | -32021, missing capability, with `data.requiredCapabilities` | from 2026-07-28 |
     ///
     /// Any other code in this range, or one of these in another version, would mislead the client, for example into
-    /// believing that the method does not exist. It is replaced with -32603; message and data stay the same, and the
-    /// original code is logged. Be careful when you forward errors of other servers.
+    /// believing that the method does not exist. Such a code is replaced with -32603, while the message and data stay
+    /// the same and the original code is logged. Be careful when you forward errors from other servers.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         Self(HandlerErrorRepr::Protocol(error))
     }
 
-    /// Creates the error for a URI without a resource, for resources and templates. Returning `None` does the same.
+    /// Creates the error for resources and templates to return if there is no resource at the URI. Returning `None` has
+    /// the same effect.
     ///
     /// Wire: -32002 in the legacy era, -32602 from 2026-07-28, both with `data.uri`.
     #[must_use]
@@ -82,8 +84,8 @@ impl HandlerError {
         Self(HandlerErrorRepr::ResourceNotFound(None))
     }
 
-    /// Creates the error for a URI without a resource, for resources and templates, with a text for the reader: which URI
-    /// was meant, or what to do first. On the wire as [`resource_not_found`](Self::resource_not_found).
+    /// Creates the same error as [`resource_not_found`](Self::resource_not_found), but with a text for the reader, such
+    /// as which URI was probably meant or what to do first.
     pub fn no_resource(text: impl fmt::Display) -> Self {
         Self(HandlerErrorRepr::ResourceNotFound(Some(text.to_string())))
     }
@@ -141,7 +143,7 @@ where
     }
 }
 
-/// An error type that carries `#[expose]`. Created only by the macro.
+/// A marker for an error type annotated with `#[expose]`. Created only by the macro.
 #[derive(Debug)]
 pub struct ShownError(TypeId);
 
@@ -155,8 +157,8 @@ impl ShownError {
 
 inventory::collect!(ShownError);
 
-/// An error type that may carry `#[expose]`: every error type. The trait exists for the compiler's message about other
-/// types.
+/// A type that can be annotated with `#[expose]`, which is every error type. This trait exists only for the compiler's
+/// message about other types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be `#[expose]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
     label = "not an error type",
@@ -176,7 +178,7 @@ fn is_shown(ty: TypeId) -> bool {
     SHOWN.contains(&ty)
 }
 
-/// A type that can be the error of a handler's `Result`.
+/// A type that can be the error in a handler's `Result`.
 ///
 /// Implemented for [`HandlerError`] and everything that converts into it: every `Error + Send + Sync + 'static`,
 /// `Box<dyn Error + Send + Sync>`, `anyhow::Error`, `String`, `&'static str`.
@@ -197,13 +199,14 @@ impl<E: Into<HandlerError>> IntoHandlerError for E {
     }
 }
 
-/// Exposes an error to the model, deliberately.
+/// Deliberately exposes an error to the model.
 pub trait ResultExt<T> {
-    /// Converts the error into text that the model reads.
+    /// Converts the error into text that is shown to the model.
     ///
     /// # Errors
     ///
-    /// The error of `self`, as its `Display` text in the alternate form, which for `anyhow::Error` includes the causes.
+    /// Returns the error in `self` as its `Display` text in the alternate form, which includes the causes for
+    /// `anyhow::Error`.
     fn expose(self) -> Result<T>;
 }
 
@@ -213,9 +216,9 @@ impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
     }
 }
 
-/// Ends the handler with an error whose text the model reads.
+/// Returns from the handler with an error whose text is shown to the model.
 ///
-/// Takes the arguments of `format!`.
+/// Takes the same arguments as `format!`.
 ///
 /// ```
 /// # use mcp_runtime::{bail, Result};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-/// Returns a short summary of the values that a schema accepts: `[{city: string, days?: integer}]`.
+/// Returns a short summary of the values that a schema accepts, such as `[{city: string, days?: integer}]`.
 pub(crate) fn kind(schema: &Value) -> String {
     kind_within(schema, DEEPEST)
 }
@@ -72,7 +72,7 @@ fn maximum(schema: &Value) -> Option<&Number> {
     most.filter(|most| !most.as_u64().is_some_and(|most| WIDTHS.contains(&most)))
 }
 
-/// Returns `[integer from 0]`, or `[string, integer]` for a tuple.
+/// Returns a summary such as `[integer from 0]`, or `[string, integer]` for a tuple.
 fn list(schema: &Value, depth: usize) -> String {
     if let Some(parts) = schema["prefixItems"].as_array() {
         let parts: Vec<_> = parts.iter().map(|part| kind_within(part, depth)).collect();
@@ -84,7 +84,7 @@ fn list(schema: &Value, depth: usize) -> String {
     }
 }
 
-/// Returns `{city: string, days?: integer}`, or `{*: integer}` for a map.
+/// Returns a summary such as `{city: string, days?: integer}`, or `{*: integer}` for a map.
 fn object_kind(schema: &Value, depth: usize) -> String {
     let Some(depth) = depth.checked_sub(1) else {
         return "{…}".to_owned();
@@ -100,7 +100,7 @@ fn object_kind(schema: &Value, depth: usize) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-/// Returns the properties of an object: `name: kind`, or `name?: kind` if optional.
+/// Returns the properties of an object, each as `name: kind`, or as `name?: kind` if it is optional.
 pub(crate) fn members(schema: &Value, kind: impl Fn(&Value) -> String) -> Vec<String> {
     let required = schema["required"].as_array();
     let is_required =

@@ -1,6 +1,7 @@
 //! Functions that list the resources of a resource template: `list = function`.
 //!
-//! Such a function takes the injected values that a handler can take, and a [`ListCursor`] if it lists in pages.
+//! Such a function can take the same injected values as a handler, and a [`ListCursor`] if it returns its list in
+//! pages.
 
 use std::fmt;
 use std::future::Future;
@@ -13,8 +14,8 @@ use crate::types::Resource;
 
 /// Lists the resources of a template, page by page.
 pub trait Lister: Send + Sync + fmt::Debug {
-    /// Returns the page after `cursor`, or the first page. The cursor is the only input from the client: one that this lister
-    /// returned before.
+    /// Returns the page after `cursor`, or the first page if there is no cursor. The cursor is the only input from the
+    /// client, and is one that this lister returned earlier.
     fn list(
         &self,
         context: Context,
@@ -22,13 +23,13 @@ pub trait Lister: Send + Sync + fmt::Debug {
     ) -> Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
 }
 
-/// One page of a list, and the cursor of the next page.
+/// One page of a list, and the cursor for the next page.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Page<T> {
     /// The items.
     pub items: Vec<T>,
-    /// The cursor of the next page; `None` on the last page.
+    /// The cursor for the next page; `None` on the last page.
     pub next: Option<String>,
 }
 
@@ -41,7 +42,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// Sets the cursor of the next page: any string that the function understands when it comes back.
+    /// Sets the cursor for the next page. It can be any string that the function understands when it receives it back.
     #[must_use]
     pub fn with_next(mut self, cursor: impl Into<String>) -> Self {
         self.next = Some(cursor.into());
@@ -60,7 +61,7 @@ pub struct ListCursor(pub Option<String>);
     note = "take `ListCursor`, or a type that implements `FromContext`, such as `State<…>` or `Context`"
 )]
 pub trait ListParameter<Kind> {
-    /// The value held for a call.
+    /// The value that is held during a call.
     type Taken: Send + 'static;
     /// The type passed to the function.
     type Given<'a>;
@@ -69,14 +70,14 @@ pub trait ListParameter<Kind> {
     ///
     /// # Errors
     ///
-    /// If the value is not available.
+    /// Returns an error if the value is not available.
     fn take(context: &Context, cursor: &mut Option<String>) -> Result<Self::Taken, HandlerError>;
 
-    /// Passes it to the function; a value can be passed by value only once.
+    /// Passes the value to the function. It can be passed by value only once.
     ///
     /// # Errors
     ///
-    /// If it was already passed by value, which is a bug in the framework.
+    /// Returns an error if the value was already passed by value, which is a bug in the framework.
     fn give(taken: &mut Option<Self::Taken>) -> Result<Self::Given<'_>, HandlerError>;
 }
 
@@ -147,7 +148,7 @@ pub trait IntoPage {
     ///
     /// # Errors
     ///
-    /// The function's error.
+    /// Returns the function's error.
     fn into_page(self) -> Result<Page<Resource>, HandlerError>;
 }
 
@@ -201,13 +202,13 @@ pub trait CallLater<'a, Parameters> {
     fn call_later(&self, parameters: Parameters) -> Self::Future;
 }
 
-/// Calls a closure, in which `?` can stop the taking of parameters.
+/// Calls a closure, so that `?` inside it can stop early if a parameter is not available.
 fn run<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Implements [`ListFunction`] for each number of parameters. `F` is bound twice: with the types as written, from which
-/// everything is inferred, and with the types that are passed during a call.
+/// Implements [`ListFunction`] for functions of each supported arity. `F` has two bounds: one with the types as
+/// written, from which everything is inferred, and one with the types that are passed during a call.
 macro_rules! functions {
     ($($($part:ident $kind:ident)*;)+) => {$(
         impl<F, R, $($part, $kind),*> ListFunction<(AtOnce, R, $($part, $kind),*)> for F
@@ -271,7 +272,7 @@ functions! {
     A KA B KB C KC D KD;
 }
 
-/// Creates a lister from a function; `list = function` expands to a call of this.
+/// Creates a lister from a function; `list = function` expands to a call to this function.
 pub fn lister<F: ListFunction<Kind>, Kind: 'static>(function: F) -> Box<dyn Lister> {
     Box::new(Function(function, PhantomData::<fn() -> Kind>))
 }

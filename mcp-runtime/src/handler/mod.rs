@@ -1,7 +1,7 @@
 //! The building blocks of user code: parameters, results, and the definitions that the macros create from functions.
 //!
-//! This module does not depend on transports or eras. Conversions return neutral values; `protocol::shape` adapts them to a
-//! protocol version.
+//! This module does not depend on transports or eras. Conversions return version-independent values, which
+//! `protocol::shape` adapts to a protocol version.
 
 pub(crate) mod access;
 pub(crate) mod audience;

@@ -2,9 +2,9 @@
 //!
 //! | returned | the model reads | structured |
 //! |---|---|---|
-//! | a string, a number, `bool`, `char` | it, as text | – |
+//! | a string, a number, `bool`, `char` | the value, as text | – |
 //! | `()` | nothing | – |
-//! | content, or a `Vec`, array or tuple of it | one block each | – |
+//! | content, or a `Vec`, array or tuple of it | one block per item | – |
 //! | [`Json<T>`] | its JSON | its JSON, with the schema of `T` |
 //! | `Option<T>` | as `T`; for `None`: "no result", or `null` if `T` is structured | as `T`, or `null` |
 //! | `Result<T, E>` | as `T`, or the error | as `T` |
@@ -24,11 +24,11 @@ use crate::types::{
     ResourceLink, TextContent,
 };
 
-/// Structured output: sent as `structuredContent` with an output schema, and as text for older clients.
+/// Structured output, sent as `structuredContent` with an output schema, and as text for older clients.
 ///
-/// Numbers that JSON cannot represent, such as infinity, are written as `null`: if the schema of `T` requires a number, the
-/// call fails with an internal error; for `Option<f64>`, `null` is the result. If `T` cannot be serialized, the call fails
-/// with an internal error too.
+/// Numbers that JSON cannot represent, such as infinity, are written as `null`. If the schema of `T` requires a number,
+/// the call then fails with an internal error; for `Option<f64>`, the result is `null`. The call also fails with an
+/// internal error if `T` cannot be serialized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json<T>(pub T);
 
@@ -43,16 +43,16 @@ pub trait IntoToolResult {
     /// `true` if every successful result has `structuredContent`.
     const STRUCTURED: bool = false;
 
-    /// `true` if structured content matches the [`output_schema`](Self::output_schema) by construction, because both are
-    /// derived from one type. It is then validated only if it could have been changed, or may contain a number that JSON
-    /// cannot represent.
+    /// `true` if structured content matches the [`output_schema`](Self::output_schema) by construction, because both
+    /// are derived from the same type. In that case, it is validated only if it may have been changed or may contain a
+    /// number that JSON cannot represent.
     const CONFORMS: bool = false;
 
-    /// Converts the value into a neutral result.
+    /// Converts the value into a result that is independent of the protocol version.
     ///
     /// # Errors
     ///
-    /// The error of the handler.
+    /// Returns the handler's error.
     fn into_tool_result(self) -> Result<CallToolResult, HandlerError>;
 
     /// Returns the schema of `structuredContent`, if there is any.
@@ -155,7 +155,8 @@ macro_rules! tuples {
 
 tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
-/// `None` becomes a short text for the model, or `null` if results are structured: a tool without a result has not failed.
+/// `None` becomes a short text for the model, or `null` if results are structured, because a tool that has no result
+/// has not failed.
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
     const STRUCTURED: bool = T::STRUCTURED;
     const CONFORMS: bool = T::CONFORMS;

@@ -1,8 +1,8 @@
-//! Parameters of annotated functions: an argument from the client, or a value from the context.
+//! Parameters of annotated functions: arguments from the client and values from the context.
 //!
-//! The compiler decides which, through [`Parameter`]; the macros never look at the spelling of a type. Everything about a
-//! parameter is data in a static ([`ParameterMeta`]). Its constructor [`Source::parameter`] is the only place with the
-//! bound, so that a type which is neither gives one error.
+//! The compiler determines the kind of a parameter through [`Parameter`]; the macros never look at the spelling of a
+//! type. All information about a parameter is stored in a static ([`ParameterMeta`]). Only its constructor
+//! [`Source::parameter`] has the bound, so that a type that is of neither kind causes a single error.
 
 use std::any::{Any, TypeId};
 use std::borrow::Borrow;
@@ -18,15 +18,15 @@ use crate::handler::constraint::Constraints;
 use crate::handler::exact::is_exact;
 use crate::handler::handler_error::HandlerError;
 
-/// Marks a parameter that comes from the client.
+/// Marks a parameter whose value is sent by the client.
 #[derive(Debug)]
 pub enum Argument {}
 
-/// Marks a parameter that comes from the [`Context`].
+/// Marks a parameter whose value is taken from the [`Context`].
 #[derive(Debug)]
 pub enum Injected {}
 
-/// Marks a parameter whose type is neither, for the sake of the compiler's error message.
+/// Marks a parameter whose type is of neither kind. This exists only for the compiler's error message.
 #[derive(Debug)]
 pub enum Neither {}
 
@@ -35,8 +35,8 @@ pub enum Neither {}
 /// Implemented for every `Deserialize` + `JsonSchema` type (an argument, part of the input schema) and for every
 /// [`FromContext`] type (injected, invisible to the client). Do not implement it yourself.
 ///
-/// The compiler chooses `Kind` by [`KindOf`], so that the error for a type with only one of the two traits of an argument names
-/// the missing one.
+/// The compiler infers `Kind` through [`KindOf`], so that the error for a type that implements only one of the two
+/// traits required of an argument names the missing trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
@@ -44,7 +44,7 @@ pub enum Neither {}
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {
-    /// `true` if the value comes from the context.
+    /// `true` if the value is taken from the context.
     const INJECTED: bool = false;
 
     /// Returns the schema of an argument; `None` for an injected value.
@@ -57,7 +57,7 @@ pub trait Parameter<Kind>: Sized {
         Ok(())
     }
 
-    /// Reads an argument from the start of `text`, which continues after it; also returns the number of bytes read.
+    /// Reads an argument from the start of a text that may continue after it. Also returns the number of bytes read.
     fn read_argument(_: &str) -> serde_json::Result<(Self, usize)> {
         Err(serde::de::Error::custom(
             "an injected value cannot be read from the client's arguments",
@@ -98,7 +98,7 @@ impl<T: FromContext> Parameter<Injected> for T {
     }
 }
 
-// Containers whose contents are neither: the compiler then names the contents.
+// Implemented for containers whose contents are of neither kind, so that the compiler's error names the contents.
 impl<T: Parameter<Neither>> Parameter<Neither> for Vec<T> {}
 impl<T: Parameter<Neither>> Parameter<Neither> for Option<T> {}
 impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
@@ -106,24 +106,24 @@ impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
 
-/// Yes, as a type.
+/// The type-level equivalent of `true`.
 #[derive(Debug)]
 #[must_use]
 pub enum Yes {}
 
-/// No, as a type.
+/// The type-level equivalent of `false`.
 #[derive(Debug)]
 #[must_use]
 pub enum No {}
 
-/// Finds out which traits `T` implements: inherent functions, which exist if it does, take precedence over those of
-/// [`ImplementsFallback`].
+/// Finds out which traits `T` implements. The inherent functions, each of which exists only if `T` implements the
+/// trait, take precedence over the functions of [`ImplementsFallback`].
 ///
-/// The functions are never called; their return types are the answer.
+/// The functions are never called; only their return types matter.
 #[derive(Debug)]
 pub struct Implements<T>(PhantomData<T>);
 
-/// The functions for types that do not implement the trait.
+/// Functions for types that do not implement a trait.
 pub trait ImplementsFallback {
     /// `T` is not `FromContext`.
     fn from_context() -> No {
@@ -164,9 +164,10 @@ impl<T: JsonSchema> Implements<T> {
     }
 }
 
-/// The kind of parameter of a type, by the traits it implements: `FromContext`, `Deserialize`, `JsonSchema`.
+/// Maps the traits that a type implements (`FromContext`, `Deserialize`, `JsonSchema`) to the kind of its parameters.
 ///
-/// A type with only one of the two traits of an argument counts as an argument, so that the compiler names the missing one.
+/// A type that implements only one of the two traits required of an argument counts as an argument, so that the
+/// compiler names the missing trait.
 #[diagnostic::on_unimplemented(
     message = "the type of this parameter is ambiguous: with `FromContext` it is injected, with `Deserialize` and `JsonSchema` it is an argument",
     label = "argument or injected value?",
@@ -212,13 +213,13 @@ pub struct ParameterMeta {
     pub name: &'static str,
     /// The description; empty if there is none.
     pub doc: &'static str,
-    /// The functions of its type.
+    /// The functions for the parameter's type.
     pub ty: &'static ParameterType,
-    /// `true` if it takes the whole argument object rather than one property.
+    /// `true` if the parameter takes the whole argument object rather than a single property.
     pub flatten: bool,
-    /// The constraints of `#[arg(…)]`.
+    /// The constraints from `#[arg(…)]`.
     pub constraints: &'static Constraints,
-    /// The value of an omitted argument.
+    /// The value to use if the argument is omitted.
     pub default: Option<DefaultValue>,
     /// The completer named by `#[complete(…)]`, as the type and name of its function.
     pub completer: Option<fn() -> (TypeId, &'static str)>,
@@ -226,24 +227,24 @@ pub struct ParameterMeta {
     pub candidates: Option<&'static [&'static str]>,
     /// The HTTP header that mirrors the argument, without the `Mcp-Param-` prefix.
     pub header: Option<&'static str>,
-    /// `true` if, as a variable of a template, it accepts values that lead out of a directory.
+    /// `true` if the parameter, when it is a template variable, accepts values that lead out of a directory.
     pub any_path: bool,
 }
 
 /// The functions of a parameter's type, shared by all parameters of the type.
 #[derive(Debug)]
 pub struct ParameterType {
-    /// `true` if the value comes from the context.
+    /// `true` if the value is taken from the context.
     pub injected: bool,
     /// Returns the schema; `None` if injected.
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
     /// Checks at start-up that an injected value will be available.
     pub check: fn(&States) -> Result<(), String>,
-    /// Returns `true` if the type accepts exactly the values its schema allows; only plain types do.
+    /// Returns `true` if the type is known to accept exactly the values that its schema allows.
     pub is_exact: fn() -> bool,
-    /// Returns `true` if this JSON text decodes.
+    /// Returns `true` if this JSON text can be decoded.
     pub accepts: fn(&str) -> bool,
-    /// Returns the error if this JSON text does not decode.
+    /// Returns the error if this JSON text cannot be decoded.
     pub refuses: fn(&str) -> Option<serde_json::Error>,
     /// Reads an argument into its slot, an `Option<T>`; returns the number of bytes read.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
@@ -251,12 +252,12 @@ pub struct ParameterType {
     pub inject: fn(&mut dyn Any, &Context) -> Result<(), HandlerError>,
 }
 
-/// The value of an argument that the client omits.
+/// The value to use if the client omits an argument.
 #[derive(Debug)]
 pub enum DefaultValue {
-    /// The JSON a client could have sent.
+    /// The JSON that a client could have sent.
     Json(&'static str),
-    /// A Rust expression: as a value for the slot (an `Option<T>`), and as JSON for the schema.
+    /// A Rust expression, available both as a value for the slot (an `Option<T>`) and as JSON for the schema.
     Rust {
         /// Puts the value into the slot.
         fill: fn(&mut dyn Any),
@@ -265,14 +266,14 @@ pub enum DefaultValue {
     },
 }
 
-/// The traits a type implements: [`Yes`] or [`No`] for `FromContext`, `Deserialize` and `JsonSchema`.
+/// The traits that a type implements: [`Yes`] or [`No`] for each of `FromContext`, `Deserialize` and `JsonSchema`.
 #[derive(Debug)]
 pub struct ImplementedTraits<C, D, J>(PhantomData<TypeTriple<C, D, J>>);
 
-/// A function type, because the three types have no values.
+/// This is a function type because the three types have no values.
 type TypeTriple<C, D, J> = fn() -> (C, D, J);
 
-/// Returns the traits that a type implements, from its three functions of [`Implements`].
+/// Returns the traits that a type implements, given its three functions from [`Implements`].
 #[must_use]
 pub const fn source<C, D, J>(
     _: fn() -> C,
@@ -285,7 +286,7 @@ pub const fn source<C, D, J>(
 impl<C, D, J> ImplementedTraits<C, D, J> {
     /// Describes a parameter of the type `T`.
     ///
-    /// This is the only place that requires `T: Parameter`; by now the compiler knows the kind.
+    /// This is the only place that requires `T: Parameter`. At this point, the compiler knows the kind.
     #[must_use]
     #[expect(clippy::unused_self, reason = "its type is what is known")]
     pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
@@ -317,7 +318,7 @@ impl ParameterMeta {
         }
     }
 
-    /// Sets the constraints of `#[arg(…)]`.
+    /// Sets the constraints from `#[arg(…)]`.
     #[must_use]
     pub const fn constraints(mut self, constraints: &'static Constraints) -> Self {
         self.constraints = constraints;
@@ -359,7 +360,7 @@ impl ParameterMeta {
         self
     }
 
-    /// Makes the parameter, a variable of a template, accept values that lead out of a directory.
+    /// Makes the parameter, which is a template variable, accept values that lead out of a directory.
     #[must_use]
     pub const fn any_path(mut self) -> Self {
         self.any_path = true;
@@ -435,7 +436,7 @@ pub fn fill<T: 'static>(slot: &mut dyn Any, value: T) {
     }
 }
 
-/// Returns a default as JSON, for the schema.
+/// Returns a default as JSON for the schema.
 ///
 /// # Errors
 ///

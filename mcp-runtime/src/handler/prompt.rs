@@ -1,6 +1,6 @@
 //! Return types of prompts.
 //!
-//! Each string or content block becomes one message from the user; messages have their own role.
+//! Each string or content block becomes one message from the user; a `PromptMessage` keeps its own role.
 
 use std::borrow::Cow;
 
@@ -17,11 +17,11 @@ use crate::types::{
     note = "return a string (one message from the user), `PromptMessage`, a `Vec` or tuple of messages or content, `GetPromptResult`, or a `Result` of these"
 )]
 pub trait IntoPromptResult {
-    /// Returns the result, independent of the protocol version.
+    /// Returns the result in a form that is independent of the protocol version.
     ///
     /// # Errors
     ///
-    /// The handler's error.
+    /// Returns the handler's error.
     fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError>;
 }
 

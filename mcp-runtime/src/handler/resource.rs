@@ -1,7 +1,7 @@
 //! Return types of resources and resource templates.
 //!
-//! Conversions leave the URI empty: the dispatcher knows it from the request, and fills it in with the definition's media
-//! type.
+//! Conversions leave the URI empty. The dispatcher fills in the URI from the request and the media type from the
+//! definition.
 
 use std::borrow::Cow;
 
@@ -19,12 +19,12 @@ use crate::types::{ReadResourceResult, ResourceContents};
     note = "return a string, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoResourceResult {
-    /// Returns the result, independent of the protocol version. Contents without a URI or a media type receive those of the
-    /// request and the definition.
+    /// Returns the result in a form that is independent of the protocol version. Contents without a URI receive the URI
+    /// of the request, and contents without a media type receive the media type of the definition.
     ///
     /// # Errors
     ///
-    /// The handler's error; [`HandlerError::resource_not_found`] if there is no resource at the URI.
+    /// Returns the handler's error, or [`HandlerError::resource_not_found`] if there is no resource at the URI.
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError>;
 }
 

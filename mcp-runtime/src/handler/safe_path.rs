@@ -11,12 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::handler::template::encode;
 
-/// A relative path from a client, which cannot point outside its directory.
+/// A relative path that is chosen by a client but cannot point outside its directory.
 ///
 /// Use it as the type of an argument or template variable wherever a client chooses a file. Parts are separated by `/`.
-/// Empty paths, absolute paths, drive letters, backslashes, control characters, percent-encoded dots and separators, empty
-/// parts, and the parts `.` and `..` are refused. Symbolic links can only be checked on the disk: use
-/// [`join_to`](Self::join_to).
+/// Empty paths, absolute paths, drive letters, backslashes, control characters, percent-encoded dots and separators,
+/// empty parts, and the parts `.` and `..` are rejected. Symbolic links can be checked only on disk; use
+/// [`join_to`](Self::join_to) for that.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -51,7 +51,7 @@ impl SafePath {
     ///
     /// # Errors
     ///
-    /// If it is refused, the reason.
+    /// Returns the reason if the path is rejected.
     pub fn new(path: impl Into<String>) -> Result<Self, UnsafePath> {
         let path = path.into();
         match fault(&path) {
@@ -60,7 +60,7 @@ impl SafePath {
         }
     }
 
-    /// Returns the path, with `/` between its parts.
+    /// Returns the path, with its parts separated by `/`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -72,7 +72,7 @@ impl SafePath {
         Path::new(&self.0)
     }
 
-    /// Returns the path percent-encoded for a URI, so that `{+path}` of a template matches it as this path.
+    /// Returns the path percent-encoded for a URI, so that `{+path}` in a template matches it and yields this path.
     ///
     /// ```
     /// # use mcp_runtime::SafePath;
@@ -94,12 +94,14 @@ impl SafePath {
 
     /// Joins the path to a directory, resolves all symbolic links, and checks that the result is still in that directory.
     ///
-    /// The path may name a file that does not exist yet, so that it can be created; the directories that exist are checked.
-    /// A process that changes the directory between this check and the use of the path can still redirect it.
+    /// The path may point to a file that does not exist yet, so that the file can be created; all directories that do
+    /// exist are checked. A process that changes the directory between this check and the use of the path can still
+    /// redirect the path.
     ///
     /// # Errors
     ///
-    /// If `root` cannot be resolved, or [`io::ErrorKind::PermissionDenied`] if the path leads out of it.
+    /// Returns an error if `root` cannot be resolved, or [`io::ErrorKind::PermissionDenied`] if the path leads out of
+    /// `root`.
     pub fn join_to(&self, root: impl AsRef<Path>) -> io::Result<PathBuf> {
         let root = root.as_ref().canonicalize()?;
         let mut resolved = root.clone();
@@ -120,7 +122,7 @@ impl SafePath {
                 Err(error) => return Err(error),
             }
         }
-        // A directory that does not exist contains no links.
+        // A directory that does not exist cannot contain links.
         resolved.extend(parts);
         Ok(resolved)
     }

@@ -1,4 +1,4 @@
-//! Sanitizers, applied to all text that a model reads, before it is written.
+//! Sanitizers, which are applied to all text that a model reads before the text is written.
 //!
 //! `dispatch` decides which results pass through here.
 
@@ -94,7 +94,7 @@ impl Sanitizer {
     fn text(&self, text: &mut String) {
         for clean in &self.0 {
             let cleaned = match clean(text) {
-                // Unchanged: the same bytes at the same address. A different string can have the same length.
+                // The address shows that the string is unchanged; a different string can have the same length.
                 Cow::Borrowed(cleaned) if std::ptr::eq(cleaned, text.as_str()) => continue,
                 cleaned => cleaned.into_owned(),
             };
@@ -109,10 +109,10 @@ impl fmt::Debug for Sanitizer {
     }
 }
 
-/// Removes characters that people do not see and models may obey: terminal escape sequences, control characters, and the
-/// Unicode characters that only tag text or change its direction. Line breaks and tabs stay.
+/// Removes characters that people cannot see but models may obey: terminal escape sequences, control characters, and
+/// Unicode characters that only tag text or change its direction. Line breaks and tabs are kept.
 ///
-/// For [`Server::sanitize`](crate::Server::sanitize).
+/// Intended for [`Server::sanitize`](crate::Server::sanitize).
 ///
 /// ```
 /// use mcp_runtime::text::strip_invisible;
@@ -156,14 +156,14 @@ fn is_hidden(character: char) -> bool {
     }
 }
 
-/// Skips the text after ESC: an escape sequence, a string for the terminal, or one character.
+/// Skips the text after ESC: an escape sequence, a string for the terminal, or a single character.
 ///
-/// `may_end` is `true` until a search for the end of such a string has failed; it is not repeated.
+/// `may_end` is `true` until a search for the end of such a string has failed, so that the search is not repeated.
 fn skip_escape(characters: &mut Peekable<Chars<'_>>, may_end: &mut bool) {
     match characters.next_if(|character| matches!(character, ' '..='~')) {
         Some('[') => skip_control(characters),
         Some(']' | 'P' | 'X' | '^' | '_') if *may_end => {
-            // Ends with BEL or ESC \. Without an end, it is not such a string, and no text is lost.
+            // Such a string ends with BEL or ESC \. If there is no end, it is not such a string, and its text is kept.
             let mut ahead = characters.clone();
             while let Some(character) = ahead.next() {
                 let is_end = character == '\u{7}'

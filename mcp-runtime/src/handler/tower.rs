@@ -14,7 +14,7 @@ use crate::handler::call::{CallOutput, Output, Running};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Around, Call, Next};
 
-/// Creates middleware from a tower layer, for the calls for which `applies` returns `true`.
+/// Creates middleware from a tower layer. It wraps the calls for which `applies` returns `true`.
 pub(crate) fn layer<L>(layer: L, applies: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Around
 where
     L: Layer<Next, Service: CallService> + Send + Sync + 'static,
@@ -45,7 +45,7 @@ impl Service<Call> for Next {
     }
 }
 
-/// A running call: the future of [`Next`] as a service.
+/// A running call: the future that [`Next`] returns when it is used as a service.
 #[must_use = "a call that is not polled does nothing"]
 pub struct ResponseFuture(Running);
 
@@ -63,10 +63,11 @@ impl fmt::Debug for ResponseFuture {
     }
 }
 
-/// A service that a tower layer creates from [`Next`]: it has the same response, can be cloned, and may have any error.
+/// A service that a tower layer creates from [`Next`]. It has the same response type, can be cloned, and may have any
+/// error type.
 ///
-/// Implemented for all such services. Errors of the layer itself are handled like any error of a handler: the client gets an
-/// id, and the cause is logged.
+/// Implemented for all such services. Errors from the layer itself are handled like any error from a handler: the
+/// client receives an id, and the cause is logged.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wrap calls",
     label = "not a `Service` for calls",

@@ -6,38 +6,40 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallLimits {
-    /// Maximum number of calls running at once, per session or stdio process. Default 256. Further calls are queued.
+    /// Maximum number of concurrently running calls, per session or stdio process. Default 256. Further calls are
+    /// queued.
     pub max_running: usize,
     /// Maximum number of calls waiting to run, per session or stdio process. Default 1,024. Further calls are refused.
     pub max_queued: usize,
-    /// Maximum run time of a call. Default 5 minutes. The call is then cancelled, and the model is told. A `timeout`
-    /// option on the handler takes precedence.
+    /// Maximum run time of a call. Default 5 minutes. A call that takes longer is cancelled, and the model is notified.
+    /// A `timeout` option on the handler takes precedence.
     pub timeout: Duration,
-    /// Maximum number of blocking tools running at once in the process. Default 64. Further ones wait.
+    /// Maximum number of calls to blocking tools that run concurrently in the process. Default 64. Further calls wait.
     pub max_blocking: usize,
-    /// Maximum number of blocking tools waiting for a thread. Default 256. Further ones are refused.
+    /// Maximum number of calls to blocking tools waiting for a thread. Default 256. Further calls are refused.
     pub max_blocking_queued: usize,
     /// Maximum number of calls waiting for a handler with a `concurrency` limit, per handler. Default 256. Further
     /// calls are refused.
     pub max_waiting: usize,
-    /// Maximum number of callers each rate tracks separately. Default 10,000. Further callers share one bucket.
+    /// Maximum number of callers that each rate limit tracks individually. Default 10,000. All further callers share
+    /// one bucket.
     pub max_rate_callers: usize,
-    /// Maximum size of a result, in bytes. Default 8 MiB. A larger result becomes an error that names the limit, and a
-    /// larger error loses its text.
+    /// Maximum size of a result, in bytes. Default 8 MiB. A larger result is replaced by an error that names the limit,
+    /// and a larger error loses its text.
     pub max_result_bytes: usize,
-    /// Maximum rate of progress notifications per token, in notifications per second. Default 20, with bursts of as
-    /// many. Further reports are merged into the next one.
+    /// Maximum rate of progress notifications per token, in notifications per second. Default 20, with bursts of up to
+    /// the same number. Further reports are merged into the next notification.
     pub max_progress_per_second: u32,
-    /// Maximum rate of completions per caller, in requests per second. Default 20, with bursts of twice as many.
-    /// Further requests are refused.
+    /// Maximum rate of completions per caller, in requests per second. Default 20, with bursts of up to twice that
+    /// number. Further requests are refused.
     ///
-    /// A caller is the principal if there is one, else the session or connection. Anonymous requests of 2026-07-28 over
-    /// HTTP count as one caller.
+    /// A caller is identified by its principal or, if it has none, by its session or connection. All anonymous
+    /// 2026-07-28 requests over HTTP count as one caller.
     pub max_completions_per_second: u32,
     /// Maximum length of the value to complete, in bytes. Default 1 KiB. When exceeded: -32602.
     pub max_completion_bytes: usize,
-    /// Time that running calls get to finish after the end of input or a signal to stop. Default 5 s. The rest is then
-    /// refused.
+    /// Time that running calls have to finish after the input ends or a signal asks the server to stop. Default 5 s.
+    /// Calls that are still running after that are answered with an error.
     pub drain_timeout: Duration,
 }
 
@@ -61,7 +63,7 @@ impl Default for CallLimits {
 }
 
 impl CallLimits {
-    /// Tight limits, for servers on the open internet that need little.
+    /// Returns tight limits for servers with modest needs on the open internet.
     pub(super) fn strict() -> Self {
         Self {
             max_running: 32,
@@ -75,7 +77,7 @@ impl CallLimits {
         }
     }
 
-    /// The fields that must not be zero, and whether they are.
+    /// Returns the fields that must not be zero, each with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 11] {
         [
             ("calls.max_running", self.max_running == 0),

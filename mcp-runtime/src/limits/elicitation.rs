@@ -6,17 +6,18 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ElicitationLimits {
-    /// Maximum number of open questions per call. Default 16. The call gets an error when exceeded.
+    /// Maximum number of open questions per call. Default 16. When exceeded, the call receives an error.
     pub max_open: usize,
-    /// Time the client has to answer a question (legacy era), and to become ready for one. Default 5 minutes. The call
-    /// then gets an error.
+    /// Time the client has to answer a question (legacy era) and to become ready to receive one. Default 5 minutes.
+    /// After that, the call receives an error.
     pub timeout: Duration,
     /// Maximum length of a `requestState`, in characters. Default 16 KiB. A longer one is refused, and a call that
-    /// needs more fails.
+    /// would need a longer one fails.
     pub max_state_bytes: usize,
-    /// Time a client has between two rounds of a call (2026-07-28). Default 10 minutes. Later rounds get -32602.
+    /// Time a client has between two rounds of a call (2026-07-28). Default 10 minutes. A round that arrives later is
+    /// answered with -32602.
     pub state_timeout: Duration,
-    /// Maximum number of rounds of one call (2026-07-28). Default 32. The call fails when exceeded.
+    /// Maximum number of rounds of one call (2026-07-28). Default 32. When exceeded, the call fails.
     pub max_rounds: u16,
 }
 
@@ -33,7 +34,7 @@ impl Default for ElicitationLimits {
 }
 
 impl ElicitationLimits {
-    /// The fields that must not be zero, and whether they are.
+    /// Returns the fields that must not be zero, each with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 5] {
         [
             ("elicitation.max_open", self.max_open == 0),

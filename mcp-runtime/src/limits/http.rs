@@ -6,36 +6,38 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpLimits {
-    /// Maximum size of a request body, in bytes. Default 4 MiB, counted while it arrives. When exceeded: 413.
+    /// Maximum size of a request body, in bytes. Default 4 MiB, counted as the body arrives. When exceeded: 413.
     pub max_body_bytes: usize,
     /// Maximum size of the request line and headers, in bytes. Default 64 KiB, at least 8 KiB. When exceeded: 431.
     pub max_header_bytes: usize,
-    /// Maximum number of headers of a request. Default 100. When exceeded: 431.
+    /// Maximum number of headers in a request. Default 100. When exceeded: 431.
     pub max_headers: usize,
-    /// Time a client has for the handshake of a connection, such as that of TLS. Default 10 s. The connection is then
-    /// closed.
+    /// Time a client has to complete the handshake of a connection, such as a TLS handshake. Default 10 s. The
+    /// connection is then closed.
     pub handshake_timeout: Duration,
-    /// Time the headers of a request may take, from their first byte or from the start of the connection. Default 15 s.
-    /// The connection is then closed.
+    /// Time within which the headers of a request must arrive, measured from their first byte or from the start of the
+    /// connection. Default 15 s. The connection is then closed.
     pub header_timeout: Duration,
-    /// Time the body of a request may take. Default 30 s. The client then gets 408.
+    /// Time within which the body of a request must arrive. Default 30 s. After that, the client receives 408.
     pub body_timeout: Duration,
-    /// Minimum rate of a request body after its first five seconds, in bytes per second. Default 1 KiB. Slower clients
-    /// get 408.
+    /// Minimum rate of a request body after its first five seconds, in bytes per second. Default 1 KiB. A slower client
+    /// receives 408.
     pub min_body_bytes_per_second: u32,
-    /// Time a call may be silent before its response begins as an event stream, with a comment every
-    /// [`keep_alive_interval`](super::StreamLimits::keep_alive_interval), if the client accepts one. Default 5 s. The
-    /// client then reads the result as an event.
+    /// Time a call may stay silent before its response starts as an event stream with a comment every
+    /// [`keep_alive_interval`](super::StreamLimits::keep_alive_interval), if the client accepts event streams. Default
+    /// 5 s. The result is then sent as an event.
     ///
-    /// `Duration::MAX` turns this off: such a response stays silent until the result is there.
+    /// `Duration::MAX` turns this off, so that a response stays silent until its result is available.
     pub silence_timeout: Duration,
     /// Time a connection may be idle between requests. Default 60 s. The connection is then closed.
     pub idle_timeout: Duration,
-    /// Maximum number of connections. Default 10,000. The oldest idle connection is closed, or else the new one.
+    /// Maximum number of connections. Default 10,000. When exceeded, the oldest idle connection is closed or, if none
+    /// is idle, the new one.
     pub max_connections: usize,
-    /// Maximum length of an access token, in bytes. Default 16 KiB. A longer one gets 401, unread.
+    /// Maximum length of an access token, in bytes. Default 16 KiB. A longer one is refused with 401 without being
+    /// examined.
     pub max_token_bytes: usize,
-    /// Time authentication of a request may take. Default 10 s. The client then gets 503.
+    /// Time that authentication of a request may take. Default 10 s. After that, the client receives 503.
     pub authentication_timeout: Duration,
 }
 
@@ -59,7 +61,7 @@ impl Default for HttpLimits {
 }
 
 impl HttpLimits {
-    /// Tight limits, for servers on the open internet that need little.
+    /// Returns tight limits for servers with modest needs on the open internet.
     pub(super) fn strict() -> Self {
         Self {
             max_body_bytes: 256 << 10,
@@ -73,7 +75,7 @@ impl HttpLimits {
         }
     }
 
-    /// The fields that must not be zero, and whether they are.
+    /// Returns the fields that must not be zero, each with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
         [
             ("http.max_token_bytes", self.max_token_bytes == 0),

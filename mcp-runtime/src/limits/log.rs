@@ -4,10 +4,11 @@
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LogLimits {
-    /// Maximum rate of log notifications per session, in notifications per second. Default 100, with bursts of twice as
-    /// many. Further messages are dropped, with one summary.
+    /// Maximum rate of log notifications per session, in notifications per second. Default 100, with bursts of up to
+    /// twice that number. Further messages are dropped and reported in a single summary.
     pub max_per_second: u32,
-    /// Maximum size of the `data` of a log message, in bytes. Default 64 KiB. A longer one is cut and marked as cut.
+    /// Maximum size of the `data` of a log message, in bytes. Default 64 KiB. A longer one is truncated and marked as
+    /// such.
     pub max_message_bytes: usize,
 }
 
@@ -21,7 +22,7 @@ impl Default for LogLimits {
 }
 
 impl LogLimits {
-    /// Tight limits, for servers on the open internet that need little.
+    /// Returns tight limits for servers with modest needs on the open internet.
     pub(super) fn strict() -> Self {
         Self {
             max_per_second: 20,
@@ -29,7 +30,7 @@ impl LogLimits {
         }
     }
 
-    /// The fields that must not be zero, and whether they are.
+    /// Returns the fields that must not be zero, each with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
         [
             ("log.max_per_second", self.max_per_second == 0),

@@ -7,13 +7,13 @@ pub struct MessageLimits {
     /// Maximum length of a line on stdio and byte streams, in bytes. Default 16 MiB. A longer line is discarded and
     /// answered with -32600.
     pub max_line_bytes: usize,
-    /// Maximum nesting of a message. Default 128, which is also the upper bound. Deeper messages are answered with
-    /// -32700.
+    /// Maximum nesting depth of a message. Default 128, which is also the upper bound. A message that is nested more
+    /// deeply is answered with -32700.
     pub max_depth: usize,
     /// Maximum number of values in one message, counting every key, item and scalar. Default 100,000. When exceeded:
     /// -32600.
     pub max_values: usize,
-    /// Maximum length of a request id that is a string, in bytes. Default 1 KiB. When exceeded: -32600.
+    /// Maximum length of a string request id, in bytes. Default 1 KiB. When exceeded: -32600.
     pub max_id_bytes: usize,
     /// Maximum length of a tool or prompt name, in bytes. Default 256. When exceeded: -32602.
     pub max_name_bytes: usize,
@@ -41,7 +41,7 @@ impl Default for MessageLimits {
 }
 
 impl MessageLimits {
-    /// Tight limits, for servers on the open internet that need little.
+    /// Returns tight limits for servers with modest needs on the open internet.
     pub(super) fn strict() -> Self {
         Self {
             max_line_bytes: 1 << 20,
@@ -51,7 +51,7 @@ impl MessageLimits {
         }
     }
 
-    /// The fields that must not be zero, and whether they are.
+    /// Returns the fields that must not be zero, each with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
         [
             ("message.max_line_bytes", self.max_line_bytes == 0),

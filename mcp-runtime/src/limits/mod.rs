@@ -44,7 +44,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Tight limits, for servers on the open internet that need little.
+    /// Returns tight limits for servers with modest needs on the open internet.
     #[must_use]
     pub fn strict() -> Self {
         Self {
@@ -58,14 +58,14 @@ impl Limits {
         }
     }
 
-    /// Returns the limits with a change made to them.
+    /// Returns the limits after applying a change to them.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// Complaints about fields whose value would stop the server from doing anything.
+    /// Returns an error message for each field whose value would prevent the server from working.
     pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
         let zeros = (self.message.zeros().into_iter())
             .chain(self.calls.zeros())

@@ -6,31 +6,34 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionLimits {
-    /// Maximum number of HTTP sessions. Default 10,000. The session that was idle longest ends, or else the new one
-    /// gets 503.
+    /// Maximum number of HTTP sessions. Default 10,000. When exceeded, the session that has been idle longest ends or,
+    /// if none is idle, the new one is refused with 503.
     ///
-    /// With a custom session store, and for sessions that are not kept, the maximum number of sessions with work in
-    /// progress.
+    /// With a custom session store, and for sessions that are not stored, this limits the number of sessions with work
+    /// in progress.
     pub max_sessions: usize,
-    /// Maximum number of HTTP sessions per [`Principal`](crate::Principal). Default 64. The session of theirs that was
-    /// idle longest ends, or else the new one gets 503. A custom session store counts for itself.
+    /// Maximum number of HTTP sessions per [`Principal`](crate::Principal). Default 64. When exceeded, the principal's
+    /// session that has been idle longest ends or, if none is idle, the new one is refused with 503. A custom session
+    /// store does its own counting.
     pub max_per_principal: usize,
     /// Maximum size of the client information and capabilities kept with a session, in bytes of JSON. Default 16 KiB.
     /// When exceeded: -32602.
     pub max_client_bytes: usize,
-    /// Time an HTTP session may be idle. Default 5 minutes. The session then ends; its client gets 404 and starts over.
+    /// Time an HTTP session may be idle. Default 5 minutes. The session then ends, and the client receives 404 and must
+    /// start over.
     pub idle_timeout: Duration,
     /// Time an HTTP session may be idle while its client keeps a stream open. Default 30 minutes. The session then
     /// ends.
     pub streaming_idle_timeout: Duration,
-    /// Time between the handshake and the first use of an HTTP session. Default 10 s. The session then ends.
+    /// Maximum time between the handshake and the first use of an HTTP session. Default 10 s. The session then ends.
     pub start_timeout: Duration,
     /// Maximum length of the id of a sealed HTTP session, in characters. Default 4 KiB, because few proxies accept
-    /// headers over 8 KiB. A client whose information does not fit gets -32602.
+    /// headers over 8 KiB. A client whose information does not fit receives -32602.
     pub max_sealed_bytes: usize,
-    /// Lifetime of a sealed HTTP session, used or not. Default 8 hours. Its client then gets 404 and starts over.
+    /// Lifetime of a sealed HTTP session, whether it is used or not. Default 8 hours. After that, the client receives
+    /// 404 and must start over.
     pub sealed_timeout: Duration,
-    /// Time a store of sessions or events has to answer. Default 5 s. The client then gets 503.
+    /// Time that a session or event store has to respond. Default 5 s. After that, the client receives 503.
     pub store_timeout: Duration,
 }
 
@@ -51,7 +54,7 @@ impl Default for SessionLimits {
 }
 
 impl SessionLimits {
-    /// Tight limits, for servers on the open internet that need little.
+    /// Returns tight limits for servers with modest needs on the open internet.
     pub(super) fn strict() -> Self {
         Self {
             max_sessions: 1_024,
@@ -60,7 +63,7 @@ impl SessionLimits {
         }
     }
 
-    /// The fields that must not be zero, and whether they are.
+    /// Returns the fields that must not be zero, each with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
         [
             ("sessions.max_per_principal", self.max_per_principal == 0),

@@ -6,35 +6,36 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StreamLimits {
-    /// Maximum number of bytes waiting to be written to one stream. Default 1 MiB. The server then stops reading until
-    /// the client reads.
+    /// Maximum number of bytes waiting to be written to one stream. Default 1 MiB. When exceeded, the server stops
+    /// reading until the client catches up.
     ///
-    /// Running calls continue: their results, and those of unfinished batches, may take four times
-    /// [`max_result_bytes`](super::CallLimits::max_result_bytes) more. Further results become errors.
+    /// Running calls continue. Their results and the results of unfinished batches may occupy up to four times
+    /// [`max_result_bytes`](super::CallLimits::max_result_bytes) in addition; further results are replaced by errors.
     pub max_outgoing_bytes: usize,
     /// Maximum number of resource URIs one session or listen stream may subscribe to. Default 1,024. When exceeded:
     /// -32602.
     pub max_subscriptions: usize,
     /// Maximum number of open `subscriptions/listen` requests per connection. Default 64. When exceeded: -32602.
     pub max_listens: usize,
-    /// Maximum number of open HTTP event streams that wait for events: `subscriptions/listen` and the streams of
-    /// sessions. Default 8,000, fewer than [`max_connections`](super::HttpLimits::max_connections) to leave room for
-    /// requests. When exceeded: 503 with `Retry-After`.
+    /// Maximum number of open HTTP event streams that wait for events, which are `subscriptions/listen` streams and
+    /// session streams. Default 8,000, fewer than [`max_connections`](super::HttpLimits::max_connections) to leave room
+    /// for requests. When exceeded: 503 with `Retry-After`.
     pub max_open: usize,
     /// Maximum number of such streams per [`Principal`](crate::Principal). Default 64. When exceeded: 429.
     pub max_per_principal: usize,
     /// Maximum number of events kept per stream for clients that reconnect. Default 256. Resuming from an event that is
-    /// gone gets 400.
+    /// no longer kept fails with 400.
     pub max_replay_events: usize,
     /// Maximum size of the events kept per stream for clients that reconnect, in bytes. Default 1 MiB. Resuming from an
-    /// event that is gone gets 400.
+    /// event that is no longer kept fails with 400.
     pub max_replay_bytes: usize,
-    /// Time a finished stream is kept for clients that reconnect. Default 60 s. Resuming it later gets 400.
+    /// Time for which a finished stream is kept for clients that reconnect. Default 60 s. Resuming it later fails
+    /// with 400.
     pub replay_timeout: Duration,
-    /// Interval of comments on a silent event stream, which keep intermediaries from closing it. Default 15 s. Clients
+    /// Interval between the comments that keep intermediaries from closing a silent event stream. Default 15 s. Clients
     /// ignore comments.
     pub keep_alive_interval: Duration,
-    /// Time a client may leave output unread. Default 60 s. Its stream is then closed.
+    /// Time for which a client may leave output unread. Default 60 s. After that, its stream is closed.
     pub stall_timeout: Duration,
 }
 
@@ -56,7 +57,7 @@ impl Default for StreamLimits {
 }
 
 impl StreamLimits {
-    /// Tight limits, for servers on the open internet that need little.
+    /// Returns tight limits for servers with modest needs on the open internet.
     pub(super) fn strict() -> Self {
         Self {
             max_outgoing_bytes: 256 << 10,
@@ -69,7 +70,7 @@ impl StreamLimits {
         }
     }
 
-    /// The fields that must not be zero, and whether they are.
+    /// Returns the fields that must not be zero, each with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
         [
             ("streams.max_outgoing_bytes", self.max_outgoing_bytes == 0),

@@ -1,10 +1,11 @@
-//! Rules about callers: scopes that include others, scopes of tags, and trust in anonymous callers.
+//! Rules about callers: scopes that include other scopes, scopes required for tags, and trust in anonymous callers.
 
 use crate::handler::rules;
 use crate::server::Server;
 
 impl Server {
-    /// Declares that the scope `broad` includes the scopes `narrow`, and those that they include in turn. May be repeated.
+    /// Declares that the scope `broad` includes the scopes `narrow` and, transitively, any scopes that those include.
+    /// May be repeated.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -32,8 +33,8 @@ impl Server {
         self
     }
 
-    /// Requires these scopes for every definition with this tag, in addition to those that a definition names itself. May
-    /// be repeated.
+    /// Requires these scopes for every definition with this tag, in addition to any scopes that the definition itself
+    /// requires. May be repeated.
     ///
     /// A tag that no definition has is an error at start-up, and so is an invalid scope.
     pub fn require_scopes(
@@ -48,11 +49,11 @@ impl Server {
         self
     }
 
-    /// Lets anonymous callers do everything, as on standard input and output: scopes apply only to callers with
-    /// credentials. Default: anonymous callers can use nothing that requires a scope.
+    /// Lets anonymous callers do everything, as over standard input and output. Scopes then apply only to callers with
+    /// credentials. By default, anonymous callers cannot use anything that requires a scope.
     ///
-    /// For servers that can be reached only by callers who may do everything, such as on a single-user machine, or behind a
-    /// proxy that authenticates callers.
+    /// Use this for a server that only callers with full access can reach, such as one on a single-user machine or
+    /// behind a proxy that authenticates callers.
     pub fn trust_anonymous(mut self) -> Self {
         self.admission.trusts_anonymous = true;
         self

@@ -19,10 +19,11 @@ use crate::server::middleware::Surroundings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
-/// A server and its settings, before it runs.
+/// A server and its settings, before it is run.
 ///
 /// It serves every annotated function that is linked into the program, unless [`only`](Self::only) or
-/// [`tags`](Self::tags) select some. Nothing is checked until it starts; then all mistakes are reported at once.
+/// [`tags`](Self::tags) narrow the selection. Nothing is checked until the server starts; all mistakes are then
+/// reported together.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -38,7 +39,7 @@ use crate::types::{CacheScope, Icon, Implementation};
 ///     Server::new("calculator", "1.0.0").run().await
 /// }
 /// ```
-#[must_use = "a server does nothing until it runs"]
+#[must_use = "a server does nothing unless it is run"]
 pub struct Server {
     identity: Implementation,
     instructions: Option<String>,
@@ -67,7 +68,8 @@ pub struct Server {
     shared: Arc<ServerShared>,
 }
 
-/// Creates a server named after the calling package: `Server::new` with the name and version of its `Cargo.toml`.
+/// Creates a server named after the calling package by passing the name and version from its `Cargo.toml` to
+/// `Server::new`.
 ///
 /// ```
 /// let server = mcp_runtime::new_server!();
@@ -82,7 +84,7 @@ macro_rules! new_server {
     };
 }
 
-/// A result that clients may cache, for [`Server::cache`].
+/// A result that clients may cache, as passed to [`Server::cache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cacheable {
@@ -161,39 +163,41 @@ impl Server {
         self
     }
 
-    /// Sets the instructions a model should know before it uses the server: how its tools work together, what to do first.
+    /// Sets the instructions that a model should read before it uses the server, such as how its tools work together
+    /// and what to do first.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// Shares a value with every handler that takes [`State<T>`](crate::State). There is one per type: a second one replaces
-    /// the first.
+    /// Shares a value with every handler that takes [`State<T>`](crate::State). Only one value is kept per type; a
+    /// second value of the same type replaces the first.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.states.insert(Arc::new(value));
         self
     }
 
-    /// Shares a value that is already in an [`Arc`]. Otherwise like [`state`](Self::state).
+    /// Shares a value that is already in an [`Arc`]. Otherwise works like [`state`](Self::state).
     pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.states.insert(value);
         self
     }
 
-    /// Serves the methods in the `#[server]` blocks of `value`. Methods without a value are an error at start-up, unless
-    /// [`only`](Self::only) or [`tags`](Self::tags) select what is served.
+    /// Serves the methods in the `#[server]` blocks of `value`. Methods whose value is missing are an error at
+    /// start-up, unless [`only`](Self::only) or [`tags`](Self::tags) select what is served.
     pub fn handlers<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.shared_handlers(Arc::new(value))
     }
 
-    /// Serves the methods of a value that is already in an [`Arc`], shared with the routes of an axum program for instance.
-    /// Otherwise like [`handlers`](Self::handlers).
+    /// Serves the methods of a value that is already in an [`Arc`], for example because the routes of an axum program
+    /// share it. Otherwise works like [`handlers`](Self::handlers).
     pub fn shared_handlers<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.receivers.push(Receiver::new(value));
         self
     }
 
-    /// Serves only these functions, instead of all that are linked in. With [`tags`](Self::tags), serves both selections.
+    /// Serves only these functions instead of all functions that are linked into the program. Combined with
+    /// [`tags`](Self::tags), serves both selections.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -208,7 +212,8 @@ impl Server {
         self
     }
 
-    /// Serves only the functions with one of these tags, instead of all that are linked in. May be repeated.
+    /// Serves only the functions that have one of these tags instead of all functions that are linked into the program.
+    /// May be repeated.
     ///
     /// A tag that no definition has is an error at start-up.
     pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -216,10 +221,12 @@ impl Server {
         self
     }
 
-    /// Declares a list that may be empty at start-up, because definitions are added through [`handle`](Self::handle) later.
+    /// Declares a list that may be empty at start-up because its definitions are added later through
+    /// [`handle`](Self::handle).
     ///
-    /// Clients read the capabilities of a server only once. Without this, clients that connect before the first definition
-    /// of a kind is added never request that list. A list that has had an item stays declared.
+    /// Clients read the capabilities of a server only once, so without this declaration, clients that connect before
+    /// the first definition of a kind is added never request that list. Once a list has contained an item, it stays
+    /// declared.
     pub fn capability(mut self, list: Capability) -> Self {
         self.offered.push(list);
         self
@@ -250,17 +257,18 @@ impl Server {
     }
 
     /// Sets whether invalid tool arguments are answered with the error -32602 instead of a tool result, for clients of
-    /// revisions up to 2025-06-18. Default `false`: the model reads the problem and tries again.
+    /// revisions up to 2025-06-18. Default `false`, so that the model can read the problem and try again.
     pub fn invalid_arguments_as_errors(mut self, as_errors: bool) -> Self {
         self.argument_errors = as_errors;
         self
     }
 
-    /// Sets whether results of tools are validated against their output schemas before they are sent. Default `true`: for an
-    /// invalid result, the client gets an internal error, and the mismatch is logged.
+    /// Sets whether tool results are validated against their output schemas before they are sent. Default `true`: if a
+    /// result is invalid, the client receives an internal error and the mismatch is logged.
     ///
-    /// Results of type [`Json<T>`](crate::Json) are valid by construction and cost nothing, unless there is middleware or a
-    /// sanitizer. Turn the check off if results of dynamic tools are large and known to be valid.
+    /// Results of type [`Json<T>`](crate::Json) are valid by construction, so checking them costs nothing unless the
+    /// server has middleware or a sanitizer. Turn the check off if dynamic tools return large results that are known to
+    /// be valid.
     ///
     /// Source: revision 2025-06-18 and later, server/tools, "Output Schema".
     pub fn check_outputs(mut self, check: bool) -> Self {
@@ -268,9 +276,10 @@ impl Server {
         self
     }
 
-    /// Sets cache hints: how long, and for whom, clients may cache a result. Default: no caching, private.
+    /// Sets the cache hints, which tell clients how long a result may be cached and for whom. Default: no caching,
+    /// private.
     ///
-    /// Use [`CacheScope::Public`] only if all callers get the same result. Resources have their own options.
+    /// Use [`CacheScope::Public`] only if all callers receive the same result. Resources have their own options.
     ///
     /// Source: revision 2026-07-28, server/utilities/caching. Not sent to clients of older revisions.
     pub fn cache(mut self, what: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
@@ -295,19 +304,19 @@ impl Server {
         self
     }
 
-    /// Sets the keys that seal the state a call carries between rounds: the first one seals, all of them open. Replaces
-    /// keys set before.
+    /// Sets the keys that seal the state a call carries between rounds. The first key is used for sealing; any of the
+    /// keys can open sealed state. Replaces any keys set before.
     ///
-    /// Default: a random key for this process, so that a call cannot continue on another instance or after a restart. To
-    /// rotate keys, put the new one first, and remove the old one after `limits.elicitation.state_timeout`.
+    /// By default, a random key is created for this process, so a call cannot continue on another instance or after a
+    /// restart. To rotate keys, put the new key first and remove the old one after `limits.elicitation.state_timeout`.
     #[cfg(feature = "sealing")]
     pub fn sealing_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Self {
         self.sealing_keys = keys.into_iter().collect();
         self
     }
 
-    /// Sets the keys that seal the state of calls from an environment variable: separated by commas, the sealing key first,
-    /// each in a format that [`SealingKey::parse`] accepts.
+    /// Reads the keys that seal the state of calls from an environment variable. The keys are separated by commas,
+    /// start with the one used for sealing, and each have a format that [`SealingKey::parse`] accepts.
     ///
     /// A missing or invalid variable is an error at start-up.
     #[cfg(feature = "sealing")]
@@ -327,16 +336,17 @@ impl Server {
         self
     }
 
-    /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that it runs at most once
-    /// even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) suffices for a single instance.
+    /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that the work runs at
+    /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) suffices
+    /// for a single instance.
     pub fn once_store(mut self, store: impl OnceStore) -> Self {
         self.once_store = Some(Arc::new(store));
         self
     }
 
-    /// Sets a hook that is called with the span of each request, right after the span is created, and with the trace context
-    /// that the caller sent: for programs that export spans and link them to those of the caller. Replaces a hook set
-    /// before.
+    /// Sets a hook that is called with the span of each request, right after the span is created, and with the trace
+    /// context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
+    /// Replaces any hook set before.
     ///
     /// The span's fields follow OpenTelemetry; `docs/observability.md` lists them. The hook must not block. It is not called
     /// for spans that no subscriber records.
@@ -359,16 +369,17 @@ impl Server {
         self
     }
 
-    /// Returns a handle to the server, for background tasks: sends change notifications, edits lists, stops the server.
+    /// Returns a handle to the server, which background tasks use to send change notifications, edit lists and stop the
+    /// server.
     ///
-    /// Starting a server consumes it, so get the handle first. Definitions added before the start are served from the start;
-    /// change notifications sent before the start reach no client.
+    /// Starting a server consumes it, so get the handle first. Definitions added before the server starts are served
+    /// from the beginning; change notifications sent before then do not reach any client.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns `true` if keys were set, which other instances may share.
+    /// Returns `true` if sealing keys were set. Other instances may share such keys.
     #[cfg(all(feature = "http", feature = "sealing"))]
     pub(super) fn has_sealing_keys(&self) -> bool {
         !self.sealing_keys.is_empty()

@@ -1,4 +1,4 @@
-//! Serves over HTTP: on its own socket, or as a service inside another program.
+//! Serves over HTTP, either on a separate socket or as a service inside another program.
 
 use std::future::{Future, ready};
 use std::io;
@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::transport::http::{self, HttpListener, HttpOptions, HttpService};
 
 impl Server {
-    /// Sets the HTTP options: path, hosts, origins and so on. Replaces options set before.
+    /// Sets the HTTP options, such as path, hosts and origins. Replaces any options set before.
     pub fn http(mut self, options: HttpOptions) -> Self {
         self.http = options;
         self
@@ -21,43 +21,44 @@ impl Server {
     /// Serves over HTTP until [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. The default path is
     /// `/mcp`; [`http`](Self::http) sets another.
     ///
-    /// Serves all revisions at once: requests of 2026-07-28, sessions of 2025, and streams of 2024-11-05 if
-    /// [`HttpOptions::legacy_sse`] is on. Authentication needs feature `auth`, and TLS needs
-    /// [`serve_http_with`](Self::serve_http_with): otherwise, to serve other machines, run it behind a reverse proxy that
-    /// provides both.
+    /// Serves all protocol versions at the same time: requests of 2026-07-28, sessions of the 2025 versions and, if
+    /// [`HttpOptions::legacy_sse`] is enabled, streams of 2024-11-05. Authentication requires feature `auth`, and TLS
+    /// requires [`serve_http_with`](Self::serve_http_with). To serve other machines without these, run the server
+    /// behind a reverse proxy that provides both.
     ///
     /// # Errors
     ///
-    /// If definitions or settings are invalid (all mistakes are reported); if the address can be reached from other machines
-    /// and no host is allowed ([`HttpOptions::allow_host`]); if definitions require scopes and HTTP requests are not
-    /// authenticated ([`trust_anonymous`](Self::trust_anonymous)); or if the address cannot be used.
+    /// Fails if definitions or settings are invalid (all mistakes are reported); if the address can be reached from
+    /// other machines and no allowed hosts are configured ([`HttpOptions::allow_host`]); if definitions require scopes
+    /// but HTTP requests are not authenticated ([`trust_anonymous`](Self::trust_anonymous)); or if the address cannot
+    /// be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
         self.serve_http_listener(listen(address).await?).await
     }
 
-    /// Serves over HTTP, like [`serve_http`](Self::serve_http), on the connections of `listener`.
+    /// Serves over HTTP like [`serve_http`](Self::serve_http), but on the connections of `listener`.
     ///
     /// # Errors
     ///
-    /// As [`serve_http`](Self::serve_http).
+    /// Same as [`serve_http`](Self::serve_http).
     pub async fn serve_http_listener(self, listener: impl HttpListener) -> Result<(), Error> {
         self.serve_http_with(listener, |stream| ready(Ok(stream)))
             .await
     }
 
-    /// Serves over HTTP, like [`serve_http`](Self::serve_http), on the connections of `listener`, each after a handshake:
-    /// for TLS, for instance. With a `tokio_rustls::TlsAcceptor` named `tls`:
+    /// Serves over HTTP like [`serve_http`](Self::serve_http), but on the connections of `listener`, performing a
+    /// handshake on each of them. This can be used for TLS. With a `tokio_rustls::TlsAcceptor` named `tls`:
     ///
     /// ```ignore
     /// server.serve_http_with(listener, move |stream| tls.accept(stream)).await
     /// ```
     ///
-    /// A handshake runs in the task of its connection, so that it delays no other connection, and may take
+    /// Each handshake runs in the task of its connection, so it does not delay other connections. It may take up to
     /// [`limits.http.handshake_timeout`](crate::Limits).
     ///
     /// # Errors
     ///
-    /// As [`serve_http`](Self::serve_http). A failed handshake closes its connection only.
+    /// Same as [`serve_http`](Self::serve_http). A failed handshake closes only its own connection.
     pub async fn serve_http_with<L, S, H>(
         self,
         listener: L,
@@ -72,15 +73,16 @@ impl Server {
         http::serve(listener, handshake, self.into_listening_service()?).await
     }
 
-    /// Turns the server into a `tower` service, to mount into a program that already serves HTTP. With feature `axum` it
-    /// converts into a router: `Router::new().merge(server.into_http_service()?)`.
+    /// Turns the server into a `tower` service that can be mounted in a program that already serves HTTP. With feature
+    /// `axum`, the service can be converted into a router: `Router::new().merge(server.into_http_service()?)`.
     ///
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends its event streams, and its calls after
-    /// [`limits.calls.drain_timeout`](crate::Limits), so that a graceful shutdown of the program can complete.
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends the service's event streams and, after
+    /// [`limits.calls.drain_timeout`](crate::Limits), its calls, so that a graceful shutdown of the program can
+    /// complete.
     ///
     /// # Errors
     ///
-    /// If definitions or settings are invalid; all mistakes are reported.
+    /// Fails if definitions or settings are invalid; all mistakes are reported.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
         let options = self.http.clone();
         #[cfg(feature = "auth")]
@@ -102,7 +104,8 @@ impl Server {
         Ok(HttpService::new(dispatcher, options, shutdown))
     }
 
-    /// Serves over HTTP until a signal asks to stop. Also returns `true` if handlers still block threads.
+    /// Serves over HTTP until a signal asks the server to stop. Also returns `true` if handlers are still blocking
+    /// threads.
     #[cfg(feature = "cli")]
     pub(super) async fn run_http(self, address: &str) -> (Result<(), Error>, bool) {
         use std::io::Write as _;
@@ -117,7 +120,7 @@ impl Server {
             Ok(started) => started,
             Err(error) => return (Err(error), false),
         };
-        // Standard error may be closed; the server runs anyway.
+        // Standard error may be closed; the server runs regardless.
         let _ = writeln!(io::stderr(), "{url}");
         http::serve_process(listener, service).await
     }
@@ -135,8 +138,8 @@ impl Server {
         Err(Error::new(ErrorKind::Configuration, message))
     }
 
-    /// Checks that hosts are allowed if the address is not a loopback address: other machines can reach it then, and web
-    /// pages can reach it by any name that resolves to it.
+    /// Checks that allowed hosts are configured if the address is not a loopback address, because other machines can
+    /// then reach it, and web pages can reach it under any name that resolves to it.
     fn check_address(&self, listener: &impl HttpListener) -> Result<(), Error> {
         let reachable = listener.network_address()?;
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
@@ -160,7 +163,7 @@ impl Server {
     }
 }
 
-/// Listens on an address. The error names an address that cannot be used.
+/// Listens on an address. If the address cannot be used, the error names it.
 async fn listen(address: impl ToSocketAddrs) -> Result<TcpListener, Error> {
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
     TcpListener::bind(&*addresses).await.map_err(|error| {

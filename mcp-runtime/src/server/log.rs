@@ -14,7 +14,7 @@ use tracing::{Event, Metadata, Subscriber};
 /// Maximum number of times per second that the same event is written.
 const MOST: u32 = 10;
 
-/// Writes warnings and errors, and limits how often each repeats. Ignores spans.
+/// Writes warnings and errors, and limits how often each event is repeated. Ignores spans.
 pub(super) struct LogWriter<W> {
     leave: W,
     seen: Mutex<HashMap<Identifier, (Instant, u32)>>,

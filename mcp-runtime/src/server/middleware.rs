@@ -1,4 +1,4 @@
-//! Settings that wrap handlers: the rate limit, middleware, and sanitizers of text.
+//! Settings that wrap handlers: the rate limit, middleware, and text sanitizers.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -42,13 +42,14 @@ impl Surroundings {
 }
 
 impl Server {
-    /// Limits the rate of calls to all handlers together: `100/s`, `10/min burst 20`, `1000/h per caller`. Default:
-    /// unlimited. The `rate` option of a handler applies in addition.
+    /// Limits the total rate of calls to all handlers, for example to `100/s`, `10/min burst 20` or `1000/h per
+    /// caller`. Unlimited by default. The `rate` option of a handler applies in addition.
     ///
-    /// A caller is identified by credentials ([`Principal`](crate::Principal)), otherwise by session or connection.
-    /// Anonymous requests of 2026-07-28 over HTTP all count as one caller.
+    /// A caller is identified by its credentials ([`Principal`](crate::Principal)) or, if it has none, by its session
+    /// or connection. All anonymous requests of 2026-07-28 over HTTP count as one caller.
     ///
-    /// Calls that exceed the rate are refused, with the time after which to retry. An invalid rate is an error at start-up.
+    /// Calls that exceed the rate are refused with an error that states when to retry. An invalid rate is an error at
+    /// start-up.
     pub fn rate(mut self, rate: &str) -> Self {
         match rules::read_rate(rate) {
             Ok(rate) => self.surroundings.rate = Some(rate),
@@ -57,8 +58,8 @@ impl Server {
         self
     }
 
-    /// Applies `clean` to all text that a model reads, after the sanitizers added before: results and errors of tools,
-    /// messages of prompts, contents of resources, names and values of structured content.
+    /// Applies `clean`, after any sanitizers added before, to all text that a model reads: tool results and errors,
+    /// prompt messages, resource contents, and the names and values in structured content.
     ///
     /// ```
     /// use std::borrow::Cow;
@@ -68,8 +69,8 @@ impl Server {
     ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
     /// ```
     ///
-    /// URIs, `_meta`, images and audio stay as they are, and numbers in structured content keep every digit. If `clean`
-    /// panics, or gives two members of an object the same name, the call fails with an internal error.
+    /// URIs, `_meta`, images and audio are left unchanged, and numbers in structured content keep all their digits. If
+    /// `clean` panics, or gives two members of an object the same name, the call fails with an internal error.
     ///
     /// Source: revision 2026-07-28, server/tools, "Security Considerations".
     pub fn sanitize(
@@ -81,7 +82,8 @@ impl Server {
         self
     }
 
-    /// Adds middleware that wraps every call of a tool, prompt, resource or completer. The first one is outermost.
+    /// Adds middleware that wraps every call to a tool, prompt, resource or completer. The middleware added first is
+    /// the outermost.
     ///
     /// Middleware may inspect the call, change its arguments, continue with [`Next::run`], inspect and change the result, or
     /// answer the call itself:
@@ -99,9 +101,9 @@ impl Server {
     /// ```
     ///
     /// Get shared values from [`Call::context`], as in `call.context().state::<T>()`, or clone them into a closure that
-    /// returns an `async move` block. Middleware runs within the time limit of the call; a panic in it fails that call only.
-    /// Calls refused by a rate limit do not reach it. In revision 2026-07-28 it runs in each round of a call: see
-    /// [`Call::round`].
+    /// returns an `async move` block. Middleware runs within the time limit of the call, and a panic in it fails only
+    /// that call. Calls refused by a rate limit do not reach it. In protocol version 2026-07-28, it runs in each round
+    /// of a call; see [`Call::round`].
     pub fn middleware<F, A>(mut self, function: F) -> Self
     where
         F: Fn(Call, Next) -> A + Send + Sync + 'static,
@@ -116,11 +118,11 @@ impl Server {
 
 #[cfg(feature = "tower")]
 impl Server {
-    /// Wraps every call in a tower layer, as [`middleware`](Self::middleware) does with a function. Layers and functions share one
-    /// order.
+    /// Wraps every call in a tower layer, just as [`middleware`](Self::middleware) wraps it in a function. Layers and
+    /// functions are applied in a single common order.
     ///
-    /// The layer is applied once, to a [`Next`]. To the layer, the failure of a handler is a response, not an error; an error
-    /// of the layer's own service fails the call, and its cause is only logged.
+    /// The layer is applied once, to a [`Next`]. To the layer, a handler's failure is a response rather than an error.
+    /// An error from the layer's own service fails the call, and its cause is only logged.
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,
@@ -130,7 +132,7 @@ impl Server {
         self
     }
 
-    /// Wraps the calls of one tool in a tower layer. An unknown tool is an error at start-up.
+    /// Wraps calls to a single tool in a tower layer. An unknown tool is an error at start-up.
     pub fn layer_tool<L>(mut self, name: impl Into<String>, layer: L) -> Self
     where
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,

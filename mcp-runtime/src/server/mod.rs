@@ -1,4 +1,4 @@
-//! The server: built from definitions and settings, then run.
+//! The server, which is built from definitions and settings and then run.
 
 mod access;
 mod builder;

@@ -1,4 +1,4 @@
-//! Runs a server: by its command line, over stdio, or over any transport.
+//! Runs a server through its command line, over stdio, or over any other transport.
 
 #[cfg(any(feature = "cli", feature = "testing"))]
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::server::stderr::LogLines;
 use crate::transport::{self, Stdio, Transport};
 
 impl Server {
-    /// Runs the server as the command line of the process specifies: without arguments, over standard input and output,
-    /// until the client closes them or a signal asks the server to stop.
+    /// Runs the server as specified by the command line of the process. Without arguments, it serves standard input and
+    /// output until the client closes them or a signal asks the server to stop.
     ///
     /// | Argument | Meaning |
     /// |---|---|
@@ -28,29 +28,29 @@ impl Server {
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
     /// | `shell` | run several commands on one server that keeps its state |
-    /// | `check [--surface FILE]` | report what clients and models reject, and what changed since the file was saved; for CI |
+    /// | `check [--surface FILE]` | report definitions that clients or models reject and changes since the file was saved; useful in CI |
     /// | `install CLIENT` | add this executable to the configuration of a client |
     /// | `--help`, `--version` | print help or the version |
     ///
-    /// Commands start the server in this process, speak the full protocol to it in any protocol version, and exit with status 1 if
-    /// they fail. For details, pass `--help` after a command.
+    /// Commands start the server in this process, speak the full protocol to it in any protocol version, and exit with
+    /// status 1 if they fail. For details, pass `--help` after a command.
     ///
-    /// Arguments need feature `cli`, and HTTP needs feature `http`; both are on by default. A program with its own arguments
-    /// calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
-    /// [`serve_http`](Self::serve_http), and keeps the commands with [`command_line`](Self::command_line).
+    /// Arguments require feature `cli`, and HTTP requires feature `http`; both are enabled by default. A program with
+    /// its own arguments calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
+    /// [`serve_http`](Self::serve_http), and can keep the commands by calling [`command_line`](Self::command_line).
     ///
-    /// Standard output is reserved for the protocol: output that handlers print goes to standard error instead. If the
-    /// program has not set a `tracing` subscriber, warnings and errors go to standard error too. The client need not read
-    /// it: lines and panic messages that do not fit are dropped.
+    /// Standard output is reserved for the protocol, so output that handlers print goes to standard error instead. If
+    /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. The client is not
+    /// required to read it; lines and panic messages that do not fit are dropped.
     ///
-    /// `run` owns the process. A second signal exits at once. If handlers still block threads after
-    /// [`limits.calls.drain_timeout`](crate::Limits), the process exits with status 0 rather than wait for them, as dropping the
-    /// runtime would. [`serve`](Self::serve) never exits the process.
+    /// `run` owns the process. A second signal ends it immediately. If handlers are still blocking threads after
+    /// [`limits.calls.drain_timeout`](crate::Limits), the process exits with status 0 instead of waiting for them, as
+    /// dropping the runtime would. [`serve`](Self::serve) never exits the process.
     ///
     /// # Errors
     ///
-    /// If definitions or settings are invalid, before anything is read (all mistakes are reported); or if standard input or
-    /// output cannot be used.
+    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), or if
+    /// standard input or output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
         let invocation = super::command_line::read(self.identity());
@@ -81,8 +81,9 @@ impl Server {
         finish(self.run_over_stdio().await, &lines)
     }
 
-    /// Runs the command on the command line of the process, if there is one: `tools`, `call`, `shell`, `check`, `install` or
-    /// another one of [`run`](Self::run). Otherwise returns the server, for a program that serves it in its own way:
+    /// Runs the command given on the command line of the process, if any: `tools`, `call`, `shell`, `check`, `install`
+    /// or another command of [`run`](Self::run). Otherwise returns the server, so that the program can serve it in its
+    /// own way:
     ///
     /// ```no_run
     /// # use mcp_runtime::Server;
@@ -101,7 +102,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     #[cfg(feature = "cli")]
     pub async fn command_line(self) -> Result<Option<Self>, Error> {
         let Some(matches) = super::command_line::read_command(self.identity()) else {
@@ -122,8 +123,8 @@ impl Server {
         }
     }
 
-    /// Serves standard input and output until they are closed or a signal asks to stop. Also returns `true` if handlers
-    /// still block threads.
+    /// Serves standard input and output until they are closed or a signal asks the server to stop. Also returns `true`
+    /// if handlers are still blocking threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let started = self
             .start()
@@ -141,8 +142,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If definitions or settings are invalid, before anything is read (all mistakes are reported); or if the transport
-    /// fails as a whole.
+    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), or if the
+    /// transport fails as a whole.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let (dispatcher, shared) = self.start()?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
@@ -171,10 +172,10 @@ impl Server {
     }
 }
 
-/// Exits the process if handlers still block threads, because dropping the runtime would wait for them.
+/// Exits the process if handlers are still blocking threads, because dropping the runtime would wait for them.
 fn finish((served, is_stuck): (Result<(), Error>, bool), lines: &LogLines) -> Result<(), Error> {
     if is_stuck {
-        tracing::warn!("handlers still block their threads; the process exits without them");
+        tracing::warn!("handlers are still blocking threads; exiting without waiting for them");
         if let Err(error) = &served {
             tracing::error!(%error, "the server failed");
         }

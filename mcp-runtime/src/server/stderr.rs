@@ -1,4 +1,5 @@
-//! Standard error of a server that runs over stdio. The client need not read it, so the framework never waits for it.
+//! Standard error of a server that runs over stdio. The client is not required to read it, so the framework never
+//! blocks on it.
 //!
 //! A thread writes lines from a bounded queue. Lines that do not fit are dropped and counted. Output that handlers write
 //! themselves bypasses the queue.
@@ -37,15 +38,15 @@ struct QueueState {
     waiting: VecDeque<Vec<u8>>,
     /// Number of lines dropped since the last line was written.
     lost: u64,
-    /// Number of lines queued in all.
+    /// Total number of lines queued so far.
     left: u64,
-    /// Number of queued lines that are written.
+    /// Number of queued lines that have been written.
     written: u64,
     closed: bool,
 }
 
 impl LogLines {
-    /// Starts the writer thread, which ends with the process or with the last handle.
+    /// Starts the writer thread, which ends with the process or when the last handle is dropped.
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
         let queue = Arc::<LogQueue>::default();
         let lines = Self(Arc::new(Users(Arc::clone(&queue))));
@@ -63,7 +64,7 @@ impl LogLines {
         let _ = tracing::subscriber::set_global_default(log);
     }
 
-    /// Reports panics without blocking: through the installed hook if standard error has room, otherwise through the queue.
+    /// Reports panics without blocking, using the installed hook if standard error has room and the queue otherwise.
     pub(super) fn log_panics(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -79,12 +80,12 @@ impl LogLines {
         });
     }
 
-    /// Waits briefly until the lines queued so far are written.
+    /// Waits briefly for the lines queued so far to be written.
     pub(super) fn flush(&self) {
         let queue = &self.0.0;
         let state = queue.lock();
         let left = state.left;
-        // A timeout only means that nothing reads standard error.
+        // A timeout only means that standard error is not being read.
         let _ = queue
             .changed
             .wait_timeout_while(state, LAST_LINES, |state| state.written < left);
@@ -140,8 +141,8 @@ impl LogQueue {
     }
 }
 
-/// Returns `true` if standard error can take at least a page now. A hook may still block if it writes more than that, or
-/// if something else writes at the same time.
+/// Returns `true` if standard error can currently accept at least a page. A hook may still block if it writes more than
+/// that or if other code writes at the same time.
 fn has_room() -> bool {
     #[cfg(unix)]
     {
@@ -168,7 +169,7 @@ mod tests {
 
     impl Write for Unread {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Continues as well once the sender is dropped.
+            // Also continues once the sender is dropped.
             let _ = self.0.recv();
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.1.send(text).map_err(io::Error::other)?;

@@ -12,11 +12,11 @@ use crate::types::LoggingLevel;
 
 /// Returns a `tracing` layer that sends events to the client, as log messages of the call that emitted them.
 ///
-/// Events outside of a call are dropped, and so are events below the level the client asked for. `TRACE` and `DEBUG` become
-/// `debug`; the other levels keep their names. The message data is a string, or an object if the event has fields besides
-/// its message. The logger name is the target of the event.
+/// Events that are emitted outside of a call or are below the level requested by the client are dropped. `TRACE` and
+/// `DEBUG` become `debug`; the other levels keep their names. The message data is a string, or an object if the event
+/// has fields besides its message. The logger name is the target of the event.
 ///
-/// Clients see everything you log: keep secrets and internals of the server out of events.
+/// Clients see everything you log, so keep secrets and server internals out of events.
 ///
 /// ```
 /// use tracing_subscriber::prelude::*;
@@ -35,7 +35,7 @@ pub struct ClientLogs(());
 
 impl<S: Subscriber> Layer<S> for ClientLogs {
     fn on_event(&self, event: &Event<'_>, _: LayerContext<'_, S>) {
-        // The framework's own events are about the server, and for its operator.
+        // The framework's own events describe the server and are meant for its operator.
         if event.metadata().target().starts_with("mcp_runtime") {
             return;
         }

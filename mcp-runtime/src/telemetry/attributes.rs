@@ -3,14 +3,14 @@
 use crate::jsonrpc::RequestId;
 use crate::protocol::{Method, ProtocolVersion};
 
-/// A request, as far as operators see it.
+/// The attributes of a request that operators can see.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
     allow(dead_code, reason = "only read with the feature")
 )]
 pub(crate) struct RequestAttributes<'a> {
-    /// `None` if the method does not exist: names that clients make up are not repeated.
+    /// `None` if the method does not exist, so that names made up by clients are not recorded.
     pub(crate) method: Option<Method>,
     pub(crate) id: &'a RequestId,
     pub(crate) version: Option<ProtocolVersion>,
@@ -19,7 +19,7 @@ pub(crate) struct RequestAttributes<'a> {
     pub(crate) called: Called<'a>,
 }
 
-/// The target of a call, by the name under which it is registered.
+/// The target of a call, identified by the name under which it is registered.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
@@ -43,18 +43,18 @@ pub(crate) enum Ended {
     Answered,
     /// Answered with a tool result that has `isError`.
     ToolError,
-    /// Answered with questions for the client, which will call again.
+    /// Answered with questions for the client, which is expected to call again.
     InputRequired,
-    /// Answered with an error of this code.
+    /// Answered with an error that has this code.
     Error(i32),
     TimedOut,
     Panicked,
-    /// Ended without an answer: cancelled, or the client disconnected.
+    /// Ended without an answer, because it was cancelled or the client disconnected.
     Cancelled,
 }
 
 impl Ended {
-    /// Returns the outcome after the answer was replaced by an error of this code.
+    /// Returns the outcome after the answer was replaced by an error with this code.
     pub(crate) fn with_error(self, code: i32) -> Self {
         match self {
             Self::Panicked | Self::TimedOut => self,

@@ -1,9 +1,9 @@
-//! The span in which a request arrives: all later work for the request runs in it, on any thread.
+//! The span in which a request arrives. All later work for the request runs in it, on any thread.
 
 use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
-/// Returns the current span of this thread. Costs next to nothing without a subscriber.
+/// Returns the current span of this thread. Costs almost nothing without a subscriber.
 #[inline]
 pub(crate) fn current_span() -> Span {
     if LevelFilter::current() == LevelFilter::OFF {
@@ -12,7 +12,7 @@ pub(crate) fn current_span() -> Span {
     Span::current()
 }
 
-/// Returns the same work, to be run in this thread's current span on any thread.
+/// Wraps work so that it runs in this thread's current span, on any thread.
 pub(crate) fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = current_span();
     move || span.in_scope(work)

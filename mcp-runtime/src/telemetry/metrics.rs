@@ -1,4 +1,5 @@
-//! Metrics, recorded through the `metrics` crate. Every label has few values, none of them made up by a client.
+//! Metrics, recorded through the `metrics` crate. Every label has only a few values, none of which a client can make
+//! up.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const ACTIVE_SESSIONS: &str = "mcp.server.active_sessions";
 const ACTIVE_SUBSCRIPTIONS: &str = "mcp.server.active_subscriptions";
 const REFUSALS: &str = "mcp.server.refusals";
 
-/// Describes each metric to the recorder, when a server starts.
+/// Describes each metric to the recorder when a server starts.
 pub(crate) fn describe() {
     describe_counter!(REQUESTS, Unit::Count, "Finished requests");
     describe_histogram!(
@@ -42,7 +43,7 @@ pub(crate) fn describe() {
     describe_counter!(
         REFUSALS,
         Unit::Count,
-        "AuthError messages, connections and calls"
+        "Refused messages, connections and calls"
     );
 }
 
@@ -79,7 +80,7 @@ impl Counted {
         }
     }
 
-    /// Records the end of a request. `error` and `code` are those of the span.
+    /// Records the end of a request. `error` and `code` are the same as in the span.
     pub(super) fn end(
         &mut self,
         ended: Ended,
@@ -129,7 +130,7 @@ pub(super) fn count_refusal(kind: &'static str) {
     counter!(REFUSALS, "kind" => kind).increment(1);
 }
 
-/// Increments a gauge until it is dropped.
+/// Increments a gauge, and decrements it again when dropped.
 pub(crate) struct GaugeGuard(&'static str);
 
 impl GaugeGuard {

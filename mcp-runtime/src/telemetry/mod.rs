@@ -1,11 +1,11 @@
-//! Telemetry for operators: a span for each request, metrics, and refusals in the log.
+//! Telemetry for operators: a span for each request, metrics, and a log of refusals.
 //!
-//! With feature `telemetry` a [`Sight`] accompanies each request; without it, [`Sight`] only keeps the span in which the
-//! request arrived, and only the log of refusals remains. Payloads are never recorded: of a request only its method, its id,
-//! the registered name that it calls, the URI that it reads, and the parent span that it names.
+//! With feature `telemetry`, a [`Sight`] accompanies each request. Without it, [`Sight`] only keeps the span in which
+//! the request arrived, and only the log of refusals remains. Payloads are never recorded. The only recorded parts of a
+//! request are its method, its id, the registered name that it calls, the URI that it reads, and its parent span.
 //!
-//! Names are those of OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and
-//! "Metric: `mcp.server.operation.duration`" (status: development).
+//! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
+//! `mcp.server.operation.duration`" (status: development).
 
 mod attributes;
 mod caller_span;

@@ -1,4 +1,4 @@
-//! [`Sight`] without the feature: only the span in which the request arrived.
+//! [`Sight`] without feature `telemetry`, which keeps only the span in which the request arrived.
 
 use tracing::Span;
 
@@ -8,7 +8,7 @@ use crate::telemetry::{Ended, RequestAttributes, current_span};
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(());
 
-/// A request that is not recorded, in the span in which it arrived.
+/// A request that is not recorded but runs in the span in which it arrived.
 pub(crate) struct Sight(Option<Box<Span>>);
 
 impl Sight {
@@ -29,7 +29,7 @@ impl Sight {
     pub(crate) fn end(&mut self, _: Ended) {}
 }
 
-/// A clock that does not run.
+/// A stopped clock.
 #[derive(Clone, Copy)]
 pub(crate) struct Timer;
 

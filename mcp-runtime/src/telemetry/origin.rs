@@ -1,4 +1,4 @@
-//! The origin of messages, as far as a transport knows it.
+//! The origin of messages, to the extent that the transport knows it.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ pub(crate) struct Origin {
     pub(super) seen: OriginAttributes,
 }
 
-/// Attributes of spans, under the names of OpenTelemetry.
+/// Span attributes, which follow OpenTelemetry's naming.
 #[cfg(feature = "telemetry")]
 #[derive(Clone, Debug, Default)]
 pub(super) struct OriginAttributes {
@@ -20,9 +20,9 @@ pub(super) struct OriginAttributes {
     pub(super) transport: Option<&'static str>,
     /// `network.protocol.name`
     pub(super) protocol: Option<&'static str>,
-    /// `mcp.session.id`: a digest, far shorter than the id, because anyone who knows the id can use the session.
+    /// `mcp.session.id`: a digest far shorter than the id, because anyone who knows the id can use the session.
     pub(super) session: Option<u64>,
-    /// The caller's trace context from the transport; that of the message takes precedence.
+    /// The caller's trace context from the transport. A trace context in the message takes precedence.
     pub(super) trace: Option<super::TraceContext>,
 }
 
@@ -98,12 +98,12 @@ impl Origin {
         self.peer
     }
 
-    /// Counts and logs a refusal of something that came from here.
+    /// Counts and logs a refusal of a message or connection from this origin.
     pub(crate) fn refused(&self, kind: RefusalKind) {
         refused(kind, self.peer);
     }
 
-    /// Runs `work` with this origin as the current one: requests that begin meanwhile have this origin.
+    /// Runs `work` with this origin as the current one, so that requests that start in the meantime have this origin.
     #[inline]
     #[cfg_attr(
         not(feature = "telemetry"),
@@ -130,7 +130,7 @@ mod current {
         static CURRENT: RefCell<Option<Origin>> = const { RefCell::new(None) };
     }
 
-    /// Restores the former origin when dropped.
+    /// Restores the previous origin when dropped.
     pub(super) struct Covering(Option<Origin>);
 
     impl Covering {
@@ -142,7 +142,7 @@ mod current {
     impl Drop for Covering {
         fn drop(&mut self) {
             let before = self.0.take();
-            // The thread may be ending; then there is nothing to restore.
+            // If the thread is ending, nothing needs to be restored.
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }

@@ -1,4 +1,4 @@
-//! Refusals: counted, and logged at most ten times a second per kind, with the peer's address and never the payload.
+//! Counts refusals and logs at most ten per second of each kind, with the peer's address but never the payload.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +14,10 @@ const MOST: u32 = 10;
     allow(dead_code, reason = "most of them occur only with HTTP")
 )]
 pub(crate) enum RefusalKind {
-    /// Not a message, or not a valid one in this state.
+    /// The input was not a message, or not a valid message in the current state.
     Malformed,
     TooLarge,
-    /// Received too slowly.
+    /// The message was received too slowly.
     TooSlow,
     /// A limit on concurrent work was reached.
     TooMany,
@@ -25,7 +25,7 @@ pub(crate) enum RefusalKind {
     Unauthorized,
     /// The caller lacks permission.
     Forbidden,
-    /// The request named a host that is not allowed.
+    /// The request was addressed to a host that is not allowed.
     Host,
     /// The request came from a web page that may not use the server.
     Origin,
@@ -53,7 +53,7 @@ impl RefusalKind {
         }
     }
 
-    /// Returns the kind for the status of an HTTP response; `None` if nothing was refused.
+    /// Returns the kind for the status of an HTTP response, or `None` if the request was not refused.
     #[cfg(feature = "http")]
     pub(crate) fn of_status(status: u16) -> Option<Self> {
         Some(match status {
@@ -61,8 +61,8 @@ impl RefusalKind {
             403 => Self::Forbidden,
             408 => Self::TooSlow,
             413 | 431 => Self::TooLarge,
-            // Clients probe on purpose whether a session still exists and whether there is a stream. For 429, the code that
-            // finds that a limit is exceeded reports the refusal itself.
+            // Clients deliberately probe whether a session still exists and whether a stream is available. For 429, the
+            // code that detects that a limit is exceeded reports the refusal.
             404 | 405 | 429 => return None,
             400..500 => Self::Malformed,
             503 => Self::Unavailable,

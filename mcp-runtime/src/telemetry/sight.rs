@@ -1,4 +1,4 @@
-//! A request as operators see it: the span that its handler runs in, and its metrics.
+//! A request from the operator's point of view: the span in which its handler runs, and its metrics.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use crate::telemetry::metrics::Counted;
 use crate::telemetry::origin::{Origin, with_current};
 use crate::telemetry::{Called, Ended, RequestAttributes, TraceContext, current_span};
 
-/// A hook called with each new span, and with the parent that the caller named.
+/// A hook called with each new span and with the parent that the caller specified.
 type OnSpan = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
 
 /// Hooks for spans.
@@ -31,7 +31,7 @@ impl Hooks {
     }
 }
 
-/// A request under way. If dropped without an end, it counts as cancelled.
+/// A request in progress. If dropped without having ended, it counts as cancelled.
 pub(crate) struct Sight {
     span: Span,
     /// The span in which the request arrived, if a filter disables `span`.
@@ -42,7 +42,7 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
-    /// Starts recording a request whose handler begins.
+    /// Starts recording a request whose handler is about to run.
     pub(crate) fn begin<'a>(
         hooks: &Hooks,
         attributes: impl FnOnce() -> RequestAttributes<'a>,
@@ -123,7 +123,7 @@ impl Timer {
         Self(Instant::now())
     }
 
-    /// Records that the request was answered: with an error of this code, or with a result.
+    /// Records that the request was answered with an error that has this code or, if `None`, with a result.
     pub(crate) fn answered<'a>(
         self,
         hooks: &Hooks,
@@ -135,7 +135,7 @@ impl Timer {
     }
 }
 
-/// Returns `true` if the error is the caller's fault and so not a failure of the server.
+/// Returns `true` if the error is the caller's fault and therefore not a failure of the server.
 fn is_of_the_caller(code: i32) -> bool {
     matches!(
         code,
@@ -194,18 +194,18 @@ fn span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> S
     span
 }
 
-/// Returns the parent span: that of the message, or else that of the transport.
+/// Returns the parent span specified by the message or, failing that, by the transport.
 fn remote_parent(meta: Option<&str>, origin: &Origin) -> Option<TraceContext> {
     meta.and_then(TraceContext::from_meta)
         .or_else(|| origin.seen.trace.clone())
 }
 
-/// Returns the trace context of the request that this thread is processing, as its caller states it.
+/// Returns the trace context that the caller specified for the request that this thread is processing.
 pub(crate) fn trace_of(meta: Option<&str>) -> Option<TraceContext> {
     with_current(|origin| remote_parent(meta, origin))
 }
 
-/// Returns an id as text, without the quotes that it may have on the wire.
+/// Returns an id as text, without any quotes that it has on the wire.
 fn id(id: &RequestId) -> std::borrow::Cow<'_, str> {
     let json = id.as_json();
     unquote(json).unwrap_or(json.into())

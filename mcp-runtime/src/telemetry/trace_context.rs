@@ -14,11 +14,12 @@ use crate::jsonrpc::{each_member, unquote};
 const STATE: usize = 512;
 const STATE_MEMBERS: usize = 32;
 
-/// The position of a request in a distributed trace: the parent span that its caller names.
+/// The position of a request in a distributed trace, given by the parent span that its caller specifies.
 ///
-/// Read from `traceparent` and `tracestate` of `params._meta`, or else from the headers of these names. Untrusted, like all
-/// data from clients. Its `Display` is the `traceparent` to pass on to services that this request calls; a program that
-/// exports spans passes on the context of its current span instead.
+/// It is read from `traceparent` and `tracestate` in `params._meta` or, if they are missing, from the headers of the
+/// same names. Like all data from clients, it is untrusted. Its `Display` implementation writes the `traceparent` to
+/// pass on to services that this request calls. A program that exports spans should pass on the context of its current
+/// span instead.
 ///
 /// ```
 /// use mcp_runtime::trace::TraceContext;
@@ -40,15 +41,15 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Parses a `traceparent` and, if there is one, its `tracestate`. Returns `None` if the former is not valid; a
-    /// `tracestate` that is not valid, or longer than 512 bytes, is ignored.
+    /// Parses a `traceparent` and, if present, its `tracestate`. Returns `None` if the `traceparent` is invalid; a
+    /// `tracestate` that is invalid or longer than 512 bytes is ignored.
     #[must_use]
     pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
         let (version, rest) = field(traceparent, 2)?;
         let (trace_id, rest) = field(rest.strip_prefix('-')?, 32)?;
         let (parent_id, rest) = field(rest.strip_prefix('-')?, 16)?;
         let (flags, rest) = field(rest.strip_prefix('-')?, 2)?;
-        // Later versions may append more fields, after another dash.
+        // Later versions may append more fields after another dash.
         let is_whole = match version {
             0 => rest.is_empty(),
             0xff => false,
@@ -60,7 +61,7 @@ impl TraceContext {
         Some(Self {
             trace_id: NonZeroU128::new(trace_id)?,
             parent_id: NonZeroU64::new(u64::try_from(parent_id).ok()?)?,
-            // The only flag of version 00.
+            // Keeps only the flag that version 00 defines.
             flags: u8::try_from(flags).ok()? & 1,
             state: tracestate.filter(|state| is_state(state)).map(Arc::from),
         })
@@ -95,7 +96,7 @@ impl TraceContext {
         self.flags & 1 == 1
     }
 
-    /// Returns the data of tracing vendors, to be passed on unchanged. At most 512 bytes of printable ASCII.
+    /// Returns vendor-specific trace data, which must be passed on unchanged. At most 512 bytes of printable ASCII.
     #[must_use]
     pub fn tracestate(&self) -> Option<&str> {
         self.state.as_deref()
@@ -109,7 +110,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// Splits a number of `digits` lower-case hexadecimal digits off a text.
+/// Splits a number with `digits` lower-case hexadecimal digits off the front of a text.
 fn field(text: &str, digits: usize) -> Option<(u128, &str)> {
     let (field, rest) = text.split_at_checked(digits)?;
     let is_hex = field

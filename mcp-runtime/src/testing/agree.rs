@@ -1,4 +1,4 @@
-//! Comparison of the results of the two eras.
+//! Compares the results of the two eras.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl<'t> Settled<'t> {
 
     /// # Panics
     ///
-    /// If the result differs from that of the previous side.
+    /// Panics if the result differs from the previous side's result.
     pub(super) fn add(&mut self, side: &Side, outcome: Result<Value, ErrorObject>) {
         let neutral = neutral(&outcome);
         match &self.first {
@@ -46,12 +46,12 @@ impl<'t> Settled<'t> {
     }
 }
 
-/// Returns the part of a result that must be the same in every protocol version: without codes, members that only some
-/// versions have, and references to the log.
+/// Returns the part of a result that must be the same in every protocol version. Error codes, members that only some
+/// versions have, and references to the log are left out.
 fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
     let text = match outcome {
         Err(error) => format!("error: {}", error.message),
-        // A capability that the client lacks is a protocol error in one era, and a tool error in the other.
+        // A missing client capability is a protocol error in one era and a tool error in the other.
         Ok(result) if result["isError"] == true => {
             let texts = result["content"].as_array().into_iter().flatten();
             let texts = texts.map(|block| block["text"].as_str().unwrap_or_default());
@@ -59,11 +59,11 @@ fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
         }
         Ok(Value::Object(members)) => {
             let mut members = members.clone();
-            // Only 2026-07-28 has these.
+            // Only 2026-07-28 has these members.
             for name in ["_meta", "resultType", "ttlMs", "cacheScope"] {
                 members.shift_remove(name);
             }
-            // The others wrap structured content that is not an object.
+            // The other versions wrap structured content that is not an object.
             if let Some(content) = members.get_mut("structuredContent")
                 && let Some(inside) = content.as_object_mut().filter(|object| object.len() == 1)
                 && let Some(inside) = inside.shift_remove(MEMBER)

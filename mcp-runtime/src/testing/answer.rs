@@ -1,4 +1,4 @@
-//! Answers to questions.
+//! Answers to questions from the server.
 
 use serde_json::{Value, json};
 
@@ -8,8 +8,8 @@ use crate::types::{Meta, Root};
 
 /// A test's answer to a question from the server.
 ///
-/// Created from a value of a type that derives [`Elicit`](macro@crate::Elicit): the form, filled in with that value. Or
-/// from a JSON object, for forms made at run time and for answers that do not fit.
+/// It can be created from a value of a type that derives [`Elicit`](macro@crate::Elicit), as the filled-in form, or
+/// from a JSON object, for forms created at run time and for answers that deliberately do not fit the form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response(ResponseKind);
 
@@ -42,7 +42,7 @@ impl Response {
         Self(ResponseKind::Cancel)
     }
 
-    /// Answers with text from the client's model.
+    /// Answers with text as if from the client's model.
     pub fn assistant(text: impl Into<String>) -> Self {
         let text: String = text.into();
         Self::message(json!({
@@ -53,13 +53,13 @@ impl Response {
         }))
     }
 
-    /// Answers with a message from the client's model, as `CreateMessageResult` of the schema.
+    /// Answers with a message as if from the client's model, in the form of the schema's `CreateMessageResult`.
     #[must_use]
     pub fn message(result: Value) -> Self {
         Self(ResponseKind::Message(result))
     }
 
-    /// Answers with the client's roots: `file:` URIs.
+    /// Answers with the client's roots, which are `file:` URIs.
     pub fn roots<U: Into<String>>(uris: impl IntoIterator<Item = U>) -> Self {
         let roots = uris.into_iter().map(|uri| Root {
             uri: uri.into(),
@@ -69,7 +69,7 @@ impl Response {
         Self(ResponseKind::Roots(roots.collect()))
     }
 
-    /// Returns the result for the question; `None` if this is not an answer to such a question.
+    /// Returns the result for the question, or `None` if this cannot answer such a question.
     pub(super) fn result(&self, question: &Question) -> Option<Value> {
         match (question.method.as_str(), &self.0) {
             ("elicitation/create", ResponseKind::Form(content))

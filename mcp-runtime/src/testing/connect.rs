@@ -1,4 +1,4 @@
-//! Connections of a test's clients.
+//! Connects the clients of a test.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
 use crate::testing::script::{ScriptedHost, Side};
 
-/// Clients that are about to connect: configure them, then await this.
+/// Clients that are about to connect. Configure them, then await this value.
 #[must_use = "clients connect when this is awaited"]
 #[derive(Debug)]
 pub struct Connect {
-    /// One for all protocol versions, or one for each.
+    /// One server for all protocol versions, or one for each.
     servers: Vec<Server>,
     versions: Vec<ProtocolVersion>,
     capabilities: Value,
@@ -38,8 +38,8 @@ impl Connect {
         }
     }
 
-    /// Connects the clients as this principal: they see and may do what a caller with its scopes may. Default: trusted
-    /// clients, for whom scopes do not apply.
+    /// Connects the clients as this principal, so that they can see and do whatever its scopes allow. By default,
+    /// clients are trusted and scopes do not apply to them.
     ///
     /// ```
     /// # use mcp_runtime::{Principal, prelude::*, testing::TestClient};
@@ -54,13 +54,13 @@ impl Connect {
         self
     }
 
-    /// Connects the clients as anonymous callers, like those without credentials over HTTP.
+    /// Connects the clients as anonymous callers, like HTTP clients without credentials.
     pub fn as_anonymous(mut self) -> Self {
         self.caller = Caller::anonymous();
         self
     }
 
-    /// Sets the capabilities that the clients declare, as `ClientCapabilities` of the schema. Default: all.
+    /// Sets the capabilities that the clients declare, in the form of the schema's `ClientCapabilities`. Default: all.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self

@@ -1,4 +1,5 @@
-//! In-memory test client for servers, covering both eras at once. Requires feature `testing`, for dev-dependencies.
+//! In-memory test client for servers that covers both eras at the same time. Requires feature `testing`, which belongs
+//! in dev-dependencies.
 //!
 //! ```standalone_crate
 //! use mcp_runtime::prelude::*;
@@ -43,22 +44,22 @@ use script::Side;
 
 /// A client for a server in this process, over the full protocol.
 ///
-/// [`both`](Self::both) creates two clients for one server, one of each era. Both send every request, first the one of the
-/// legacy era, and must get the same result; the result of the modern era is returned. So each call runs *twice*: if the
-/// first run affects the second, use [`each`](Self::each), which gives each client its own server, or
+/// [`both`](Self::both) creates two clients for one server, one of each era. Both send every request, the legacy client
+/// first, and must receive the same result; the modern client's result is returned. Each call therefore runs *twice*.
+/// If the first run affects the second, use [`each`](Self::each), which gives each client its own server, or
 /// [`legacy`](Self::legacy) or [`modern`](Self::modern), which create only one client.
 ///
-/// The client requests log messages of every level. It has no time limits, so that paused time (`#[tokio::test(start_paused
-/// = true)]`) advances no further than the handlers need. A request whose future is dropped is cancelled. The server ends
-/// when the client is dropped.
+/// The client requests log messages of every level. It has no time limits, so paused time (`#[tokio::test(start_paused
+/// = true)]`) advances no further than the handlers require. A request whose future is dropped is cancelled. The server
+/// ends when the client is dropped.
 ///
 /// # Panics
 ///
-/// All methods panic if there is no result to compare with an expectation: the eras disagree, a question has no answer, or
-/// the server has ended.
+/// All methods panic if they cannot return a result, because the eras disagree, a question has no answer, or the server
+/// has ended.
 #[derive(Debug)]
 pub struct TestClient {
-    /// One for each era under test, the modern one last.
+    /// One side for each era under test, with the modern era last.
     sides: Vec<Side>,
 }
 
@@ -99,8 +100,8 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// The protocol error, for instance for an unknown tool. A failure that the tool reports is a result:
-    /// [`CallResult::error_text`]. A missing client capability is an error in the modern era only.
+    /// Returns the protocol error, for example for an unknown tool. A failure that the tool reports is not an error but
+    /// a result; see [`CallResult::error_text`]. A missing client capability is an error only in the modern era.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.settle("tools/call", params).await?;
@@ -117,7 +118,7 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// The error that the server answers with.
+    /// Returns the error with which the server answers.
     pub async fn prompt(&self, name: &str, arguments: Value) -> Result<PromptResult, ErrorObject> {
         let params = json!({"name": name, "arguments": arguments});
         let result = self.settle("prompts/get", params).await?;
@@ -128,7 +129,7 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// The error that the server answers with.
+    /// Returns the error with which the server answers.
     pub async fn read(&self, uri: &str) -> Result<ReadResult, ErrorObject> {
         let result = self.settle("resources/read", json!({"uri": uri})).await?;
         Ok(ReadResult(read::<ReadResourceResult>(
@@ -137,11 +138,11 @@ impl TestClient {
         )))
     }
 
-    /// Completes an argument of a prompt, given the earlier ones: an object of strings, possibly empty.
+    /// Completes an argument of a prompt, given the earlier arguments as an object of strings, which may be empty.
     ///
     /// # Errors
     ///
-    /// The error that the server answers with.
+    /// Returns the error with which the server answers.
     pub async fn complete_prompt(
         &self,
         prompt: &str,
@@ -154,11 +155,12 @@ impl TestClient {
         self.complete(&reference, argument, partial, &earlier).await
     }
 
-    /// Completes a variable of a resource template, given the earlier ones: an object of strings, possibly empty.
+    /// Completes a variable of a resource template, given the earlier variables as an object of strings, which may be
+    /// empty.
     ///
     /// # Errors
     ///
-    /// The error that the server answers with.
+    /// Returns the error with which the server answers.
     pub async fn complete_template(
         &self,
         uri_template: &str,
@@ -199,7 +201,7 @@ impl TestClient {
         self.list(ListRequest::Prompts).await
     }
 
-    /// Lists all resources with a fixed URI, and those that templates list.
+    /// Lists all resources with a fixed URI and all resources that templates list.
     pub async fn resources(&self) -> Vec<Resource> {
         self.list(ListRequest::Resources).await
     }
@@ -209,7 +211,7 @@ impl TestClient {
         self.list(ListRequest::Templates).await
     }
 
-    /// Fetches all pages of a list. Only the names must agree: other members depend on the protocol version.
+    /// Fetches all pages of a list. Only the names must agree, because other members depend on the protocol version.
     async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
         let mut settled = Settled::new(list.member());
         let mut all = Vec::new();
@@ -221,17 +223,17 @@ impl TestClient {
             let names = all.iter().map(|item| item[list.key()].clone());
             settled.add(side, Ok(names.collect()));
         }
-        // The outcome cannot be an error: a list always succeeds here.
+        // The outcome cannot be an error, because listing always succeeds here.
         drop(settled.outcome());
         let items = all.into_iter();
         items.map(|item| read(list.member(), item)).collect()
     }
 
-    /// Subscribes to changes of the resource with this URI: [`Notification::ResourceUpdated`].
+    /// Subscribes to changes to the resource with this URI, which are reported as [`Notification::ResourceUpdated`].
     ///
     /// # Errors
     ///
-    /// The error that the server answers with.
+    /// Returns the error with which the server answers.
     pub async fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
         let mut settled = Settled::new("the subscription");
         for side in &self.sides {
@@ -241,21 +243,22 @@ impl TestClient {
         settled.outcome().map(drop)
     }
 
-    /// Returns how often the last call ended with questions before its result. Modern era only: zero in the other.
+    /// Returns the number of times that the last call ended with questions before it returned its result. Always zero
+    /// in the legacy era.
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.sides.last().map_or(0, |side| side.script.rounds())
     }
 
-    /// Returns all notifications since the last call of this method: progress, log messages, changes.
+    /// Returns all notifications received since the last call to this method: progress, log messages and changes.
     ///
-    /// Every progress report is included; outside of tests a client receives fewer of a burst
+    /// Every progress report is included. Outside of tests, a client does not receive every report in a burst
     /// ([`limits.calls.max_progress_per_second`](crate::Limits)).
     pub async fn notifications(&self) -> Vec<Notification> {
         let mut settled = Settled::new("notifications");
         let mut last = Vec::new();
         for side in &self.sides {
-            // Everything sent before the response to this request has then arrived.
+            // Once this request is answered, everything sent before the response has arrived.
             let passed = side.client.request(side.harmless_method(), json!({}));
             drop(refused(side, passed.await));
             last = side.script.take_notifications();
@@ -269,7 +272,7 @@ impl TestClient {
     ///
     /// # Panics
     ///
-    /// If the eras receive different notifications.
+    /// Panics if the eras receive different notifications.
     pub async fn notification(&self) -> Notification {
         let mut settled = Settled::new("the next notification");
         let mut last = None;
@@ -282,11 +285,11 @@ impl TestClient {
         last.expect("a client has a side")
     }
 
-    /// Calls a method by its name on the wire, answers the questions asked on the way, and returns the raw result.
+    /// Calls a method by its name on the wire, answers the questions asked along the way, and returns the raw result.
     ///
     /// # Errors
     ///
-    /// The error that the server answers with.
+    /// Returns the error with which the server answers.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
         self.settle(method, params).await
     }
@@ -302,7 +305,7 @@ impl TestClient {
     }
 }
 
-/// Returns the server's errors, which are for the test to judge; panics on any other failure.
+/// Returns the server's errors so that the test can check them. Panics on any other failure.
 fn refused(side: &Side, outcome: Result<Value, Failure>) -> Result<Value, ErrorObject> {
     match outcome {
         Ok(result) => Ok(result),

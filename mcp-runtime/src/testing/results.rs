@@ -1,4 +1,4 @@
-//! Results, with accessors for tests.
+//! Results with accessors for tests.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -34,18 +34,18 @@ impl CallResult {
     ///
     /// # Panics
     ///
-    /// If the tool reports a failure.
+    /// Panics if the tool reports a failure.
     #[must_use]
     pub fn text(&self) -> String {
         self.check();
         text(&self.result.content)
     }
 
-    /// Returns the text of a failure, as the model reads it.
+    /// Returns the text of a failure as the model reads it.
     ///
     /// # Panics
     ///
-    /// If the tool does not report a failure.
+    /// Panics if the tool does not report a failure.
     #[must_use]
     pub fn error_text(&self) -> String {
         let text = text(&self.result.content);
@@ -53,15 +53,15 @@ impl CallResult {
         text
     }
 
-    /// Returns the structured content as a type: the tool's value, even in protocol versions that wrap a value other than
-    /// an object as `{"result": …}`.
+    /// Deserializes the structured content, which is the tool's value. Protocol versions that wrap values other than
+    /// objects as `{"result": …}` yield the same value.
     ///
-    /// The type is deserialized, so it is `#[data]`, or any other type that derives `Deserialize`; `#[data(output)]` does
-    /// not. [`json`](Self::json) needs no type.
+    /// The type must derive `Deserialize`, as `#[data]` types do; `#[data(output)]` types do not. Use
+    /// [`json`](Self::json) if you have no such type.
     ///
     /// # Panics
     ///
-    /// If the tool reports a failure, if there is no structured content, or if it cannot be deserialized.
+    /// Panics if the tool reports a failure, or if the structured content is missing or cannot be deserialized.
     #[must_use]
     pub fn structured<T: DeserializeOwned>(&self) -> T {
         self.check();
@@ -80,13 +80,13 @@ impl CallResult {
     ///
     /// # Panics
     ///
-    /// If the tool reports a failure, or if there is no structured content.
+    /// Panics if the tool reports a failure or returns no structured content.
     #[must_use]
     pub fn json(&self) -> Value {
         self.structured()
     }
 
-    /// Returns the value inside the object that may wrap it because the protocol version only has objects.
+    /// Returns the value inside the object that wraps it in protocol versions that support only objects.
     fn wrapped(&self) -> Option<Box<RawValue>> {
         let content = self.result.structured_content.as_ref()?.get();
         let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(content).ok()?;

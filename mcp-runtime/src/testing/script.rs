@@ -52,7 +52,7 @@ pub(super) struct ScriptedHost {
 
 #[derive(Default)]
 struct ScriptedState {
-    /// Used in this order, each for the first question it can answer.
+    /// The answers, which are used in this order, each for the first question it can answer.
     answers: VecDeque<Response>,
     answerer: Option<Answerer>,
     asked: Vec<Question>,
@@ -123,9 +123,9 @@ impl ClientHost for ScriptedHost {
 }
 
 impl TestClient {
-    /// Answers one question of later calls: a form with a value of its type, or any other question with an [`Response`].
-    /// Several answers are used in order, each for the first question it can answer. With clients of both eras, each client
-    /// uses every answer.
+    /// Answers one question in a later call. A form is answered with a value of its type, any other question with a
+    /// [`Response`]. Several answers are used in order, each for the first question it can answer. With clients of both
+    /// eras, each client uses every answer.
     pub fn answer(&self, answer: impl Into<Response>) {
         let answer = answer.into();
         for side in &self.sides {
@@ -133,8 +133,8 @@ impl TestClient {
         }
     }
 
-    /// Answers all questions that [`answer`](Self::answer) does not, with a function of the question. `None` fails the
-    /// test.
+    /// Sets a function that answers all questions for which no [`answer`](Self::answer) is left. If the function
+    /// returns `None`, the test fails.
     pub fn answer_with(
         &self,
         answerer: impl Fn(&Question) -> Option<Response> + Send + Sync + 'static,
@@ -145,11 +145,12 @@ impl TestClient {
         }
     }
 
-    /// Returns the questions asked since the last call of this method, in order; with both eras, those of the modern one.
+    /// Returns the questions asked since the last call to this method, in order. With both eras, returns the modern
+    /// client's questions.
     ///
     /// # Panics
     ///
-    /// If the eras received different questions.
+    /// Panics if the eras received different questions.
     #[must_use]
     pub fn asked(&self) -> Vec<Question> {
         let mut all = self

@@ -1,4 +1,4 @@
-//! Comparison of a server's surface with a file, in tests.
+//! Compares a server's surface with a file in tests.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::client::surface::Surface;
 use crate::client::surface::compare::compare;
 use crate::testing::TestClient;
 
-/// Environment variable; if set, surface files are written rather than compared.
+/// Environment variable that, if set, causes surface files to be written rather than compared.
 const UPDATE: &str = "UPDATE_SURFACE";
 
 impl TestClient {
-    /// Returns everything the server declares, as JSON: its instructions, and its tools, prompts, resources and resource
-    /// templates by name. In the newest protocol version under test.
+    /// Returns everything the server declares, as JSON: its instructions, and its tools, prompts, resources and
+    /// resource templates by name. The newest protocol version under test is used.
     ///
-    /// The text changes only with the declarations of the program, not with the server's version, the order of definitions,
-    /// or the resources from listing functions of templates, which are data. The command line's `check --surface` reads and
-    /// writes the same format.
+    /// The text changes only if the declarations in the program change. It does not depend on the server's version, the
+    /// order of definitions, or the resources returned by listing functions of templates, which are data. The `check
+    /// --surface` command reads and writes the same format.
     pub async fn surface(&self) -> String {
         self.newest_surface().await.to_text()
     }
@@ -30,12 +30,12 @@ impl TestClient {
         }
     }
 
-    /// Compares [`surface`](Self::surface) with a file, whose path is relative to the package, and reports the changes and
-    /// which of them break clients. If `UPDATE_SURFACE` is in the environment, writes the file instead.
+    /// Compares [`surface`](Self::surface) with a file and reports the changes and which of them break clients. The
+    /// path is relative to the package. If the environment variable `UPDATE_SURFACE` is set, writes the file instead.
     ///
     /// # Panics
     ///
-    /// If they differ, or if the file cannot be read or written.
+    /// Panics if they differ, or if the file cannot be read or written.
     pub async fn assert_surface(&self, path: impl AsRef<Path>) {
         let (path, surface) = (path.as_ref(), self.newest_surface().await);
         let text = surface.to_text();

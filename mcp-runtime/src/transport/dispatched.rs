@@ -1,4 +1,4 @@
-//! Implementation of a channel's protocol by the dispatcher.
+//! Implements the protocol of a channel with the dispatcher.
 
 use std::sync::Arc;
 use std::task::Poll;

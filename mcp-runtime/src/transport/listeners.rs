@@ -1,6 +1,7 @@
-//! Sockets that carry lines: TCP and, on Unix, local sockets.
+//! Sockets that carry newline-delimited messages: TCP and, on Unix, local sockets.
 //!
-//! Clients are not authenticated. A TCP listener belongs on a loopback address, or behind something that authenticates.
+//! Clients are not authenticated. A TCP listener should use a loopback address or be placed behind a proxy that
+//! authenticates clients.
 
 use std::io;
 
@@ -9,15 +10,16 @@ use tokio::net::TcpListener;
 use crate::telemetry::Origin;
 use crate::transport::{Connection, Transport};
 
-/// Serves each TCP connection as a client, in the clear and without authentication: listen on a loopback address.
+/// Serves each TCP connection as a client, unencrypted and without authentication, so listen on a loopback address.
 ///
-/// A web page can reach loopback addresses, too, but speaks only HTTP: a connection that begins with anything but `{`
-/// or `[` is closed without a response, and one that later sends a line that is not JSON accepts no more input.
+/// A web page can also reach loopback addresses, but it speaks only HTTP. For this reason, a connection that starts
+/// with anything but `{` or `[` is closed without a response, and a connection that later sends a line that is not JSON
+/// accepts no more input.
 impl Transport for TcpListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         let accepted = TcpListener::accept(self).await;
         Some(accepted.map(|(stream, peer)| {
-            // Messages are written whole; waiting for more bytes would only delay them. Not essential.
+            // Messages are written whole, so waiting for more bytes would only delay them. Failure is harmless.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();
             Connection::new(reader, writer).with_origin(Origin::tcp(Some(peer)))
@@ -65,7 +67,7 @@ mod tests {
         client.write_all(text.as_bytes()).await.unwrap();
         let mut sent = Vec::new();
         let reading = client.read_to_end(&mut sent);
-        // Unread input may reset the connection; the bytes received before that count.
+        // Unread input may reset the connection. Only the bytes received before that matter.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(5), reading)
             .await
             .expect("the connection stays open");
@@ -82,7 +84,7 @@ mod tests {
             !sent.contains("error") && !sent.contains("result"),
             "{sent}"
         );
-        // The end of its first line is not waited for either.
+        // The server does not wait for the end of the first line either.
         let sent = sent_to("\n \r\nP").await;
         assert!(!sent.contains("error"), "{sent}");
     }

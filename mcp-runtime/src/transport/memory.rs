@@ -18,10 +18,10 @@ pub struct Memory {
     caller: Caller,
 }
 
-/// Creates a transport for one client in the same process, and the client's side of it: a stream of lines.
+/// Creates a transport for one client in the same process, and the client's side of it, which is a stream of lines.
 ///
-/// The client is trusted ([`Caller`]), unless [`Memory::with_principal`] sets the principal it acts for. Dropping the
-/// client's side ends the server.
+/// The client is trusted ([`Caller`]) unless [`Memory::with_principal`] sets the principal on whose behalf it acts.
+/// Dropping the client's side ends the server.
 #[must_use]
 pub fn memory() -> (Memory, DuplexStream) {
     let (server, client) = tokio::io::duplex(BUFFER);
@@ -32,7 +32,7 @@ pub fn memory() -> (Memory, DuplexStream) {
     (memory, client)
 }
 
-/// Creates a transport for several clients in the same process, and their sides of it.
+/// Creates a transport for several clients in the same process, and the clients' sides of it.
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
     let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));
@@ -41,7 +41,7 @@ pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStr
 }
 
 impl Memory {
-    /// Sets the principal that the client acts for; the principal's permissions then apply.
+    /// Sets the principal on whose behalf the client acts. The principal's permissions then apply.
     #[must_use]
     pub fn with_principal(self, principal: Principal) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Transports: byte streams of any kind, memory, sockets, standard input and output.
+//! Transports: memory, sockets, standard input and output, and any other kind of byte stream.
 //!
 //! A [`Transport`] yields [`Connection`]s. Each is a channel of newline-delimited messages, driven by `duplex`; the
 //! dispatcher interprets the messages. Specification: basic/transports, "stdio" and "Custom transports".
@@ -36,11 +36,11 @@ use crate::telemetry::Origin;
 
 /// A source of client connections.
 ///
-/// **Open**: implement it for anything that carries bytes in both directions, reliably and in order. Messages are lines: one
-/// JSON-RPC message (or, in protocol version 2025-03-26, one array of them) and a line feed. Each connection is one client,
-/// with a handshake, request ids and subscriptions that no other connection shares. A client cancels a call with
-/// `notifications/cancelled`; when its connection ends, running calls may finish within
-/// [`limits.calls.drain_timeout`](crate::Limits), and are dropped after that.
+/// **Open**: implement it for any medium that carries bytes in both directions, reliably and in order. Messages are
+/// lines, each consisting of one JSON-RPC message (or, in protocol version 2025-03-26, one array of messages) followed
+/// by a line feed. Each connection is one client, with its own handshake, request ids and subscriptions. A client
+/// cancels a call with `notifications/cancelled`. When its connection ends, running calls may finish within
+/// [`limits.calls.drain_timeout`](crate::Limits) and are dropped after that.
 ///
 /// ```
 /// use std::io;
@@ -59,14 +59,16 @@ use crate::telemetry::Origin;
 /// }
 /// ```
 pub trait Transport: Send + 'static {
-    /// Returns the next client; `None` when there will be no more, which ends the server once all clients are served.
+    /// Returns the next client, or `None` if there will be no more clients, in which case the server ends once all
+    /// clients have been served.
     ///
-    /// The future may be dropped and the method called again at any time. An error ends the server, except for errors of a
-    /// single client (aborted, refused or reset connections), interruptions, and lack of descriptors or memory: the server
-    /// then tries again.
+    /// The future may be dropped and the method called again at any time. An error ends the server unless it concerns
+    /// only a single client (an aborted, refused or reset connection), is an interruption, or indicates a lack of
+    /// descriptors or memory. In these cases, the server tries again.
     fn accept(&mut self) -> impl Future<Output = Option<io::Result<Connection>>> + Send;
 
-    /// Returns the maximum number of concurrent clients. Default 1,024. While it is reached, no client is accepted.
+    /// Returns the maximum number of concurrent clients. Default 1,024. While the maximum is reached, no further client
+    /// is accepted.
     fn max_connections(&self) -> usize {
         1_024
     }
@@ -74,13 +76,14 @@ pub trait Transport: Send + 'static {
 
 /// A connection to one client, as bytes in both directions.
 ///
-/// A connection ends at the first line that is not JSON, and at once if its first byte cannot begin a message: a web page
-/// can make a browser send a request to any port of its machine, and the server would handle every line of that request.
-/// Only standard input and [`memory`], which no web page can reach, answer such a line and continue.
+/// A connection ends at the first line that is not JSON, and immediately if its first byte cannot start a message.
+/// Otherwise, a web page could make a browser send a request to any port on its machine, and the server would handle
+/// every line of that request. Only standard input and [`memory`], which no web page can reach, answer such a line and
+/// continue.
 pub struct Connection {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
-    /// `true` if it continues after lines that are not JSON.
+    /// `true` if the connection continues after lines that are not JSON.
     forgiving: bool,
     /// Origin of its messages, for telemetry.
     origin: Origin,
@@ -88,8 +91,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Creates a connection from a reader and a writer. Neither may block: they are polled by the task that serves the
-    /// connection.
+    /// Creates a connection from a reader and a writer. Neither may block, because both are polled by the task that
+    /// serves the connection.
     pub fn new(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -103,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// Creates a connection from a stream that is both.
+    /// Creates a connection from a stream that is both a reader and a writer.
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self::new(reader, writer)
@@ -114,10 +117,10 @@ impl Connection {
         Self { origin, ..self }
     }
 
-    /// Sets the principal that sends over the connection. Take it from a source that the client cannot forge: the certificate
-    /// of a TLS client, or the user at the other end of a local socket.
+    /// Sets the principal that uses the connection. Take it from a source that the client cannot forge, such as the
+    /// certificate of a TLS client or the user at the other end of a local socket.
     ///
-    /// Default: an anonymous caller, without any scopes.
+    /// By default, the caller is anonymous and has no scopes.
     #[must_use]
     pub fn with_principal(self, principal: Principal) -> Self {
         Self {
@@ -126,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Lets the client do everything: scopes do not apply, as on standard input and output.
+    /// Lets the client do everything. Scopes do not apply, as over standard input and output.
     #[must_use]
     pub fn trusted(self) -> Self {
         Self {
@@ -135,8 +138,8 @@ impl Connection {
         }
     }
 
-    /// Marks the client as local, for clients that nothing else, such as a web page, can impersonate: it is trusted, and the
-    /// connection continues after lines that are not JSON.
+    /// Marks the client as local, which means that it is trusted and that the connection continues after lines that are
+    /// not JSON. Use this only for clients that cannot be impersonated, for example by a web page.
     fn local(self) -> Self {
         Self {
             forgiving: true,
@@ -151,7 +154,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A connection is a transport with one client.
+/// A single connection is a transport with one client.
 impl Transport for Option<Connection> {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         self.take().map(Ok)

@@ -1,6 +1,7 @@
-//! The protocol as the engine of a channel needs it: the seam between bytes and meaning.
+//! The interface that the engine of a channel requires from the protocol. It separates the transfer of messages from
+//! their meaning.
 //!
-//! The engine is written against [`Peer`], so that its tests can drive it without a server. Outside of tests, the only
+//! The engine depends only on [`Peer`], so that its tests can drive it without a server. Outside of tests, the only
 //! implementation is the dispatcher's, in `dispatched`.
 
 use std::future::Future;
@@ -14,12 +15,13 @@ use crate::dispatch::{CallProgress, Sink};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 
-/// Called when a session has messages to send that are not responses. Must not block; may be called from anywhere.
+/// Called when a session has messages to send that are not responses. It must not block and may be called from any
+/// thread.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// The action that a message requires.
 pub(crate) enum MessageVerdict<C> {
-    /// No action, or it is done already.
+    /// No action is required, or it has already been taken.
     Silent,
     /// Send the bytes that were written.
     Answered,
@@ -34,18 +36,18 @@ pub(crate) trait Peer: Send + Sync + 'static {
     /// The negotiated state of one channel.
     type Session: Send + 'static;
     type Message<'m>;
-    /// A cache that speeds up reading the messages of one channel; empty at first.
+    /// An initially empty cache that speeds up parsing the messages of one channel.
     type Known: Default + Send;
     /// A call that can be started.
     type Call<'m>;
-    /// A call under way. Polling it runs user code.
+    /// A call in progress. Polling it runs user code.
     type Running: Future<Output = Self::Finished> + Send + Unpin + 'static;
     type Finished: Send + 'static;
     /// Receives the duration of a call's first poll.
     type Pace;
 
     fn limits(&self) -> &Limits;
-    /// Returns `true` while user code blocks threads of its own.
+    /// Returns `true` while user code is running on blocking threads.
     fn is_blocking(&self) -> bool;
     fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> Self::Session;
 
@@ -55,11 +57,11 @@ pub(crate) trait Peer: Send + Sync + 'static {
         text: &'m [u8],
         known: &mut Self::Known,
     ) -> Result<Incoming<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
-    /// Returns the id if the message is a request.
+    /// Returns the id of the message if it is a request.
     fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId>;
-    /// Returns `true` if the message specifies its own protocol version, which no element of a batch may.
+    /// Returns `true` if the message specifies its own protocol version, which elements of a batch must not do.
     fn has_claim(message: &Self::Message<'_>) -> bool;
-    /// Decides without running user code; appends at most one message, without a line end.
+    /// Decides what to do without running user code. Appends at most one message, without a line end.
     fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
         message: &'c Self::Message<'m>,
@@ -68,8 +70,8 @@ pub(crate) trait Peer: Send + Sync + 'static {
     ) -> MessageVerdict<Self::Call<'c>>;
     fn error(&self, out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject);
 
-    /// Returns `true` if the call should leave the channel's task before its first poll, because its handler was slow
-    /// before.
+    /// Returns `true` if the call should leave the channel's task before its first poll because its handler has been
+    /// slow in the past.
     fn spawn_first(call: &Self::Call<'_>) -> bool;
     fn pace(call: &Self::Call<'_>) -> Self::Pace;
     fn observed(pace: &Self::Pace, first_poll: Duration);
@@ -78,18 +80,18 @@ pub(crate) trait Peer: Send + Sync + 'static {
         call: Self::Call<'_>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
     ) -> CallProgress<Self::Running, Self::Finished>;
-    /// Polls a call for the first time, with a waker that does nothing: the call is polled again at once, or dropped.
-    /// Runs user code.
+    /// Polls a call for the first time, with a waker that does nothing, because the call is then either polled again
+    /// immediately or dropped. Runs user code.
     fn first_poll(running: &mut Self::Running) -> Poll<Self::Finished> {
         Pin::new(running).poll(&mut Context::from_waker(Waker::noop()))
     }
     fn encode(finished: Self::Finished, out: &mut Vec<u8>);
 
     fn allows_batch(session: &Self::Session) -> bool;
-    /// Appends pending notifications, one per line, until `out` holds `room` bytes; returns `true` if none are left.
+    /// Appends pending notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
     fn drain(session: &mut Self::Session, out: &mut Vec<u8>, room: usize) -> bool;
     /// Ends the request with this id if the session keeps it open.
     fn cancel(session: &mut Self::Session, id: &RequestId) -> bool;
-    /// Ends everything that the session keeps open; appends lines.
+    /// Ends all requests that the session keeps open, appending lines to `out`.
     fn end(session: &mut Self::Session, out: &mut Vec<u8>);
 }

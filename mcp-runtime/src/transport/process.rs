@@ -1,4 +1,4 @@
-//! Support for a server that owns its process: signals, and an end that handlers cannot delay.
+//! Support for a server that owns its process: handles signals, and ends the process even if handlers block it.
 
 use std::io;
 use std::time::Duration;
@@ -10,26 +10,27 @@ use crate::limits::Limits;
 use crate::transport::signals;
 use crate::transport::watchdog::{Last, Watchdog};
 
-/// Time that a process may take to end in addition to `limits.calls.drain_timeout`. Longer than the last bytes may take.
+/// Time that a process may take to end in addition to `limits.calls.drain_timeout`. This is longer than writing the
+/// last bytes may take.
 const OVERTIME: Duration = Duration::from_secs(2);
-/// Number of checks for handlers that still block threads, and the pause after each.
+/// Number of checks for handlers that are still blocking threads, and the pause after each check.
 const LOOKS: usize = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Ends the process: in an orderly way after a first signal, at once after a second one, and also when a drain takes
-/// too long because handlers block all workers of the runtime. Stops doing so when dropped.
+/// Ends the process in an orderly way after a first signal and immediately after a second one. Also ends it if a drain
+/// takes too long because handlers block all workers of the runtime. Has no further effect once dropped.
 pub(super) struct Process {
     pub(super) watchdog: Watchdog,
     _signals: signals::SignalListener,
 }
 
 impl Process {
-    /// Takes over the process. `hung_up` returns `true` if the only client is gone; it is needed when no thread is free
-    /// to read the end of input.
+    /// Takes over the process. `hung_up` returns `true` if the only client has disconnected; it is needed when no
+    /// thread is free to read the end of input.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot listen for signals, or no further thread can be started.
+    /// Fails if listening for signals fails or if no further thread can be started.
     pub(super) fn own(
         limits: &Limits,
         shutdown: &CancellationToken,
@@ -46,7 +47,8 @@ impl Process {
     }
 }
 
-/// Returns `true` if handlers still block threads once the server is done; dropping the runtime would wait for them.
+/// Returns `true` if handlers are still blocking threads after the server has finished. Dropping the runtime would wait
+/// for them.
 pub(super) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
         if !is_inside() {

@@ -18,7 +18,8 @@ use crate::transport::{Transport, duplex};
 /// Time to wait when the process is out of descriptors or memory.
 pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
-/// Serves clients until the transport has no more, or `shutdown` is cancelled; then waits until all of them are served.
+/// Serves clients until the transport has no more of them or `shutdown` is cancelled, then waits until all of them have
+/// been served.
 ///
 /// Dropping the future drops all connections and their calls.
 ///
@@ -84,10 +85,11 @@ async fn serve_watched<P: Peer, T: Transport>(
     }
 }
 
-/// Like [`serve`], for a server that owns its process: the first signal to stop starts the shutdown, and a second one ends
-/// the process at once. So does a drain that takes too long because handlers block all workers of the runtime.
+/// Like [`serve`], but for a server that owns its process. The first stop signal starts the shutdown, and a second one
+/// ends the process immediately. A drain that takes too long because handlers block all workers of the runtime also
+/// ends the process.
 ///
-/// The second result is `true` if handlers still block threads; dropping the runtime would wait for them.
+/// The second result is `true` if handlers are still blocking threads. Dropping the runtime would wait for them.
 pub(crate) async fn serve_process<P: Peer, T: Transport>(
     transport: T,
     dispatcher: Arc<P>,
@@ -124,12 +126,12 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
     }
 }
 
-/// Returns `true` if the next client may be accepted in spite of this error.
+/// Returns `true` if further clients can be accepted in spite of this error.
 pub(super) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };
-    // Too many open files, in the process or the system; there is no stable `ErrorKind` for them.
+    // Too many open files in the process or the system. Neither error has a stable `ErrorKind`.
     let out_of_descriptors = cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24));
     let kinds = [
         ConnectionAborted,
@@ -200,7 +202,7 @@ mod tests {
         server.await.unwrap().unwrap();
     }
 
-    /// Yields the clients that are sent to it, at most two at a time; records calls of `accept`.
+    /// Yields the clients that are sent to it, at most two at a time. Records calls to `accept`.
     struct Two(mpsc::Receiver<io::Result<DuplexStream>>, Arc<AtomicBool>);
 
     impl Transport for Two {

@@ -11,7 +11,8 @@ use crate::transport::watchdog::Waking;
 
 /// Completes when the process is asked to stop: on Unix by SIGTERM or SIGINT (Ctrl-C), on Windows by Ctrl-C.
 ///
-/// For programs that serve by themselves, such as one that mounts the server in axum. `--http` needs none of this.
+/// Use this in programs that do the serving themselves, such as one that mounts the server in axum. It is not needed
+/// with `--http`.
 ///
 /// ```no_run
 /// # async fn serve(server: mcp_runtime::Server) -> Result<(), mcp_runtime::Error> {
@@ -24,9 +25,9 @@ use crate::transport::watchdog::Waking;
 /// # }
 /// ```
 ///
-/// From the first poll on, these signals no longer end the process by themselves; a second signal has no effect unless it is
-/// awaited, too. If listening for signals fails, an error is logged, the signals still end the process, and the future
-/// never completes.
+/// After the first poll, these signals no longer end the process on their own, and a second signal has no effect unless
+/// it is awaited as well. If listening for signals fails, an error is logged, the signals still end the process, and
+/// the future never completes.
 pub async fn shutdown_signal() {
     let signal = async { Signals::new()?.next().await };
     if let Err(error) = signal.await {
@@ -35,10 +36,10 @@ pub async fn shutdown_signal() {
     }
 }
 
-/// Cancels `shutdown` at the first signal to stop, and ends the process at the second.
+/// Cancels `shutdown` on the first stop signal and ends the process on the second.
 ///
-/// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a separate runtime listens, because handlers may block all
-/// workers of the main one. The thread ends when this is dropped.
+/// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a separate runtime listens for signals, because
+/// handlers may block all workers of the main runtime. The thread ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct SignalListener(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
 
@@ -47,7 +48,7 @@ impl SignalListener {
     ///
     /// # Errors
     ///
-    /// Fails if it cannot listen for signals, or no further thread can be started.
+    /// Fails if listening for signals fails or if no further thread can be started.
     pub(super) fn start(shutdown: &CancellationToken, waking: &Arc<Waking>) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let signals = {
@@ -57,7 +58,7 @@ impl SignalListener {
         let signals = match signals {
             Ok(signals) => signals,
             Err(error) => {
-                // Waiting for the runtime to stop is not allowed in a task.
+                // Waiting for a runtime to stop is not allowed inside a task.
                 runtime.shutdown_background();
                 return Err(error);
             }
@@ -86,14 +87,14 @@ impl SignalListener {
     }
 }
 
-/// Acts on the signals; returns only if it can no longer listen.
+/// Acts on the signals. Returns only if it can no longer listen for them.
 async fn heed(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
     match signals.next().await {
         Ok(_) => shutdown.cancel(),
         Err(error) => return error,
     }
     match signals.next().await {
-        // The exit code that a shell reports for a process that a signal ended.
+        // The exit code that a shell reports for a process ended by a signal.
         Ok(number) => std::process::exit(128_i32.saturating_add(number)),
         Err(error) => error,
     }

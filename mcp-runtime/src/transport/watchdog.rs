@@ -1,15 +1,16 @@
-//! Keeps channels going while a handler blocks the thread that runs it.
+//! Keeps channels running while a handler blocks the thread that runs it.
 //!
-//! Calls are polled once by the task that leads their channel. If that poll does not return, no task reads the channel any
-//! more: the watchdog detects this after a few milliseconds and has another task take the lead. It also keeps tokio's I/O
-//! driver running: on the multi-thread runtime, the worker that took an event from the driver may be the blocked one, and
-//! then all others sleep on a condition variable, and no socket, pipe or timer of the process makes progress until one of
-//! them wakes. Spawning an empty task wakes one.
+//! Calls are polled once by the task that leads their channel. If that poll does not return, no task reads the channel
+//! any more. The watchdog detects this after a few milliseconds and has another task take the lead. It also keeps
+//! tokio's I/O driver running: on the multi-thread runtime, the blocked worker may be the one that took an event from
+//! the driver. All other workers then sleep on a condition variable, and no socket, pipe or timer of the process makes
+//! progress until one of them wakes. Spawning an empty task wakes one of them.
 //!
-//! While all workers are blocked, no timer of the runtime fires either. For a server that owns its process there is a last
-//! resort ([`Last`]): the process ends.
+//! While all workers are blocked, no timer of the runtime fires either. For a server that owns its process, the last
+//! resort ([`Last`]) is to end the process.
 //!
-//! Limits: a current-thread runtime has no second thread to lead, and a runtime with N workers survives N - 1 blocked ones.
+//! Limits: a current-thread runtime has no second thread that could take the lead, and a runtime with N workers can
+//! cope with N - 1 blocked ones.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -21,17 +22,17 @@ use tokio::runtime::Handle;
 
 /// Interval between checks while calls arrive.
 const TICK: Duration = Duration::from_millis(5);
-/// Number of ticks without a call after which it sleeps until the next call.
+/// Number of ticks without a call after which the watchdog sleeps until the next call.
 const SILENT: u32 = 20;
 
-/// Counts entries into the user code of one channel, and returns from it.
+/// Counts how often a channel enters user code and returns from it.
 #[derive(Debug, Default)]
 pub(super) struct Beat {
     /// Odd while the leader is inside user code.
     leader: AtomicU64,
-    /// Number of polls of tasks in progress.
+    /// Number of task polls in progress.
     inside: AtomicUsize,
-    /// Number of polls so far.
+    /// Total number of task polls so far.
     entered: AtomicU64,
 }
 
@@ -48,7 +49,7 @@ impl Beat {
         self.leader.fetch_add(1, SeqCst);
     }
 
-    /// Records that another task leads from now on; the old leader is still in user code.
+    /// Records that another task leads from now on while the old leader is still in user code.
     pub(super) fn replace_leader(&self) {
         self.inside.fetch_add(1, SeqCst);
         self.leader.fetch_add(1, SeqCst);
@@ -61,7 +62,7 @@ impl Beat {
 
     /// Runs user code in a task.
     pub(super) fn run<T>(&self, watchdog: &Waking, run: impl FnOnce() -> T) -> T {
-        /// Decrements the count, also during a panic.
+        /// Decrements the count, even during a panic.
         struct Inside<'a>(&'a AtomicUsize);
         impl Drop for Inside<'_> {
             fn drop(&mut self) {
@@ -91,7 +92,8 @@ impl Beat {
 /// A channel that the watchdog supervises.
 pub(super) trait Watched: Send + Sync {
     fn beat(&self) -> &Beat;
-    /// Takes over the lead: the leader is still in the same user code as at the last check, when its beat was `seen`.
+    /// Takes over the lead because the leader is still in the same user code as at the last check, when its beat was
+    /// `seen`.
     fn take_over(self: Arc<Self>, seen: u64);
 }
 
@@ -99,7 +101,7 @@ pub(super) trait Watched: Send + Sync {
 pub(super) struct Last {
     /// Time that the process may take to end. `None` for no limit.
     pub(super) within: Option<Duration>,
-    /// Returns `true` if the client is gone, for when no thread is free to read the end of input.
+    /// Returns `true` if the client has disconnected. Used when no thread is free to read the end of input.
     pub(super) hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -117,7 +119,7 @@ pub(super) struct Waking {
     thread: Mutex<Option<Thread>>,
     channels: Mutex<Vec<WatchedChannel>>,
     last: Option<Last>,
-    /// Time at which the process was told to end.
+    /// Time at which the process was asked to end.
     ending: Mutex<Option<Instant>>,
 }
 
@@ -133,7 +135,7 @@ impl std::fmt::Debug for Waking {
 }
 
 impl Watchdog {
-    /// Starts to supervise channels whose tasks run on this runtime; with `last`, ends the process if necessary.
+    /// Starts to supervise channels whose tasks run on this runtime. With `last`, also ends the process if necessary.
     ///
     /// # Errors
     ///
@@ -176,7 +178,7 @@ impl Drop for Watchdog {
         self.waking.stop.store(true, SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // The thread holds no lock for long and runs no user code.
+            // Joining is quick, because the thread holds no lock for long and runs no user code.
             let _ = thread.join();
         }
     }
@@ -190,7 +192,7 @@ impl Waking {
         channels.push(WatchedChannel { watched, last: 0 });
     }
 
-    /// Records that the process is to end: the time limit starts now.
+    /// Records that the process should end, which starts the time limit.
     pub(super) fn end(&self) {
         if self.last.is_some() {
             lock(&self.ending).get_or_insert_with(Instant::now);
@@ -202,7 +204,7 @@ impl Waking {
         lock(&self.ending).is_some()
     }
 
-    /// Returns `true` if the process should have ended; the runtime has run nothing since `ran`.
+    /// Returns `true` if the process should already have ended. The runtime has not run anything since `ran`.
     fn is_overdue(&self, ran: Instant) -> bool {
         let Some(last) = &self.last else { return false };
         let Some(within) = last.within else {
@@ -229,7 +231,7 @@ impl Waking {
         while !self.stop.load(SeqCst) {
             thread::park_timeout(TICK);
             let inside = self.tick();
-            // One pending probe is enough: while it has not run, all workers are busy.
+            // One pending probe is enough, because all workers are busy until it runs.
             if has_run.load(SeqCst) {
                 ran = Instant::now();
                 if inside {
@@ -250,7 +252,7 @@ impl Waking {
             last = count;
             if silent >= SILENT && !self.is_ending() {
                 self.asleep.store(true, SeqCst);
-                // A call may have arrived before `asleep` was set, and then does not wake this thread.
+                // A call that arrived before `asleep` was set does not wake this thread.
                 if self.count() == last && !self.is_ending() {
                     while self.asleep.load(SeqCst) && !self.stop.load(SeqCst) {
                         thread::park();
@@ -262,7 +264,7 @@ impl Waking {
         }
     }
 
-    /// Checks all channels once; returns `true` if user code is running in any of them.
+    /// Checks all channels once. Returns `true` if user code is running in any of them.
     fn tick(&self) -> bool {
         let mut stuck = Vec::new();
         let mut inside = false;

@@ -269,7 +269,7 @@ fn check_finds_every_fault() {
         ("refused: tool `book`", "has `anyOf` at its root"),
         (
             "refused: tool `book`",
-            "/place refers to another with `$ref`",
+            "/place refers to another schema with `$ref`",
         ),
         ("refused: tool `book`", "/when has several types"),
         (

@@ -1,4 +1,4 @@
-//! Comparison of two surfaces: the changes, and whether they break clients.
+//! Compares two surfaces and determines which changes break clients.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -174,7 +174,7 @@ fn arguments(prompt: &Value) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// Returns the kind and the name of an item, for messages.
+/// Returns the kind and name of an item for use in messages.
 fn called(list: ListRequest, key: &str) -> String {
     match list {
         ListRequest::Tools => format!("tool `{key}`"),
@@ -184,7 +184,7 @@ fn called(list: ListRequest, key: &str) -> String {
     }
 }
 
-/// Describes a template with another URI, which breaks clients: they complete variables by name, and keep URIs.
+/// Describes a template whose URI changed. This breaks clients, because they complete variables by name and store URIs.
 fn moved_template(was: &str, is: &str) -> String {
     let mut text = format!("template `{was}` is now `{is}`");
     if let (Ok(was), Ok(is)) = (UriTemplate::parse(was), UriTemplate::parse(is))

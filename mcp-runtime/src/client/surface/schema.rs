@@ -1,10 +1,11 @@
-//! Checks that every value that fits one JSON Schema fits another, and explains why some do not.
+//! Checks that every value that matches one JSON Schema also matches another, and explains why some do not.
 //!
-//! A tool must not accept fewer values than before: the old schema's values must fit the new schema. It must not return
-//! more: the new schema's values must fit the old one. Both are the same check with the schemas exchanged.
+//! A tool must not accept fewer values than before, so the old schema's values must match the new schema. Nor must it
+//! return more values, so the new schema's values must match the old one. Both are the same check with the schemas
+//! exchanged.
 //!
-//! A difference in a keyword that the check does not understand counts as a narrowing: false alarms are better than missed
-//! changes. Descriptions and other annotations do not count.
+//! A difference in a keyword that the check does not understand counts as a narrowing, because false alarms are better
+//! than missed changes. Descriptions and other annotations do not count.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,16 +15,16 @@ use serde_json::Value;
 /// The direction in which values travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// From clients: values of the old schema must fit the new one.
+    /// From clients: values of the old schema must match the new one.
     Input,
-    /// To clients: values of the new schema must fit the old one.
+    /// To clients: values of the new schema must match the old one.
     Output,
 }
 
-/// Maximum depth of the comparison: schemas nest, and refer to themselves.
+/// Maximum depth of the comparison. A limit is necessary because schemas can refer to themselves.
 const DEEPEST: usize = 24;
 
-/// Keywords that do not affect which values fit, or are compared separately.
+/// Keywords that do not affect which values match or that are compared separately.
 const UNDERSTOOD: [&str; 31] = [
     "$schema",
     "$id",
@@ -58,7 +59,7 @@ const UNDERSTOOD: [&str; 31] = [
     "maxItems",
 ];
 
-/// Bounds: the name, and `true` if a smaller bound is looser.
+/// The name of each bound, and `true` if a smaller bound is looser.
 const BOUNDS: [(&str, bool); 10] = [
     ("minimum", true),
     ("exclusiveMinimum", true),
@@ -72,7 +73,7 @@ const BOUNDS: [(&str, bool); 10] = [
     ("maxProperties", false),
 ];
 
-/// Returns the reasons why some values of `from` do not fit `to`; none if all do.
+/// Returns the reasons why some values of `from` do not match `to`; empty if all of them match.
 pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
     let mut walk = Walk {
         roots: (from, to),
@@ -209,7 +210,7 @@ impl<'s> Walk<'s> {
         for (name, given) in given.and_then(Value::as_object).into_iter().flatten() {
             match property(taken, name) {
                 Some(taken) => self.schema(given, taken, &format!("{at}/{name}"), depth),
-                // Additional members do not break a reader of the output.
+                // Additional members do not break readers of the output.
                 None if is_closed && self.direction == Direction::Input => {
                     self.find(at, format!("`{name}` was removed"));
                 }
@@ -289,7 +290,7 @@ fn branches(schema: &Value) -> Vec<Branch<'_>> {
         };
         return match keyword {
             "enum" => all.iter().map(Branch::Value).collect(),
-            // One level of alternatives within a branch is expanded; deeper ones are compared as they are.
+            // One level of alternatives within a branch is expanded; deeper levels are compared without expansion.
             _ => all
                 .iter()
                 .flat_map(|inner| match (inner.get("const"), inner.get("enum")) {
@@ -305,7 +306,7 @@ fn branches(schema: &Value) -> Vec<Branch<'_>> {
     vec![Branch::Schema(schema)]
 }
 
-/// Returns the types that a schema allows; none if it does not state any.
+/// Returns the types that a schema allows; empty if it does not state any.
 fn types(schema: &Value) -> BTreeSet<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => BTreeSet::from([name.as_str()]),

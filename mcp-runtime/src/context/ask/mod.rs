@@ -1,8 +1,8 @@
-//! Questions to the client, from anywhere in a handler: elicitation, sampling and roots.
+//! Questions that a handler can ask the client at any point: elicitation, sampling and roots.
 //!
-//! A handler awaits an [`Ask`] and cannot see how the question travels. In the legacy era it is a request from the server,
-//! and the handler waits. In the modern era the call ends with its open questions, and the handler runs again once the
-//! answers have arrived. The implementation of [`Asking`] decides between the two.
+//! A handler awaits an [`Ask`] without seeing how the question is transported. In the legacy era, the server sends a
+//! request and the handler waits for the response. In the modern era, the call returns its open questions and ends, and
+//! the handler runs again once the answers have arrived. The implementation of [`Asking`] chooses between the two.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
 
@@ -27,12 +27,13 @@ use crate::types::{ClientFeature, InputRequest};
 
 /// A question to the client. It is not sent until it is awaited.
 ///
-/// Awaiting it returns the answer, or an [`AskError`] with the reason that there is none; with `?` the model reads the
-/// reason. [`outcome`](Self::outcome) distinguishes declining from dismissing without errors.
+/// Awaiting it returns the answer, or an [`AskError`] that explains why there is none. If the handler propagates the
+/// error with `?`, the model sees this explanation. To handle declined and dismissed questions without errors, use
+/// [`outcome`](Self::outcome).
 ///
-/// In revision 2026-07-28 the handler runs again from its start once the answer has arrived, so code before the question
-/// runs again: see the page on asking in the documentation, and [`Context::once`].
-#[must_use = "a question is asked when it is awaited"]
+/// In revision 2026-07-28, the handler runs again from the start once the answer has arrived, so code before the
+/// question is executed again. See [`Context::once`] and the page on asking in the documentation.
+#[must_use = "a question is not asked unless it is awaited"]
 pub struct Ask<T> {
     context: Context,
     question: CallQuestion,
@@ -46,7 +47,7 @@ pub enum Elicited<T> {
     Accepted(T),
     /// The user declined.
     Declined,
-    /// The user dismissed the question without a choice.
+    /// The user dismissed the question without making a choice.
     Cancelled,
 }
 
@@ -60,30 +61,33 @@ impl<T> Elicited<T> {
     }
 }
 
-/// The reason that a question has no answer. With `?` it becomes the error that the model or the client reads.
+/// The reason why a question was not answered. If propagated with `?`, it becomes the error that the model or client
+/// sees.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AskError {
     /// The user declined, or the client declined for them.
     Declined,
-    /// The user dismissed the question without a choice.
+    /// The user dismissed the question without making a choice.
     Cancelled,
-    /// The client does not support the question. In the modern era this is error -32021, with the missing capability.
+    /// The client does not support this kind of question. In the modern era, this is error -32021, which names the
+    /// missing capability.
     Unsupported(ErrorObject),
     /// The client answered with an error.
     Failed {
-        /// Its code.
+        /// The error code.
         code: i64,
-        /// Its message.
+        /// The error message.
         message: String,
     },
     /// The client did not answer in time. See [`limits.elicitation.timeout`](crate::Limits).
     TimedOut(Duration),
-    /// The answer is invalid. A form is sent three times before this error is returned, any other question only once.
+    /// The answer is invalid. A form is sent three times before this error is returned; any other question is sent only
+    /// once.
     Unusable(String),
-    /// The question itself is invalid: a mistake of the author.
+    /// The question itself is invalid because of a mistake in the handler.
     Misused(String),
-    /// The client has gone, or the call is over.
+    /// The client has disconnected, or the call has ended.
     Gone,
 }
 
@@ -107,7 +111,7 @@ impl fmt::Display for AskError {
 impl std::error::Error for AskError {}
 
 impl AskError {
-    /// Returns the protocol error to answer with, if this is one.
+    /// Returns the protocol error to respond with, if this error is one.
     pub(crate) fn protocol(&self) -> Option<&ErrorObject> {
         match self {
             Self::Unsupported(error) if error.code == errors::MISSING_CAPABILITY => Some(error),
@@ -116,17 +120,17 @@ impl AskError {
     }
 }
 
-/// The transport of questions; implemented by `dispatch`.
+/// Transports questions to the client; implemented by `dispatch`.
 pub(crate) trait Asking: Send + Sync {
     /// Returns `true` if the client currently supports this kind of question.
     fn can(&self, feature: ClientFeature) -> bool;
     /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
-    /// Assigns a question its key among the questions of this run.
+    /// Assigns a key that distinguishes a question from the others in this run.
     fn identify(&self, request: &InputRequest) -> QuestionKey;
-    /// Returns the key on the wire for a name from the author.
+    /// Returns the key that is sent on the wire for a name chosen by the author.
     fn key(&self, name: &str) -> String;
-    /// Sends the question, or polls for its answer: the text of any JSON value.
+    /// Sends the question or polls for its answer, which is the text of an arbitrary JSON value.
     fn poll(
         &self,
         question: &mut CallQuestion,
@@ -137,42 +141,42 @@ pub(crate) trait Asking: Send + Sync {
     /// Withdraws a question whose answer is no longer awaited.
     fn withdraw(&self, question: &mut CallQuestion);
 
-    /// Returns the id of the call, the same in all of its rounds.
+    /// Returns the id of the call, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
-    /// Begins work that is to run once. Returns its result if an earlier round did it.
+    /// Starts work that must run only once. Returns its result if an earlier round has already done it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
-    /// Ends that work, with its result if it succeeded.
+    /// Finishes such work, with its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);
-    /// Returns the store for work done once, if there is one and it applies to this call.
+    /// Returns the store for work that must run only once, if one is configured and applies to this call.
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
 }
 
-/// One question of one run.
+/// A question asked during one run of a handler.
 pub(crate) struct CallQuestion {
     pub(crate) request: InputRequest,
     pub(crate) identity: QuestionKey,
     pub(crate) progress: QuestionProgress,
-    /// Number of invalid answers in this run.
+    /// The number of invalid answers in this run.
     pub(crate) rejected: u32,
 }
 
-/// Identity of a question.
+/// The identity of a question.
 #[derive(Clone, Debug)]
 pub(crate) struct QuestionKey {
     /// The key on the wire.
     pub(crate) key: String,
-    /// The digest of its content.
+    /// The digest of the question's content.
     pub(crate) digest: String,
-    /// `true` if the author set the key, which then does not depend on the content.
+    /// `true` if the author set the key, in which case it does not depend on the content.
     pub(crate) named: bool,
 }
 
-/// State of a question.
+/// The state of a question.
 pub(crate) enum QuestionProgress {
     Not,
     /// Waiting for the response to the request with this id, until the timer fires.
     Waiting(u64, Pin<Box<Sleep>>),
-    /// One of the questions that the round will end with.
+    /// To be returned to the client when the round ends.
     Open,
     Over,
 }
@@ -196,17 +200,17 @@ impl<T> Ask<T> {
         }
     }
 
-    /// Sets the key of the question on the wire (2026-07-28 only). Default: a digest of its content.
+    /// Sets the key that identifies the question on the wire (2026-07-28 only). Defaults to a digest of its content.
     ///
-    /// A key that is reused within a call gets a number. A question whose content has changed when the handler runs again is
-    /// asked again, even with the same key.
+    /// If a key is reused within a call, a number is added to it. If the content of a question has changed when the
+    /// handler runs again, the question is asked again, even under the same key.
     pub fn key(mut self, name: &str) -> Self {
         self.question.identity.key = self.context.asking().key(name);
         self.question.identity.named = true;
         self
     }
 
-    /// Awaits the user's response, without turning declining or dismissing into an error.
+    /// Awaits the user's response without treating a declined or dismissed question as an error.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -229,7 +233,7 @@ impl<T> Ask<T> {
     }
 
     fn poll_outcome(&mut self, task: &mut TaskContext<'_>) -> Poll<Result<Elicited<T>, AskError>> {
-        /// The code with which clients answer if the user rejects a sampling request.
+        /// The error code that clients return if the user rejects a sampling request.
         const REJECTED: i64 = -1;
         loop {
             let answer = match ready!(self.context.asking().poll(&mut self.question, task)) {
@@ -239,7 +243,7 @@ impl<T> Ask<T> {
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             };
-            // Structs would be read from arrays, too.
+            // Without this check, serde would also accept an array for a struct.
             let read = if answer.starts_with('{') {
                 (self.read)(&self.question.request, &answer)
             } else {

@@ -1,6 +1,6 @@
-//! The questions a handler can ask, and the parsing of their answers.
+//! The questions that a handler can ask, and the parsing of their answers.
 //!
-//! `dispatch` implements the transport of questions.
+//! `dispatch` transports the questions to the client.
 
 use std::future::Future;
 
@@ -34,8 +34,8 @@ impl Context {
     /// }
     /// ```
     ///
-    /// Answers are validated before the handler receives them; after an invalid one, the question is asked again. Must not
-    /// ask for secrets: use [`elicit_url`](Self::elicit_url) for them.
+    /// Answers are validated before the handler receives them. If an answer is invalid, the question is asked again.
+    /// Forms must not ask for secrets; use [`elicit_url`](Self::elicit_url) instead.
     ///
     /// Source: revisions from 2025-06-18, client/elicitation.
     pub fn elicit<T: Elicit>(&self, message: impl Into<String>) -> Ask<T> {
@@ -58,13 +58,13 @@ impl Context {
         Ask::new(self, request, read_form)
     }
 
-    /// Asks the user to open a URL (elicitation), for interactions that must not pass through the client: secrets, payments,
-    /// consent on another site.
+    /// Asks the user to open a URL (elicitation), for interactions that must not pass through the client, such as
+    /// entering secrets, making payments or giving consent on another site.
     ///
-    /// An answer means that the user agreed to open the URL, not that they have finished there. Check your own records for
-    /// that, and ask again if they have not. The URL must be `https:` (or `http:` on this machine). It must contain no
-    /// personal data and must not be pre-authenticated; the page must verify that the user who opens it is the user who made
-    /// this call.
+    /// An answer means only that the user agreed to open the URL, not that they have completed the interaction. Check
+    /// your own records to find out, and ask again if they have not. The URL must use `https:` (or `http:` if it points
+    /// to the local machine). It must contain no personal data and must not be pre-authenticated; the page must verify
+    /// that the user who opens it is the user who made this call.
     ///
     /// Source: revisions from 2025-11-25, client/elicitation, "URL Mode".
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<()> {
@@ -87,8 +87,8 @@ impl Context {
     /// # }
     /// ```
     ///
-    /// A malformed answer fails with [`AskError::Unusable`](crate::AskError::Unusable) at once: asking again would not
-    /// repair the client.
+    /// A malformed answer immediately fails with [`AskError::Unusable`](crate::AskError::Unusable), because asking a
+    /// faulty client again would not help.
     ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
     pub fn sample(&self, question: SamplingRequest) -> Ask<CreateMessageResult> {
@@ -102,8 +102,9 @@ impl Context {
         )
     }
 
-    /// Asks for the directories the client works in (roots). There may be none. A malformed answer fails with
-    /// [`AskError::Unusable`](crate::AskError::Unusable) at once, as for [`sample`](Self::sample).
+    /// Asks for the directories that the client works in (roots). The list may be empty. As with
+    /// [`sample`](Self::sample), a malformed answer immediately fails with
+    /// [`AskError::Unusable`](crate::AskError::Unusable).
     ///
     /// Source: every revision, client/roots. Deprecated in 2026-07-28.
     pub fn roots(&self) -> Ask<Vec<Root>> {
@@ -118,8 +119,8 @@ impl Context {
         })
     }
 
-    /// Asks several questions at once: a tuple or a `Vec` of them. The first one without an answer fails all. If one of them
-    /// may not be asked, none is sent.
+    /// Asks several questions at the same time, given as a tuple or a `Vec`. As soon as one of them fails, its error is
+    /// returned for all of them. If any of them may not be asked, none is sent.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -128,7 +129,7 @@ impl Context {
     /// # Ok(()) }
     /// ```
     ///
-    /// `tokio::join!` does the same without failing early.
+    /// To wait for all answers even if a question fails, use `tokio::join!` instead.
     pub fn ask<Q: Questions>(
         &self,
         questions: Q,
@@ -160,16 +161,17 @@ impl Context {
         self.asking().can(ClientFeature::Roots)
     }
 
-    /// Returns the id of the call: the same when the handler runs again with answers, and unique to each call.
+    /// Returns the id of the call. It is unique to the call and stays the same when the handler runs again with
+    /// answers.
     ///
-    /// Use it for records and counters that must be per call.
+    /// Use it for records and counters that must be kept per call.
     #[must_use]
     pub fn call_id(&self) -> CallId {
         self.asking().call_id()
     }
 }
 
-/// The client's result of an elicitation.
+/// The result of an elicitation, as sent by the client.
 #[derive(Deserialize)]
 struct ElicitResult {
     action: Action,

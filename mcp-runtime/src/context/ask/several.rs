@@ -1,4 +1,4 @@
-//! Several questions at once.
+//! Several questions asked at the same time.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -6,9 +6,10 @@ use std::task::{Context as TaskContext, Poll};
 
 use crate::context::ask::{Ask, AskError};
 
-/// Several questions to ask at once with [`Context::ask`](crate::Context::ask): tuples of up to six, and `Vec`. Sealed.
+/// Several questions that [`Context::ask`](crate::Context::ask) can ask at the same time: a tuple of up to six, or a
+/// `Vec`. This trait is sealed.
 pub trait Questions: Send + sealed::Sealed {
-    /// The answers, in the same order.
+    /// The answers, in the order of the questions.
     type Answers;
 
     #[doc(hidden)]
@@ -20,8 +21,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Polls one of several questions. Each poll of the whole polls all of them, so that they are asked in the same round.
-/// Returns `true` if the question has an answer or has failed.
+/// Polls one of several questions. Callers poll all questions each time, so that they are asked in the same round.
+/// Returns `true` if the question has been answered or has failed.
 fn poll_one<T>(
     question: &mut Ask<T>,
     answer: &mut Option<T>,
@@ -50,7 +51,7 @@ macro_rules! questions {
 
             async fn answers(self) -> Result<Self::Answers, AskError> {
                 let ($(mut $question,)+) = self;
-                // If one question may not be asked, none is.
+                // If any question may not be asked, none is.
                 $($question.check()?;)+
                 $(let mut $answer = None;)+
                 poll_fn(|task| {

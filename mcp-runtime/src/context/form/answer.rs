@@ -1,14 +1,14 @@
 //! Validates answers against their forms.
 //!
-//! Makes up for clients that do not do so themselves: parses numbers sent as strings, fills in defaults, and removes
-//! members that are not fields of the form.
+//! Compensates for clients that do not validate answers themselves: parses numbers sent as strings, fills in defaults,
+//! and removes members that are not fields of the form.
 
 use serde_json::{Number, Value};
 
 use crate::context::form::format::looks_like;
 use crate::types::{Choice, Field, FieldInput, Form, Meta};
 
-/// Validates an answer against its form. Returns it with defaults, and without unknown members.
+/// Validates an answer against its form. Returns the answer with defaults filled in and unknown members removed.
 pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String> {
     let mut checked = Meta::new();
     let mut faults = Vec::new();
@@ -96,7 +96,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
                     let texts: Option<_> = values.iter().map(Value::as_str).collect();
                     texts.ok_or("contains a value that is not a string")?
                 }
-                // From clients that do not support fields with several values.
+                // Sent by clients that do not support fields with several values.
                 Value::String(text) => {
                     let values = text.split(',').map(str::trim);
                     values.filter(|value| !value.is_empty()).collect()
@@ -114,7 +114,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
     }
 }
 
-/// Reads a number, which may be sent as a string. Whole numbers lose a fraction of zero.
+/// Reads a number, which may be sent as a string. Converts a number such as `7.0` to an integer.
 fn read_number(value: &Value) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let number = match value {
@@ -141,7 +141,7 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> 
     }
 }
 
-/// Returns the value of a choice that is named by its value or its title.
+/// Returns the value of the choice that has this value or title.
 fn choice<'a>(choices: &'a [Choice], text: &str) -> Option<&'a str> {
     let by_value = choices.iter().find(|choice| choice.value == text);
     let found = by_value.or_else(|| {

@@ -1,8 +1,8 @@
-//! Checks that strings have the shape of their format.
+//! Checks that strings look like values of their format.
 
 use crate::types::Format;
 
-/// Returns `true` if the text has the shape of the format. Does not check that an email address or URI exists.
+/// Returns `true` if the text looks like a value of this format. Does not check that an email address or URI exists.
 pub(super) fn looks_like(text: &str, format: Format) -> bool {
     match format {
         Format::Email => text.split_once('@').is_some_and(|(name, host)| {

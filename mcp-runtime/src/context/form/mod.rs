@@ -1,4 +1,4 @@
-//! Forms as types.
+//! Forms defined by types.
 //!
 //! The module `answer` validates answers.
 
@@ -11,7 +11,7 @@ pub(crate) use answer::check_answer;
 
 use crate::types::{Choice, Field, Form, Meta};
 
-/// A form as a type. Derive it with `#[derive(Elicit)]` on a struct with named fields.
+/// A type that describes a form. Derive it with `#[derive(Elicit)]` on a struct with named fields.
 ///
 /// **Open**: a hand-written form is validated like a derived one.
 #[diagnostic::on_unimplemented(
@@ -23,11 +23,11 @@ pub trait Elicit: Sized {
     /// Returns the form to fill in.
     fn form() -> Form;
 
-    /// Converts an answer, which is valid for the form, into a value.
+    /// Converts an answer that is valid for the form into a value.
     ///
     /// # Errors
     ///
-    /// If the answer is not acceptable, with the reason; the form is asked for again then.
+    /// Returns the reason if the answer is not acceptable; the form is then sent again.
     fn from_answer(answer: &Meta) -> Result<Self, String>;
 
     /// Converts the value into the answer a user would give, for tests.
@@ -53,10 +53,10 @@ pub trait FormField: Sized {
     /// Converts the answer to the field into a value.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// Converts the value into the answer to the field; null if the field is left empty.
+    /// Converts the value into the answer for the field, or null if the field is left empty.
     fn to_value(&self) -> Value;
 
-    /// Returns the value of an empty field, if it may be empty.
+    /// Returns the value for an empty field, if the field may be left empty.
     #[must_use]
     fn absent() -> Option<Self> {
         None
@@ -80,7 +80,7 @@ pub trait FormChoice: Sized {
     fn to_choice(&self) -> &'static str;
 }
 
-/// The kinds of fields.
+/// The kinds of form fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum FieldKind {
@@ -131,7 +131,7 @@ macro_rules! integers {
             fn field() -> Field {
                 #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "64-bit bounds are not converted")]
                 match size_of::<$type>() {
-                    // Not every JSON reader represents the bounds of 64 bits exactly.
+                    // Not every JSON parser represents the bounds of 64-bit integers exactly.
                     8.. => match <$type>::MIN {
                         0 => Field::integer().range(0.0, f64::INFINITY),
                         _ => Field::integer(),

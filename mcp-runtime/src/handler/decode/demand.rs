@@ -28,7 +28,7 @@ impl Demand {
             maximum: constraints.maximum,
             min_length: constraints.min_length,
             max_length: constraints.max_length,
-            // An invalid pattern has been reported with the schema.
+            // An invalid pattern has already been reported together with the schema.
             pattern: constraints
                 .pattern
                 .and_then(|pattern| compile(pattern).ok()),
@@ -37,7 +37,7 @@ impl Demand {
         demand.says_something().then_some(demand)
     }
 
-    /// Returns a schema's constraints on numbers and sizes; those on items are not included. `None` if they cannot be
+    /// Returns a schema's constraints on numbers and sizes, but not on items. Returns `None` if they cannot be
     /// expressed here.
     #[allow(
         clippy::option_option,

@@ -1,7 +1,7 @@
 //! Corrections of values that models frequently get wrong.
 //!
-//! Models put JSON into strings, and add fractions of zero to integers; both are accepted unless a tool is strict.
-//! Corrections work on the text of a value, so numbers of any size stay exact.
+//! Models put JSON into strings and write integers with a fraction of zero, such as `1.0`. Both are accepted unless a
+//! tool is strict. Corrections work on the text of a value, so numbers of any size stay exact.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use super::scan::{Borrowable, number_length, scan, string_length, take};
 use crate::handler::schema::{HEADER, allows};
 use crate::jsonrpc::Decimal;
 
-/// Maximum nesting that is examined.
+/// Maximum nesting depth that is examined.
 const DEPTH: u32 = 32;
 
-/// Returns the values that may have been meant, given the schema; the likeliest is last.
+/// Returns the values that the model may have meant according to the schema, with the likeliest one last.
 pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
     let mut meant = Vec::new();
     if let Some(inner) = unquoted_as(json, schema) {
@@ -31,7 +31,7 @@ pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
 
 /// Returns the JSON inside a string, if it is an object, array, number or boolean that this schema may expect.
 pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
-    // Intermediaries would not find an argument for a header inside a string.
+    // Intermediaries would not look inside a string for an argument that a header mirrors.
     if holds_header(schema, DEPTH) {
         return None;
     }
@@ -41,7 +41,8 @@ pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
     (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
 }
 
-/// Returns the value with quoted JSON inside it unquoted, where the schema does not allow strings; `None` if there is none.
+/// Returns the value with quoted JSON inside it unquoted wherever the schema does not allow strings; `None` if it
+/// contains no such JSON.
 pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
     let mut meant = String::with_capacity(json.len());
     let changed = unquote(json, schema, DEPTH, &mut meant);
@@ -109,7 +110,7 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
     changed
 }
 
-/// Returns `true` if a header mirrors a value inside what the schema describes.
+/// Returns `true` if a header mirrors a value inside the value that the schema describes.
 fn holds_header(schema: &Value, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return true;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::handler::schema::HEADER;
 
-/// An argument that a header mirrors.
+/// An argument that is mirrored by a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderArgument {
     /// The property names that lead from the argument object to the value.
@@ -13,8 +13,8 @@ pub(crate) struct HeaderArgument {
     pub(crate) header: String,
 }
 
-/// Finds the arguments with headers. Only strings, booleans and integers that are reached through properties alone can have
-/// one (HDR-06).
+/// Finds the arguments that are mirrored by headers. A header can mirror only strings, booleans and integers that are
+/// reached through properties alone (HDR-06).
 pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
     let mut headers = Vec::new();
     walk_headers(schema, &mut Vec::new(), true, 0, &mut headers, problems);

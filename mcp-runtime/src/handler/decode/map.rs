@@ -1,4 +1,4 @@
-//! Arguments as a map of values, for handlers that are created at run time.
+//! Reads arguments into a map of values, for handlers that are created at run time.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,8 @@ use crate::jsonrpc::Decimal;
 ///
 /// # Errors
 ///
-/// If they are not an object, an argument is given twice, or a whole number is too large for a value to hold exactly.
+/// Returns an error if the arguments are not an object, an argument is given twice, or a whole number is too large for
+/// a [`Value`] to represent exactly.
 pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> {
     let mut map = Map::new();
     let mut faults = Vec::new();
@@ -41,7 +42,7 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
     }
 }
 
-/// Returns the first whole number in a text that no [`Value`] holds exactly.
+/// Returns the first whole number in a text that a [`Value`] cannot represent exactly.
 fn inexact(json: &str) -> Option<&str> {
     let mut at = 0_usize;
     while let Some(byte) = json.as_bytes().get(at) {

@@ -1,8 +1,9 @@
 //! Decodes the argument object of a call into the slots of a function, in one scan.
 //!
-//! The object is split up here, and serde reads each value in place, straight into the slot of its parameter: nothing is
-//! scanned twice, no key is copied, no tree is built. If anything is wrong, the slow path starts over: it examines all
-//! arguments, corrects frequent mistakes of models, and explains the rest with the help of the schema.
+//! The object is split up here, and serde reads each value in place, straight into the slot of its parameter. Nothing
+//! is scanned twice, no key is copied, and no tree is built. If anything is wrong, the slow path starts over: it
+//! examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
+//! schema.
 //!
 //! Schemas are created by [`schema`](super::schema); values are checked against them by [`check`](super::check).
 
@@ -38,10 +39,11 @@ use scan::{scan, skip};
 pub(crate) use strings::strings;
 use types::Types;
 
-/// Maximum number of parameters that come from the client per function: a 64-bit set tracks which of them were given.
+/// Maximum number of parameters per function whose values the client sends, because a 64-bit set tracks which of them
+/// were given.
 const MOST: usize = 64;
 
-/// Maximum number of collected faults; more would not help.
+/// Maximum number of faults to collect; more would not help.
 const FAULTS: usize = 100;
 
 /// The form in which the arguments of a function arrive.
@@ -49,14 +51,15 @@ const FAULTS: usize = 100;
 pub(crate) enum ArgumentStyle {
     /// As JSON of any type; unknown names are rejected.
     Tool {
-        /// `true` if arguments are not coerced: no JSON inside a string, no `1.0` for an integer.
+        /// `true` if arguments are not coerced, so that neither JSON inside a string nor `1.0` for an integer is
+        /// accepted.
         strict: bool,
     },
     /// As strings, for prompts, templates and completers; unknown names are ignored.
     Text,
 }
 
-/// The properties of one argument that other modules need.
+/// The properties of an argument that other modules need.
 #[derive(Clone, Debug)]
 pub(crate) struct ArgumentInfo {
     pub(crate) name: &'static str,
@@ -66,11 +69,11 @@ pub(crate) struct ArgumentInfo {
     /// The values of an `enum` or a `bool`, which are completed automatically.
     pub(crate) candidates: Vec<String>,
     pub(crate) completer: Option<(TypeId, &'static str)>,
-    /// `true` if, as a variable of a template, it accepts values that lead out of a directory.
+    /// `true` if the argument, when it is a template variable, accepts values that lead out of a directory.
     pub(crate) any_path: bool,
 }
 
-/// The data to decode the arguments of one function; created once, at start-up.
+/// The data needed to decode the arguments of one function. Created once, at start-up.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     parameters: &'static [ParameterMeta],
@@ -89,19 +92,19 @@ pub(crate) struct Decoder {
         expect(dead_code, reason = "checked always, but mirrored by HTTP only")
     )]
     headers: Vec<HeaderArgument>,
-    /// `true` if the author wrote the schema, so that all of it has to be checked.
+    /// `true` if the author wrote the schema, in which case all of it has to be checked.
     raw: bool,
-    /// `true` if names that are neither a parameter nor a property are rejected.
+    /// `true` if names that belong to neither a parameter nor a property are rejected.
     closed: bool,
 }
 
-/// One parameter that comes from the client by name.
+/// A parameter whose value the client sends by name.
 #[derive(Debug)]
 struct Wire {
     name: &'static str,
     /// Index into `parameters` and into the slots.
     index: usize,
-    /// `true` if `null` decodes, so that the argument is optional.
+    /// `true` if `null` can be decoded, which makes the argument optional.
     nullable: bool,
     accepts_text: bool,
     demand: Option<Box<Demand>>,
@@ -110,7 +113,8 @@ struct Wire {
 }
 
 impl Decoder {
-    /// Returns the input schema: generated from the parameters in their order, or the author's, unchanged.
+    /// Returns the input schema, which is either generated from the parameters in their order or provided by the author
+    /// and left unchanged.
     pub(crate) fn schema(&self) -> &Value {
         self.validator.schema()
     }
@@ -133,7 +137,8 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// All faults in the arguments, or else the first injected value that is unavailable.
+    /// Returns all faults in the arguments or, if there are none, the error for the first injected value that is
+    /// unavailable.
     pub(crate) fn decode(
         &self,
         arguments: &str,
@@ -157,7 +162,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes the arguments of nearly all calls. Returns `false` if anything is wrong, without the reason.
+    /// Decodes the arguments of nearly all calls. If anything is wrong, returns `false` without a reason.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;
@@ -278,8 +283,8 @@ impl Decoder {
     }
 }
 
-/// Reads a string into the slot of a `String`, and returns the number of bytes read. The string may be large: serde would
-/// keep a second copy while it reads one with escapes.
+/// Reads a string into the slot of a `String` and returns the number of bytes read. Serde is not used because it would
+/// keep a second copy while reading a string with escapes, and the string may be large.
 fn read_string(slot: &mut dyn Any, text: &str) -> Option<usize> {
     if !text.starts_with('"') {
         return None;
@@ -296,7 +301,7 @@ fn pointer_to(name: &str) -> String {
     pointer
 }
 
-/// Returns serde's message without its position, which is relative to one value.
+/// Returns serde's message without the position, which is relative to a single value.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {

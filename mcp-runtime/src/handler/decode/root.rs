@@ -1,16 +1,16 @@
-//! The schema of an argument object under construction.
+//! The schema of an argument object while it is being built.
 
 use serde_json::{Map, Value};
 
 use super::ArgumentStyle;
 use crate::handler::schema::allows;
 
-/// The argument object's schema under construction.
+/// The schema of an argument object while it is being built.
 #[derive(Default)]
 pub(super) struct ArgumentSchema {
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// The other keywords of a flattened type's schema, besides its properties.
+    /// The keywords of a flattened type's schema other than its properties.
     rest: Option<Map<String, Value>>,
 }
 
@@ -47,7 +47,7 @@ impl ArgumentSchema {
         self.rest = Some(rest);
     }
 
-    /// Returns the schema, and `true` if it names all properties that are allowed.
+    /// Returns the schema, and `true` if the schema names all properties that are allowed.
     pub(super) fn finish(self, style: ArgumentStyle) -> (Value, bool) {
         let mut object = Map::new();
         object.insert("type".to_owned(), "object".into());

@@ -27,8 +27,9 @@ impl ScanError {
     }
 }
 
-/// Splits an object. `entry` receives a name, the text from its value on, and the position of that text; it returns the
-/// length of the value in bytes, or `None` to stop. Returns the length of the object in bytes, if its end was reached.
+/// Splits an object. `entry` receives a name, the text starting at its value, and the position of that text. It returns
+/// the length of the value in bytes, or `None` to stop. Returns the length of the object in bytes if its end was
+/// reached.
 pub(super) fn scan<'t>(
     text: &'t str,
     mut entry: impl FnMut(Cow<'t, str>, &'t str, usize) -> Result<Option<usize>, ScanError>,
@@ -68,7 +69,7 @@ pub(super) fn scan<'t>(
         }
         match bytes.get(at) {
             Some(b',') => at = space(at + 1),
-            // The reader of the envelope checks the text after the object.
+            // The text after the object is checked by the parser of the envelope.
             Some(b'}') => return Ok(Some(at + 1)),
             _ => return Err(expected("`,` or `}`")),
         }
@@ -101,13 +102,13 @@ pub(super) fn skip(text: &str) -> Result<usize, ScanError> {
     }
 }
 
-/// Returns the value at the start of the text, and its length in bytes.
+/// Returns the value at the start of the text and its length in bytes.
 pub(super) fn take(text: &str) -> Result<(&str, usize), ScanError> {
     let length = skip(text)?;
     Ok((text.get(..length).unwrap_or(""), length))
 }
 
-/// Returns the length of the JSON number that a text begins with, in bytes.
+/// Returns the length in bytes of the JSON number at the start of the text.
 pub(super) fn number_length(text: &str) -> usize {
     let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
     text.bytes()
@@ -132,12 +133,12 @@ pub(super) fn string_length(text: &str) -> usize {
     }
 }
 
-/// Returns the names and values of an argument object, each name once, so that all code that examines a call sees the same
-/// arguments.
+/// Returns the names and values in an argument object, in which each name must be unique so that all code that examines
+/// a call sees the same arguments.
 ///
 /// # Errors
 ///
-/// If it is not an object, or arguments are given twice.
+/// Returns an error if the text is not an object or if arguments are given twice.
 pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
     let mut entries = Vec::new();
     let scanned = scan(arguments, |name, rest, _| {
@@ -145,7 +146,7 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
         entries.push((name, value));
         Ok(Some(length))
     });
-    // If the arguments are not JSON, that is the only fault: others would be guesses.
+    // If the arguments are not JSON, only that fault is reported, because any others would be guesses.
     scanned.map_err(|error| vec![error.fault()])?;
     let mut names = HashSet::with_capacity(entries.len());
     let twice = entries.iter().filter(|(name, _)| !names.insert(&**name));
@@ -160,7 +161,8 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
     }
 }
 
-/// Returns the value of a member of an object. Of duplicates it is the last one, which readers that accept duplicates use.
+/// Returns the value of a member of an object. If there are duplicates, returns the last one, as used by parsers that
+/// accept duplicates.
 #[cfg(feature = "http")]
 pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     let mut found = None;
@@ -196,16 +198,16 @@ impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
     }
 }
 
-/// Returns the JSON pointer of the value that ends at, or contains, a position as serde reports it: lines from 1, bytes
-/// from 1.
+/// Returns the JSON pointer to the value that ends at or contains a position reported by serde, which counts lines and
+/// bytes from 1.
 ///
-/// At the end of an object or array, the position does not distinguish it from its last member; the result is then the
-/// object or array.
+/// At the end of an object or array, the position could refer to it or to its last member. In this case, the result is
+/// the object or array.
 pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
     let end = start.saturating_add(column);
-    // A failed item is reported after the following comma has been read, which does not begin the next item yet.
+    // A failed item is reported after the following comma has been read. That comma does not start the next item yet.
     let read = text.get(..end).unwrap_or(text).trim_ascii_end();
     let end = read.strip_suffix(',').unwrap_or(read).len();
     let mut places: Vec<ScanPosition<'_>> = Vec::new();
@@ -250,7 +252,8 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     pointer
 }
 
-/// The position of a scan in an object or array: the name, if one was read since the last comma, or the index of the item.
+/// The position of a scan in an object or array: the name and whether it was read since the last comma, or the index of
+/// the item.
 enum ScanPosition<'t> {
     Name(Cow<'t, str>, bool),
     Index(usize),

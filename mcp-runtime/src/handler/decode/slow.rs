@@ -1,5 +1,5 @@
-//! The slow path, for calls with invalid arguments: examines all arguments, corrects frequent mistakes of models, and
-//! explains the rest with the help of the schema.
+//! The slow path for calls with invalid arguments: examines all arguments, corrects mistakes that models frequently
+//! make, and explains the rest with the help of the schema.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -116,7 +116,7 @@ impl Decoder {
                 let Ok(forgiven) = serde_json::from_str::<Value>(&text) else {
                     continue;
                 };
-                // The value is the intended one but breaks a constraint, so the fault describes that.
+                // This is the intended value, but it violates a constraint, so the fault describes the violation.
                 let is_unquoted = !forgiven.is_string() && value.is_string();
                 if (read || is_unquoted) && same_kind(&forgiven, schema) {
                     shown = forgiven;
@@ -145,7 +145,8 @@ impl Decoder {
         let mut received = &value;
         let message = match &failure {
             Some(error) => {
-                // Only the type knows what is wrong; the position at which it stopped reading leads to the invalid value.
+                // Only the type can tell what is wrong. The position at which it stopped reading identifies the invalid
+                // value.
                 let inner = pointer_at(raw, error.line(), error.column());
                 if let Some(found) = value.pointer(&inner) {
                     received = found;
@@ -213,7 +214,7 @@ impl Decoder {
             None => self.validator.explain_sent(None, &value),
             Some(_) => self.validator.check_arguments(&value),
         };
-        // The other parameters are not in this object, and unknown names have already been reported.
+        // The other parameters are not part of this object, and unknown names have already been reported.
         explained.retain(|fault| match &fault.about {
             _ if !fault.pointer.is_empty() => true,
             About::Missing(name) => !self.wire.iter().any(|wire| wire.name == name),
@@ -227,7 +228,8 @@ impl Decoder {
         faults.extend(explained);
     }
 
-    /// Checks against the schema that the author wrote, and corrects mistakes in `entries` where possible.
+    /// Checks the arguments against the schema that the author wrote, and corrects mistakes in `entries` where
+    /// possible.
     fn check_raw(&self, entries: &mut [(Cow<'_, str>, Cow<'_, str>)]) -> Result<(), Vec<Fault>> {
         if self.is_lenient() {
             for (_, text) in entries.iter_mut() {
@@ -272,7 +274,7 @@ impl Decoder {
     }
 }
 
-/// Returns the arguments as one value.
+/// Returns the arguments as a single value.
 fn object(entries: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Value, Vec<Fault>> {
     let mut object = Map::new();
     for (name, text) in entries {

@@ -18,8 +18,8 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// All mistakes of the author: defaults that do not decode, constraints that do not suit a type, invalid patterns and
-    /// schemas, headers on arguments that no header can mirror, duplicate names.
+    /// Returns all mistakes made by the author: defaults that cannot be decoded, constraints that do not suit a type,
+    /// invalid patterns and schemas, headers on arguments that no header can mirror, and duplicate names.
     pub(crate) fn new(
         parameters: &'static [ParameterMeta],
         style: ArgumentStyle,
@@ -234,7 +234,7 @@ fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
     broken.map(|(name, _)| *name).collect()
 }
 
-/// Returns `true` if a value may be sent as a plain string; follows references.
+/// Returns `true` if a value may be sent as a plain string. Follows references.
 fn accepts_text(schema: &Value, root: &Value, depth: u32) -> bool {
     if depth > 16 {
         return false;

@@ -1,4 +1,4 @@
-//! Conversion of strings, as prompts, templates and completers receive them, into the JSON that is decoded.
+//! Converts the strings that prompts, templates and completers receive into the JSON that is decoded.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use super::{Decoder, FAULTS, Wire, pointer_to};
 use crate::handler::check::{Fault, quote};
 
 impl Decoder {
-    /// Converts an object of strings into the object that [`decode`](Self::decode) reads: a string stays a string if the
-    /// argument accepts strings, otherwise it becomes the JSON it contains.
+    /// Converts an object of strings into the object that [`decode`](Self::decode) reads: a string stays a string if
+    /// the argument accepts strings; otherwise, it becomes the JSON that it contains.
     ///
     /// # Errors
     ///
-    /// If it is not an object of strings.
+    /// Returns an error if the text is not an object of strings.
     #[allow(
         clippy::wrong_self_convention,
         reason = "named after its input; the decoder only defines the conversion"
@@ -26,7 +26,7 @@ impl Decoder {
         Ok(self.from_pairs(pairs.iter().map(|(name, text)| (&**name, &**text))))
     }
 
-    /// Like [`from_strings`](Self::from_strings), from the variables of a template.
+    /// Like [`from_strings`](Self::from_strings), but converts the variables of a template.
     #[allow(
         clippy::wrong_self_convention,
         reason = "named after its input; the decoder only defines the conversion"
@@ -38,7 +38,7 @@ impl Decoder {
         let mut out = String::from("{");
         for (name, text) in pairs {
             let wire = self.wire.iter().find(|wire| wire.name == name);
-            // Forms send an empty field for an omitted value.
+            // Forms send an empty field if a value was omitted.
             if wire.is_some_and(|wire| text.is_empty() && !wire.accepts_text && self.may_lack(wire))
             {
                 continue;
@@ -62,9 +62,9 @@ impl Decoder {
         out
     }
 
-    /// Like [`from_pairs`](Self::from_pairs), without the values that do not decode: a completion has to work with the
-    /// earlier arguments as they are. Returns `None` if a required argument is missing from the rest, because then there is
-    /// nothing to complete from.
+    /// Like [`from_pairs`](Self::from_pairs), but skips values that cannot be decoded, because a completion has to work
+    /// with whatever has been filled in so far. Returns `None` if a required argument is missing from the rest, because
+    /// no completion is possible without it.
     #[allow(
         clippy::wrong_self_convention,
         reason = "named after its input; the decoder only defines the conversion"
@@ -115,7 +115,7 @@ type Strings<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 ///
 /// # Errors
 ///
-/// If it is not an object of strings, or a name is given twice, even as `null`.
+/// Returns an error if the text is not an object of strings, or if a name is given twice, even as `null`.
 pub(crate) fn strings(arguments: &str) -> Result<Strings<'_>, Vec<Fault>> {
     let mut faults = Vec::new();
     let mut pairs = Vec::new();

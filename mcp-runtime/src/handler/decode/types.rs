@@ -1,9 +1,9 @@
-//! Enforces the parts of a schema that the Rust type is more lenient about: for an amount that is a string in the schema,
-//! serde may also accept a number, and for any struct a list of its fields.
+//! Enforces the parts of a schema that the Rust type is more lenient about. For example, serde may accept a number for
+//! an amount that is a string in the schema, and it accepts an array of field values for any struct.
 //!
-//! Most parameters need none of this: their types are known to accept exactly what their schema allows (`exact`). For the
-//! others, the schema becomes a [`Shape`] at start-up, against which the text of a value is checked in one pass. Schemas
-//! with choices or recursion are left to the [`Validator`].
+//! Most parameters do not need this, because their types are known to accept exactly what their schema allows
+//! (`exact`). For the others, the schema is converted at start-up to a [`Shape`], against which the text of a value is
+//! checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::jsonrpc::Decimal;
 pub(super) enum Types {
     /// This shape, checked on the text of a value.
     Shape(Box<Shape>),
-    /// The whole schema, which is that of the property, checked on the value.
+    /// The whole schema of the property, checked on the value.
     Property,
     /// The whole schema, checked on the object of a flattened type.
     Object(Box<Validator>),
@@ -42,8 +42,8 @@ impl Types {
         }
     }
 
-    /// Returns `true` if a value, known to be valid JSON, matches the schema. `validator` is the one for all arguments,
-    /// `name` the name of the property. `null` counts as absent where a member is optional.
+    /// Returns `true` if a value, known to be valid JSON, matches the schema. `validator` is the validator for all
+    /// arguments, and `name` is the name of the property. `null` counts as absent where a member is optional.
     pub(super) fn hold(&self, json: &str, validator: &Validator, name: &str) -> bool {
         let value = || serde_json::from_str::<Value>(json);
         match self {
@@ -100,8 +100,8 @@ impl Kinds {
     }
 }
 
-/// Keywords that are read elsewhere, assert nothing, or are left to the type: a variant in `enum` may have several accepted
-/// names.
+/// Keywords that are read elsewhere, make no assertion, or are left to the type, such as `enum`, because a variant may
+/// be accepted under several names.
 const PASSED_OVER: [&str; 21] = [
     "type",
     "required",
@@ -132,7 +132,7 @@ pub(super) struct Shape {
     kinds: Kinds,
     demand: Option<Demand>,
     members: HashMap<String, Member>,
-    /// The shape of members that `members` does not name.
+    /// The shape of all members that are not listed in `members`.
     others: Option<Box<Shape>>,
     /// The shapes of the first items.
     first: Vec<Shape>,
@@ -198,7 +198,7 @@ impl Shape {
         Some(shape)
     }
 
-    /// Reads the shape of all other members or items. Their existence is left to the type.
+    /// Reads the shape of all other members or items. The type decides whether there may be any.
     fn read_into(schema: &Value, slot: &mut Option<Box<Self>>) -> Option<()> {
         if !schema.is_boolean() {
             let shape = Self::read(schema)?;
@@ -207,7 +207,7 @@ impl Shape {
         Some(())
     }
 
-    /// Reads a choice between one schema and `null`, which is only an optional value.
+    /// Reads a choice between one schema and `null`, which represents an optional value.
     fn read_nullable(object: &Map<String, Value>) -> Option<Self> {
         let Value::Array(branches) = object.get("anyOf")? else {
             return None;

@@ -1,4 +1,4 @@
-//! Cleans the strings of a JSON text, and copies everything else unchanged: numbers keep every digit.
+//! Cleans the strings in a JSON text and copies everything else unchanged, so that numbers keep every digit.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,7 +9,7 @@ use crate::jsonrpc::{plain_bytes, unquote, write_string};
 /// The reason why JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unclean {
-    /// Two members of one object would get this name, and readers would see only one of them.
+    /// Two members of one object would get this name, and parsers would see only one of them.
     SameName(String),
     /// The text is not JSON that all readers accept.
     Unreadable,
@@ -26,17 +26,17 @@ impl fmt::Display for Unclean {
     }
 }
 
-/// The names of one object: each cleaned name, and the original.
+/// The names in one object, each cleaned name with the original.
 type Names = HashMap<String, String>;
 
 /// Returns the same JSON with its strings and names cleaned.
 ///
 /// # Errors
 ///
-/// If names that were different become equal.
+/// Returns an error if names that were different become equal, or if the text is not JSON that all readers accept.
 pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, Unclean> {
     let mut out = Vec::with_capacity(json.len());
-    // For each open bracket: the names so far, if it is an object.
+    // For each open bracket, the names read so far if it opens an object.
     let mut open: Vec<Option<Names>> = Vec::new();
     let mut names_come = false;
     let mut rest = json;
@@ -78,7 +78,7 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
                 Entry::Occupied(other) if *other.get() != *original => {
                     return Err(Unclean::SameName(other.key().clone()));
                 }
-                // The name occurred twice in the input, so cleaning is not the cause.
+                // The name occurred twice in the input, so cleaning did not cause the conflict.
                 Entry::Occupied(_) => {}
                 Entry::Vacant(place) => drop(place.insert(original.into_owned())),
             }

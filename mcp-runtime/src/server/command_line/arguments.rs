@@ -38,7 +38,8 @@ fn object(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Parses a value by its schema. Text that does not fit stays a string, so that the server reports the mistake.
+/// Parses a value according to its schema. Text that does not fit stays a string, so that the server reports the
+/// mistake.
 pub(super) fn typed(schema: &Value, text: &str) -> Value {
     if takes_text(schema) {
         return Value::from(text);
@@ -55,7 +56,7 @@ pub(super) fn typed(schema: &Value, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Returns `true` if the value may be a string, or if nothing is known about it.
+/// Returns `true` if the value may be a string or if its type is unknown.
 fn takes_text(schema: &Value) -> bool {
     let any = |branches: &Value| {
         branches

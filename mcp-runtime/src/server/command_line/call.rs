@@ -12,7 +12,8 @@ use crate::server::command_line::session::{CommandSession, asking};
 pub(super) fn command() -> Command {
     asking(Command::new("call").about("Call a tool").long_about(
         "Calls a tool and prints its result. Fails if the tool fails.\n\nThe tool's schema determines the types of values: \
-         `call add a=1 b=2`. Write arrays and objects as JSON. All arguments can also be one JSON object, or `@file` with one.",
+         `call add a=1 b=2`. Write arrays and objects as JSON. You can also pass all arguments as one \
+         JSON object, or as `@file`, where the file contains one.",
     ))
     .arg(Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool"))
     .arg(words())
@@ -41,7 +42,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let name = name(matches, "tool");
     let tool = match session.find(ListRequest::Tools, name).await {
         Err(unknown) if session.is_principal => {
-            // A tool that is not listed may require scopes; the error of a call names them.
+            // An unlisted tool may require scopes, which are named in the error that a call returns.
             session.call("tools/call", json!({"name": name})).await?;
             return Err(unknown);
         }

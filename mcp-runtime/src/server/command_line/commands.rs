@@ -7,7 +7,7 @@ use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::session::CommandSession;
 use crate::server::command_line::{call, check, complete, list, print, prompt, read};
 
-/// Adds the commands on the server.
+/// Adds the commands that use the server.
 pub(super) fn commands(command: Command) -> Command {
     command
         .subcommand_value_name("COMMAND")

@@ -98,7 +98,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     Ok(true)
 }
 
-/// Returns the message for no candidates. A completer may depend on arguments that were not given.
+/// Returns the message for an empty list of candidates. The completer may depend on arguments that were not given.
 fn nothing(not_given: &[String]) -> String {
     if not_given.is_empty() {
         return "no candidates".to_owned();

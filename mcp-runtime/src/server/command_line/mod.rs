@@ -1,6 +1,7 @@
-//! The command line of [`Server::run`]: serving, and commands to try, check and install the server, one per file.
+//! The command line of [`Server::run`]: serving, and commands that try, check and install the server. Each command has
+//! its own file.
 //!
-//! Commands on the server start it in this process and speak the full protocol to it, as any client would.
+//! Commands that use the server start it in this process and speak the full protocol to it, as any client would.
 
 mod arguments;
 mod call;
@@ -45,7 +46,7 @@ pub(super) fn read(identity: &Implementation) -> Invocation {
     parse(identity, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
-/// Parses the arguments of this process if they begin with a command. Exits if they request help on the command or are
+/// Parses the arguments of this process if they begin with a command. Exits if they request help for the command or are
 /// invalid.
 pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
@@ -58,7 +59,7 @@ pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     }
 }
 
-/// Returns `true` for a common option with its value, such as `--protocol-version=…`.
+/// Returns `true` for a common option that includes its value, such as `--protocol-version=…`.
 fn is_common_with_value(word: &str) -> bool {
     let option = word
         .strip_prefix("--")
@@ -128,7 +129,7 @@ fn command(identity: &Implementation) -> Command {
 ///
 /// # Errors
 ///
-/// If the server cannot start.
+/// Fails if the server cannot start.
 pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<bool, Error> {
     match perform(server, matches).await {
         Ok(good) => Ok(good),

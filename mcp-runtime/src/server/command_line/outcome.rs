@@ -24,5 +24,5 @@ impl From<Failure> for CommandError {
     }
 }
 
-/// Outcome of a command: `true` if it found nothing wrong.
+/// Outcome of a command: `true` if it found no problems.
 pub(super) type CommandResult = Result<bool, CommandError>;

@@ -1,16 +1,16 @@
-//! Prints results for people to read.
+//! Prints results in human-readable form.
 
 use std::io::{self, Write as _};
 
 use serde_json::Value;
 
-/// Prints a line. Errors are ignored: the reader is gone then.
+/// Prints a line. Errors are ignored because they mean that the reader has gone away.
 pub(super) fn line(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = writeln!(stdout, "{}", text.trim_end_matches('\n'));
 }
 
-/// Prints JSON for programs.
+/// Prints JSON for other programs to read.
 pub(super) fn json(value: &Value) {
     line(&format!("{value:#}"));
 }

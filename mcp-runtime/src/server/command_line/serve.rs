@@ -1,4 +1,4 @@
-//! Options for serving: `Server::run` without a command.
+//! Serving, which is what `Server::run` does without a command.
 
 #[cfg(feature = "http")]
 use clap::{Arg, ArgAction};

@@ -19,24 +19,24 @@ pub(super) struct CommandSession {
     pub(super) client: InProcessClient,
     /// `true` if all commands print JSON.
     pub(super) always_json: bool,
-    /// Set while the present command prints JSON.
+    /// Set while the current command prints JSON.
     json: AtomicBool,
     terminal: Arc<Terminal>,
     /// `true` if the client acts as a principal, who may lack scopes.
     pub(super) is_principal: bool,
 }
 
-/// The names of the options that all commands on the server share.
+/// The names of the options shared by all commands that use the server.
 pub(super) const COMMON: [&str; 4] = ["json", "protocol-version", "as", "scope"];
 
-/// Returns `true` if connection options are given, which apply to a whole session.
+/// Returns `true` if connection options, which apply to a whole session, are given.
 pub(super) fn is_chosen(matches: &ArgMatches) -> bool {
     ["protocol-version", "as", "scope"]
         .into_iter()
         .any(|name| matches!(matches.try_contains_id(name), Ok(true)))
 }
 
-/// Adds the options that all commands on the server share.
+/// Adds the options shared by all commands that use the server.
 pub(super) fn common(command: Command) -> Command {
     let versions = PossibleValuesParser::new(ProtocolVersion::supported());
     command
@@ -67,7 +67,7 @@ pub(super) fn common(command: Command) -> Command {
         )
 }
 
-/// Adds the options of commands whose handlers may ask questions.
+/// Adds the options for commands whose handlers may ask questions.
 pub(super) fn asking(command: Command) -> Command {
     common(command)
         .arg(
@@ -101,7 +101,7 @@ pub(super) fn asking(command: Command) -> Command {
 }
 
 impl CommandSession {
-    /// Starts the server and connects to it. Options before the command count as well as options after it.
+    /// Starts the server and connects to it. Options may come before or after the command.
     pub(super) async fn start(
         server: Server,
         before: &ArgMatches,
@@ -138,10 +138,10 @@ impl CommandSession {
         })
     }
 
-    /// Begins a command: sets its answers to questions and its output format.
+    /// Starts a command by setting its answers to questions and its output format.
     pub(super) fn begin(&self, matches: &ArgMatches) -> Result<(), String> {
         let texts = |name: &str| {
-            // Commands whose handlers cannot ask lack these options.
+            // Commands whose handlers cannot ask questions lack these options.
             let values = matches.try_get_many::<String>(name).ok().flatten();
             values.into_iter().flatten().cloned()
         };
@@ -176,12 +176,12 @@ impl CommandSession {
         Ok(called?)
     }
 
-    /// Ends a command after its own output and error were printed: reports unused answers.
+    /// Ends a command and reports unused answers. Call it after the command's own output and error have been printed.
     pub(super) fn end(&self) {
         self.terminal.end();
     }
 
-    /// Returns the item of a list with this key.
+    /// Returns the list item with this key.
     pub(super) async fn find(&self, list: ListRequest, key: &str) -> Result<Value, CommandError> {
         let items = self.client.list(list).await?;
         let keys = items.iter().filter_map(|item| item[list.key()].as_str());

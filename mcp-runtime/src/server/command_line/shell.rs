@@ -18,7 +18,7 @@ pub(super) fn command() -> Command {
             .about("Run several commands on one server that keeps its state")
             .long_about(
                 "Reads commands from standard input, one per line: `call add a=1 b=2`, `tools`, `read URI`. They are the same as \
-                 on the command line, and all run on one server, so each call sees the changes of earlier ones.\n\nPut text \
+                 on the command line, and all run on one server, so each call sees the changes made by earlier ones.\n\nPut text \
                  with spaces in quotes. `help` lists the commands; `exit` or the end of the input ends the shell. If the input \
                  is not a terminal, it is a script: each line is printed before its results, except with `--json`, and the \
                  process fails if a command fails.",
@@ -59,7 +59,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
                 print::error(&unknown_command(session, name).await);
                 return false;
             }
-            // Requested help is not an error. A failure means that standard output is gone.
+            // Requested help is not an error. A failure means that standard output is closed.
             let _ = error.print();
             return !error.use_stderr();
         }
@@ -84,7 +84,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
     }
 }
 
-/// Returns the message for an unknown command, which may suggest a command or a call of the tool of that name.
+/// Returns the message for an unknown command. It may suggest a command, or a call to the tool with that name.
 async fn unknown_command(session: &CommandSession, name: &str) -> String {
     let tools = session.client.list(ListRequest::Tools).await;
     let is_tool = tools.is_ok_and(|tools| tools.iter().any(|tool| tool["name"] == name));
@@ -97,7 +97,7 @@ async fn unknown_command(session: &CommandSession, name: &str) -> String {
     }
 }
 
-/// Returns the commands, without the name of a program before them.
+/// Returns the commands, which are not preceded by a program name.
 fn grammar() -> Command {
     let exit = Command::new("exit").about("End the shell");
     commands(Command::new("shell"))
@@ -108,7 +108,7 @@ fn grammar() -> Command {
         .subcommand(exit)
 }
 
-/// Reads the next line; `None` at the end of the input. Runs on a blocking thread.
+/// Reads the next line on a blocking thread. Returns `None` at the end of the input.
 async fn next_line(is_script: bool) -> Result<Option<String>, String> {
     let read = tokio::task::spawn_blocking(move || {
         if !is_script {
@@ -129,7 +129,7 @@ async fn next_line(is_script: bool) -> Result<Option<String>, String> {
     }
 }
 
-/// Splits a line into words. As in other shells, quotes keep spaces, and a backslash escapes the next character.
+/// Splits a line into words. As in other shells, quotes preserve spaces and a backslash escapes the next character.
 fn words(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

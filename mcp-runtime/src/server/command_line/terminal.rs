@@ -29,16 +29,16 @@ pub(super) struct Answers {
     pub(super) decline: bool,
     /// Answers to sampling requests, in order.
     pub(super) say: VecDeque<String>,
-    /// Fields that were asked for, or were reported already.
+    /// Fields that have been asked for or have already been reported.
     pub(super) asked: Vec<String>,
-    /// Set once a handler that may ask was called.
+    /// Set once a handler that may ask questions has been called.
     pub(super) called: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Terminal {
     answers: Mutex<Answers>,
-    /// Number of characters of the bar on the screen.
+    /// Number of characters in the bar on the screen.
     bar: Mutex<usize>,
 }
 
@@ -76,7 +76,7 @@ impl Answers {
         names.filter(|name| !self.asked.iter().any(|asked| asked == name))
     }
 
-    /// Records the fields of a form. Fails if an answer is evidently a misspelling of one of them.
+    /// Records the fields of a form. Fails if the name of an answer is evidently a misspelling of one of them.
     fn match_with(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
         self.asked.extend(fields.keys().cloned());
         let open = fields.keys().map(String::as_str);
@@ -99,18 +99,18 @@ impl Terminal {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a command with its answers.
+    /// Starts a command with the given answers.
     pub(super) fn begin(&self, answers: Answers) {
         *self.answers() = answers;
     }
 
-    /// Ends a call whose handler may have asked.
+    /// Ends a call whose handler may have asked questions.
     pub(super) fn called(&self) {
         self.clear_bar();
         self.answers().called = true;
     }
 
-    /// Ends a command: reports unused answers.
+    /// Ends a command and reports unused answers.
     pub(super) fn end(&self) {
         let answers = self.answers();
         for name in answers.unused().filter(|_| answers.called) {
@@ -264,11 +264,11 @@ fn bar(progress: &Progress) -> String {
     if let Some(message) = message {
         let _ = write!(text, " {message}");
     }
-    // A line that wraps could not be cleared.
+    // A line that wraps cannot be cleared.
     text.chars().filter(|c| !c.is_control()).take(76).collect()
 }
 
-/// Asks for one field until the input is valid; `None` at the end of the input.
+/// Prompts for one field until the input is valid. Returns `None` at the end of the input.
 fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
     let about = field["description"].as_str().or(field["title"].as_str());
     let default = &field["default"];
@@ -295,7 +295,7 @@ fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Strin
     }
 }
 
-/// Returns `true` if a value passes a few simple checks of its field. The server validates it fully.
+/// Returns `true` if a value passes a few simple checks for its field. Full validation is left to the server.
 fn fits(field: &Value, value: &Value) -> bool {
     let is_among = |choices: &Value| {
         let mut choices = choices.as_array().into_iter().flatten();
@@ -315,7 +315,7 @@ fn fits(field: &Value, value: &Value) -> bool {
     }
 }
 
-/// Reads one line from the terminal; `None` at the end of the input.
+/// Reads one line from the terminal. Returns `None` at the end of the input.
 fn line() -> Result<Option<String>, String> {
     let mut text = String::new();
     match io::stdin().lock().read_line(&mut text) {

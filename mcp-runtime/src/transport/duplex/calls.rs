@@ -1,4 +1,4 @@
-//! From a line to a decision: messages, batches, calls that have to wait, and cancellations.
+//! Turns lines into decisions: handles messages, batches, calls that have to wait, and cancellations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::transport::peer::{MessageVerdict, Peer};
 
 /// Delay after which a refused client may retry.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Maximum number of batches without an answer.
+/// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;
-/// Number of results of maximum size that are kept, in addition to [`limits.streams.max_outgoing_bytes`](crate::Limits), for
-/// calls that finish while the client does not read.
+/// Number of results of maximum size that are kept, in addition to
+/// [`limits.streams.max_outgoing_bytes`](crate::Limits), for calls that finish while the client is not reading.
 const UNREAD_RESULTS: usize = 4;
 
 impl<P: Peer> Channel<P> {
@@ -27,7 +27,7 @@ impl<P: Peer> Channel<P> {
         known: &mut P::Known,
         scratch: &mut Vec<u8>,
     ) {
-        // Matched by reference: a message is large.
+        // Matched by reference because a message is large.
         match &self.peer.parse(text, known) {
             Err((id, error)) => {
                 self.origin.refused(RefusalKind::Malformed);
@@ -52,7 +52,7 @@ impl<P: Peer> Channel<P> {
         self.lock().deliver(batch, &message);
     }
 
-    /// Handles a batch, whose answers are sent as one line.
+    /// Handles a batch. Its answers are sent as one line.
     fn batch(
         self: &Arc<Self>,
         me: u64,
@@ -184,7 +184,8 @@ impl<P: Peer> Channel<P> {
         state.deliver(batch, &message);
     }
 
-    /// Queues the answer of a call and may take over its buffer. When too much is unread, an error replaces the answer.
+    /// Queues the answer to a call and may take over its buffer. If too much output is unread, an error replaces the
+    /// answer.
     pub(super) fn deliver(
         &self,
         state: &mut ChannelState<P>,
@@ -214,7 +215,7 @@ impl<P: Peer> Channel<P> {
         match state.in_flight.cancel(id) {
             Some(removed) => {
                 state.deliver(removed.batch, &[]);
-                // Only marks the task: its future is dropped by the runtime, not here under the lock.
+                // This only marks the task; its future is dropped by the runtime, not here under the lock.
                 abort(&removed);
             }
             None => {

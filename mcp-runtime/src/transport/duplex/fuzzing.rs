@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::lines::{LineReader, NextLine};
 
-/// Returns the lines of a stream that arrives in these chunks; `None` is a line over the limit.
+/// Returns the lines of a stream that arrives in these chunks. `None` represents a line that exceeds the limit.
 #[must_use]
 pub fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
     let mut lines = LineReader::new(limit);

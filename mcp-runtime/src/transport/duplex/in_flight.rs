@@ -1,6 +1,7 @@
-//! The calls of one channel: running, queued, and grouped into batches.
+//! The calls of one channel, which may be running, queued, or grouped into batches.
 //!
-//! Removal from the table decides every race: a call whose entry is gone answers nothing and sends nothing.
+//! Removal from the table decides every race: a call whose entry has been removed sends neither an answer nor any other
+//! message.
 
 use std::collections::VecDeque;
 
@@ -9,7 +10,7 @@ use tokio::task::AbortHandle;
 use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 
-/// A queued call, as the text that was received.
+/// A queued call, stored as the text that was received.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) id: RequestId,
@@ -22,11 +23,11 @@ pub(super) struct Job {
 struct InFlightCall {
     serial: u64,
     batch: Option<u64>,
-    /// Its task, once there is one.
+    /// Its task, if it has been spawned.
     task: Option<AbortHandle>,
 }
 
-/// A call inside its first poll. It cannot be cancelled meanwhile, unless another task took over the lead.
+/// A call in its first poll. It cannot be cancelled during the poll unless another task has taken over the lead.
 #[derive(Debug)]
 struct Polling {
     id: RequestId,
@@ -53,7 +54,7 @@ pub(super) struct InFlight {
     batches: FnvMap<u64, OpenBatch>,
     /// Size of all answers in `batches`, in bytes.
     held: usize,
-    /// Number of tasks whose futures are not dropped yet, cancelled ones included.
+    /// Number of tasks whose futures have not been dropped yet, including cancelled tasks.
     pub(super) running: usize,
 }
 
@@ -65,12 +66,12 @@ pub(super) struct Removed {
 }
 
 impl InFlight {
-    /// Returns `true` if a request with this id has no answer yet.
+    /// Returns `true` if a request with this id has not been answered yet.
     pub(super) fn holds(&self, id: &RequestId) -> bool {
         self.calls.contains_key(id) || self.polling.iter().any(|p| p.id == *id && !p.cancelled)
     }
 
-    /// Returns `true` if this very call may still send messages.
+    /// Returns `true` if the call with this id and serial number may still send messages.
     pub(super) fn is_live(&self, id: &RequestId, serial: u64) -> bool {
         self.calls.get(id).is_some_and(|call| call.serial == serial)
             || self
@@ -79,7 +80,7 @@ impl InFlight {
                 .any(|p| p.serial == serial && !p.cancelled)
     }
 
-    /// Returns `true` if no call is without an answer.
+    /// Returns `true` if all calls have been answered.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.polling.iter().all(|p| p.cancelled) && self.batches.is_empty()
     }
@@ -95,7 +96,7 @@ impl InFlight {
         serial
     }
 
-    /// Ends the poll in place; returns `false` if the call was cancelled meanwhile.
+    /// Ends the poll in place. Returns `false` if the call was cancelled in the meantime.
     pub(super) fn leave(&mut self, serial: u64) -> bool {
         let Some(position) = self.polling.iter().position(|p| p.serial == serial) else {
             return false;
@@ -120,7 +121,7 @@ impl InFlight {
         self.calls.insert(id.clone(), entry);
     }
 
-    /// Records the task of a call; returns `false` if the call is over or was cancelled.
+    /// Records the task of a call. Returns `false` if the call has finished or was cancelled.
     #[must_use]
     pub(super) fn owns(&mut self, id: &RequestId, serial: u64, task: AbortHandle) -> bool {
         match self.calls.get_mut(id) {
@@ -137,11 +138,11 @@ impl InFlight {
         self.calls.get(id)?.batch
     }
 
-    /// Removes a call that has its answer.
+    /// Removes a call that has been answered.
     pub(super) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<Removed> {
         let (id, call) = self.calls.remove_entry(id)?;
         if call.serial != serial {
-            // A later call with the same id.
+            // The entry belongs to a later call with the same id.
             self.calls.insert(id, call);
             return None;
         }
@@ -220,12 +221,12 @@ impl InFlight {
         }
     }
 
-    /// Returns the size of the answers that wait for the rest of their batch, in bytes.
+    /// Returns the size, in bytes, of the answers that are waiting for the rest of their batch.
     pub(super) fn held(&self) -> usize {
         self.held
     }
 
-    /// Returns the number of batches without an answer.
+    /// Returns the number of unanswered batches.
     pub(super) fn batches(&self) -> usize {
         self.batches.len()
     }
@@ -245,7 +246,8 @@ impl InFlight {
         }
     }
 
-    /// Ends one request of the batch, with its answer or an empty one. The last request yields the line to send, if any.
+    /// Ends one request of the batch with its answer, which may be empty. For the last request, returns the line to
+    /// send, if any.
     pub(super) fn close(&mut self, id: u64, answer: &[u8]) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&id)?;
         if !answer.is_empty() {

@@ -1,4 +1,4 @@
-//! The leader's step: the next action on a channel, in order of priority.
+//! Chooses the leader's next action on a channel, in order of priority.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,7 +14,8 @@ use crate::transport::duplex::lines::NextLine;
 use crate::transport::duplex::{Channel, ChannelState, Phase};
 use crate::transport::peer::Peer;
 
-/// Number of lines after which the leader yields: on a current-thread runtime a busy client would starve other tasks.
+/// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
+/// other tasks.
 const TURN: u32 = 64;
 
 /// The leader's next action.
@@ -108,7 +109,7 @@ impl<P: Peer> Channel<P> {
                 self.attention.notify_one();
                 continue;
             }
-            // Writing may have made room for queued work.
+            // Writing may have made room for queued calls.
             if (self.may_run(state) && state.in_flight.queued() > 0)
                 || (!reads && self.may_read(state))
             {
@@ -130,7 +131,7 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// Reads once. Ready if the input has to be looked at again.
+    /// Reads once. Returns `Ready` if the input must be examined again.
     fn read(state: &mut ChannelState<P>, cx: &mut Context<'_>) -> Poll<()> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
@@ -158,7 +159,8 @@ impl<P: Peer> Channel<P> {
             && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
-    /// Returns `true` if another line may be handled. Slow calls never stop reading; a client that does not read does.
+    /// Returns `true` if another line may be handled. Slow calls never pause reading, but a client that does not read
+    /// its output does.
     fn may_read(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();
         let is_slow = state.out.len() >= limits.streams.max_outgoing_bytes / 2;
@@ -173,7 +175,7 @@ impl<P: Peer> Channel<P> {
             && state.out.len() < self.peer.limits().streams.max_outgoing_bytes / 2
     }
 
-    /// Queues notifications as far as there is room.
+    /// Queues as many notifications as there is room for.
     fn notify(&self, state: &mut ChannelState<P>) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.peer.limits().streams.max_outgoing_bytes / 2;

@@ -1,6 +1,6 @@
-//! Splits a stream of bytes into lines: bounded, accepting `\r\n` and blank lines.
+//! Splits a stream of bytes into lines of bounded length. Accepts `\r\n` and skips blank lines.
 //!
-//! The buffer starts small, grows with the longest line, and shrinks again. The meaning of lines is left to the caller.
+//! The buffer starts small, grows to fit the longest line, and shrinks again. The caller interprets the lines.
 
 use std::future::Future;
 use std::io;
@@ -20,7 +20,7 @@ const LARGE: usize = 64 << 10;
 pub(super) enum NextLine {
     /// A line, without its terminator.
     Text,
-    /// A line over the limit, discarded.
+    /// A line that exceeded the limit and was discarded.
     TooLong,
 }
 
@@ -30,12 +30,12 @@ pub(super) struct LineReader {
     buffer: Vec<u8>,
     /// Position of the next line in the buffer.
     start: usize,
-    /// Position up to which no line end was found.
+    /// Position up to which no line end has been found.
     searched: usize,
     limit: usize,
-    /// `true` once something was read that may be a message.
+    /// `true` once input that may be a message has been read.
     begun: bool,
-    /// `true` inside a line that is over the limit.
+    /// `true` inside a line that exceeds the limit.
     discarding: bool,
     ended: bool,
 }
@@ -53,7 +53,8 @@ impl LineReader {
         }
     }
 
-    /// Puts the next line into `line` if a whole one was read. At the end of input, the rest counts as a line.
+    /// Puts the next line into `line` if a whole line has been read. At the end of input, the remaining bytes count as
+    /// a line.
     pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
@@ -92,7 +93,8 @@ impl LineReader {
         Some(NextLine::Text)
     }
 
-    /// Takes a large line together with its buffer, so that no second copy exists; returns `false` if it is blank.
+    /// Takes a large line together with its buffer, so that no second copy exists. Returns `false` if the line is
+    /// blank.
     fn take_all(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
         let after = self.buffer.split_off(end.saturating_add(1));
         *line = std::mem::replace(&mut self.buffer, after);
@@ -102,11 +104,11 @@ impl LineReader {
         !line.trim_ascii().is_empty()
     }
 
-    /// Makes room when no line end is left in the buffer; at the end of input, takes the rest.
+    /// Makes room when the buffer contains no more line ends. At the end of input, takes the remaining bytes.
     fn rest(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
-        // One byte more, for a `\r` that belongs to the line end.
+        // Allows one extra byte for a `\r` that belongs to the line end.
         if self.buffer.len() > self.limit.saturating_add(1) {
             self.discarding = true;
         }
@@ -144,7 +146,7 @@ impl LineReader {
         })
     }
 
-    /// Returns `true` if the input so far begins like a message, or is empty.
+    /// Returns `true` if the input so far is empty or starts like a message.
     pub(super) fn may_be_messages(&mut self) -> bool {
         if !self.begun {
             let first = self.buffer.trim_ascii_start().first();
@@ -154,7 +156,7 @@ impl LineReader {
         true
     }
 
-    /// Ends the input and discards what was read already.
+    /// Ends the input and discards everything that has been read.
     pub(super) fn abandon(&mut self) {
         self.buffer = Vec::new();
         self.start = 0;
@@ -163,7 +165,7 @@ impl LineReader {
         self.ended = true;
     }
 
-    /// Ends the input: no more will come, or none is wanted.
+    /// Ends the input, because no more will arrive or no more is wanted.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
@@ -192,7 +194,7 @@ mod tests {
                         NextLine::TooLong => "!".into(),
                     });
                 }
-                // An empty slice reads as the end of input; only the last one is meant so.
+                // An empty slice reads as the end of input, which is intended only for the last one.
                 if lines.ended && !chunk.is_empty() {
                     lines.ended = false;
                     break;

@@ -1,9 +1,10 @@
-//! One multiplexed channel: newline-delimited messages in both directions, any number of concurrent calls.
+//! One multiplexed channel, with newline-delimited messages in both directions and any number of concurrent calls.
 //!
 //! A channel is a state machine behind one lock, which is never held while user code runs. A *leader* task steps it
-//! (`lead`): it takes a line, decides, polls a call once in place, writes and reads. A call that is not done after its
-//! first poll gets a separate task, owned by the table of calls (`in_flight`). All output is appended to a single queue
-//! (`outgoing`) under the lock. This file opens a channel, watches its deadlines, and ends it.
+//! (`lead`): it takes a line, decides what to do, polls a call once in place, writes, and reads. A call that has not
+//! finished after its first poll is moved to a separate task, which the table of calls owns (`in_flight`). All output
+//! is appended to a single queue (`outgoing`) under the lock. This file opens a channel, watches its deadlines, and
+//! ends it.
 
 mod calls;
 #[cfg(fuzzing)]
@@ -44,7 +45,7 @@ use in_flight::{InFlight, Removed};
 use lines::LineReader;
 use outgoing::Outgoing;
 
-/// Time to write the last bytes once all work was dropped.
+/// Time to write the last bytes after all work has been dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
 type ByteReader = Box<dyn AsyncRead + Send + Unpin>;
@@ -72,11 +73,11 @@ struct Channel<P: Peer> {
 
 struct ChannelState<P: Peer> {
     phase: Phase,
-    /// Number of the current leader.
+    /// The number that identifies the current leader.
     leader: u64,
     /// The tasks of all leaders that may still be inside a handler.
     leaders: Vec<AbortHandle>,
-    /// `true` while the leader waits; its waker is in `waker`.
+    /// `true` while the leader is waiting with its waker in `waker`.
     idle: bool,
     waker: Waker,
     session: P::Session,
@@ -87,26 +88,27 @@ struct ChannelState<P: Peer> {
     failure: Option<io::Error>,
 }
 
-/// Phase in the life of a channel.
+/// A phase in the life of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Further requests are refused; work may continue until this time, or without a limit.
+    /// Further requests are refused. Work may continue until this time, or without a limit.
     Draining(Option<Instant>),
-    /// All work is done or dropped; bytes may be written until this time.
+    /// All work is done or dropped. Bytes may be written until this time.
     Flushing(Instant),
     Closed,
 }
 
-/// Serves one channel until its input ends, the client stops reading, or `shutdown` is cancelled; then finishes the work
-/// in progress. Meanwhile, the client's cancellations and responses are still read, and its requests refused.
+/// Serves one channel until its input ends, the client stops reading, or `shutdown` is cancelled; then finishes the
+/// work in progress. In the meantime, the client's cancellations and responses are still read, and its requests are
+/// refused.
 ///
 /// Dropping the future drops all calls of the channel.
 ///
 /// # Errors
 ///
-/// Fails if reading or writing fails for a reason other than a disconnected client, or if the client stops reading for
-/// too long.
+/// Fails if reading or writing fails for any reason other than a disconnected client, or if the client stops reading
+/// for too long.
 pub(super) async fn serve<P: Peer>(
     peer: Arc<P>,
     connection: Connection,
@@ -140,7 +142,7 @@ pub(super) async fn serve<P: Peer>(
 /// Result of checking the deadlines.
 enum Clocks {
     Closed,
-    /// Check again at this time, or after a change.
+    /// Check again at this time or after a change.
     Next(Option<Instant>),
 }
 
@@ -221,7 +223,7 @@ impl<P: Peer> Channel<P> {
 
     fn spawn_leader(self: &Arc<Self>, me: u64) {
         let channel = Arc::clone(self);
-        // Held until the task is recorded: code that ends the channel finds the task, or has run before.
+        // Held until the task is recorded, so that code that ends the channel either finds the task or has already run.
         let mut state = self.lock();
         if state.phase == Phase::Closed {
             return;
@@ -303,7 +305,7 @@ impl<P: Peer> Channel<P> {
         self.attention.notify_one();
     }
 
-    /// Answers all calls under way with an error.
+    /// Fails all in-flight calls with an error.
     fn refuse_all(&self, state: &mut ChannelState<P>) -> Vec<Removed> {
         let calls = state.in_flight.cancel_all();
         let error = shutting_down();
@@ -318,7 +320,7 @@ impl<P: Peer> Channel<P> {
 }
 
 impl<P: Peer> ChannelState<P> {
-    /// Queues an answer, by itself or as part of its batch. An empty one means that the call has no answer.
+    /// Queues an answer, either alone or as part of its batch. An empty answer means that the call has none.
     fn deliver(&mut self, batch: Option<u64>, answer: &[u8]) {
         match batch {
             None if answer.is_empty() => {}
@@ -348,7 +350,7 @@ impl<P: Peer> ChannelState<P> {
         self.phase = Phase::Closed;
     }
 
-    /// Writes at once, unless the leader is about to.
+    /// Writes immediately unless the leader is about to.
     fn write_if_idle(&mut self, attention: &Notify) {
         if self.idle {
             let waker = self.waker.clone();
@@ -356,13 +358,13 @@ impl<P: Peer> ChannelState<P> {
         }
     }
 
-    /// Writes as much as the client accepts; returns `true` if everything is written.
+    /// Writes as much as the client accepts. Returns `true` if everything has been written.
     fn write(&mut self, cx: &mut std::task::Context<'_>, attention: &Notify) -> bool {
         let Some((_, writer)) = &mut self.streams else {
             return false;
         };
         let was_blocked = self.out.blocked_since();
-        // If the author's stream logs something, it must not be queued here as a message of the call that is writing.
+        // If a custom stream logs an event, the event must not be queued as a message of the call that is writing.
         match current::outside(|| self.out.poll_write(writer, cx)) {
             Poll::Ready(Ok(())) => true,
             Poll::Ready(Err(error)) => {

@@ -16,14 +16,14 @@ pub(super) struct Outgoing {
     bytes: Vec<u8>,
     /// Number of `bytes` already written.
     written: usize,
-    /// `true` if bytes were written and not flushed yet.
+    /// `true` if bytes have been written but not flushed yet.
     unflushed: bool,
-    /// Start of the time in which the client accepts no bytes; `None` while it accepts them.
+    /// Time at which the client stopped accepting bytes. `None` while it accepts them.
     blocked: Option<Instant>,
 }
 
 impl Outgoing {
-    /// Returns the number of bytes that wait.
+    /// Returns the number of waiting bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len().saturating_sub(self.written)
     }
@@ -39,7 +39,7 @@ impl Outgoing {
         self.bytes.push(b'\n');
     }
 
-    /// Like [`push`](Self::push), but takes over the buffer of a large message if nothing else waits.
+    /// Like [`push`](Self::push), but takes over the buffer of a large message if no other bytes are waiting.
     pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
         if self.len() > 0 || message.len() <= LARGE {
             return self.push(message);
@@ -49,9 +49,10 @@ impl Outgoing {
         self.written = 0;
     }
 
-    /// Returns the queue, to append a message of unknown length; [`end_line`](Self::end_line) must follow.
+    /// Returns the queue so that a message of unknown length can be appended. [`end_line`](Self::end_line) must be
+    /// called afterwards.
     ///
-    /// The queue then holds only what waits, so that its length is [`len`](Self::len).
+    /// The returned queue holds only waiting bytes, so its length is [`len`](Self::len).
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         self.bytes.drain(..self.written.min(self.bytes.len()));
         self.written = 0;
@@ -70,7 +71,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes and flushes as much as the client accepts. Ready when everything is sent.
+    /// Writes and flushes as much as the client accepts. Ready when everything has been sent.
     pub(super) fn poll_write<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         writer: &mut W,

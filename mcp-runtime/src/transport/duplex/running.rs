@@ -1,4 +1,5 @@
-//! From a call to its answer: polling in place, tasks, and the messages that a call sends before its answer.
+//! Runs a call until it is answered: polls it in place or in a task, and queues the messages that it sends before its
+//! answer.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,7 +14,7 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, ChannelState, Phase};
 use crate::transport::peer::{MessageVerdict, Peer};
 
-/// Initial capacity for an answer; enough for most.
+/// Initial capacity for an answer, which is enough for most answers.
 const ANSWER: usize = 256;
 
 /// Result of the first poll of a call.
@@ -25,7 +26,7 @@ enum FirstPoll<P: Peer> {
 }
 
 impl<P: Peer> Channel<P> {
-    /// Starts a call and polls it once. Most calls finish then, and never need a task.
+    /// Starts a call and polls it once. Most calls finish during this poll and never need a task.
     pub(super) fn poll_in_place(
         self: &Arc<Self>,
         me: u64,
@@ -42,7 +43,8 @@ impl<P: Peer> Channel<P> {
             match self.start(call, id, serial) {
                 CallProgress::Done(finished) => P::encode(finished, scratch),
                 CallProgress::Running(mut running) => {
-                    // Unconstrained: an exhausted budget of the leader's task would make the call pending for no reason.
+                    // Unconstrained, because the call would be pending for no reason if the leader's task had exhausted
+                    // its budget.
                     let first_poll = poll_fn(|_| P::first_poll(&mut running));
                     let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());
@@ -78,7 +80,8 @@ impl<P: Peer> Channel<P> {
                 return self.spawn_running(running, id, serial, permit);
             }
             outcome => {
-                // A future that is no longer needed is dropped without the lock: dropping it runs user code.
+                // A future that is no longer needed is dropped without holding the lock, because dropping it runs user
+                // code.
                 drop(state);
                 drop(outcome);
                 state = self.lock();
@@ -90,7 +93,7 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// Writes, and wakes the leader if this may have been the last answer or a queued call can start.
+    /// Writes pending output, and wakes the leader if this may have been the last answer or if a queued call can start.
     fn after_answer(&self, state: &mut ChannelState<P>) {
         state.write_if_idle(&self.attention);
         if state.phase != Phase::Open || state.in_flight.queued() > 0 {
@@ -198,7 +201,7 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// Starts a call from its text. `Ok` is the answer; `None` means that the call is no longer to be answered.
+    /// Starts a call from its text. `Ok` is the answer; `None` means that the call must no longer be answered.
     fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<ResponseBytes, P::Running>> {
         let parsed = self.peer.parse(&job.text, &mut P::Known::default());
         let Ok(Incoming::Message(message)) = parsed else {
@@ -250,7 +253,7 @@ impl<P: Peer> Channel<P> {
         .await
     }
 
-    /// Queues the answer of a call, unless the call was cancelled.
+    /// Queues the answer to a call unless the call was cancelled.
     fn finish(&self, id: &RequestId, serial: u64, answer: ResponseBytes) {
         let mut answer = answer.0.unwrap_or_else(|| {
             let mut message = Vec::new();
@@ -265,14 +268,14 @@ impl<P: Peer> Channel<P> {
     }
 }
 
-/// An answer; `None` if a panic of the handler was caught only here.
+/// An answer. `None` if a panic in the handler was caught only at this level.
 struct ResponseBytes(Option<Vec<u8>>);
 
 fn panicked() -> ErrorObject {
     ErrorObject::internal("internal error")
 }
 
-/// A permit for a running call, returned when dropped, which happens when the call's task ends.
+/// A permit for a running call. It is returned when dropped, which happens when the call's task ends.
 struct Permit<P: Peer>(Arc<Channel<P>>);
 
 impl<P: Peer> Drop for Permit<P> {

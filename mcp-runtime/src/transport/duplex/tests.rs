@@ -1,4 +1,4 @@
-//! Tests of the engine with a protocol made for them: lines in, lines out.
+//! Tests of the engine with a line-based protocol made for them.
 
 mod bounds;
 mod client;

@@ -1,8 +1,8 @@
-//! Standard input and output: one client, which started the process.
+//! Standard input and output, which connect the server to one client, the one that started the process.
 //!
-//! Both streams are taken away from the rest of the process: a stray `println!` goes to standard error, and a child
-//! process sees neither. The way bytes are moved depends on the kind of stream (`unix`, `threads`). Specification:
-//! basic/transports, "stdio".
+//! Both streams become unavailable to the rest of the process: a stray `println!` goes to standard error, and child
+//! processes see neither stream. How bytes are transferred depends on the kind of stream (`unix`, `threads`).
+//! Specification: basic/transports, "stdio".
 
 mod threads;
 #[cfg(unix)]
@@ -18,8 +18,9 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Standard input and output of the process, as a transport for one client.
 ///
-/// The server ends when its input ends. Standard error is unchanged and free for logs; a client need not read it, so a
-/// handler that writes a lot there may block. On Windows nothing is redirected: do not print to standard output there.
+/// The server ends when its input ends. Standard error is unchanged and can be used for logs, but a client is not
+/// required to read it, so a handler that writes a lot to it may block. On Windows, nothing is redirected, so do not
+/// print to standard output.
 pub struct Stdio(Option<Streams>);
 
 #[cfg(unix)]
@@ -30,11 +31,11 @@ type Streams = ();
 impl Stdio {
     /// Takes both streams. From then on, standard input is empty and standard output is redirected to standard error.
     ///
-    /// Call it before anything is printed.
+    /// Call this before anything is printed.
     ///
     /// # Errors
     ///
-    /// Fails if the streams were taken before, or one of them is closed.
+    /// Fails if the streams have already been taken or if one of them is closed.
     pub fn open() -> io::Result<Self> {
         #[cfg(unix)]
         let take = unix::take;
@@ -54,7 +55,7 @@ impl Stdio {
         match take() {
             Ok(streams) => Ok(Self(Some(streams))),
             Err(error) => {
-                // The streams were not taken, so that the next attempt reports this error, too.
+                // Taking the streams failed, so the flag is reset and the next attempt reports this error as well.
                 taken.store(false, Ordering::SeqCst);
                 Err(error)
             }
@@ -63,7 +64,7 @@ impl Stdio {
 }
 
 impl Stdio {
-    /// Returns a function that returns `true` if the client has closed standard input, without reading from it.
+    /// Returns a function that checks, without reading, whether the client has closed standard input.
     pub(crate) fn hung_up(&self) -> Box<dyn Fn() -> bool + Send + Sync> {
         #[cfg(unix)]
         if let Some(input) = self

@@ -1,7 +1,7 @@
-//! Streams that support only blocking calls, moved by a thread for each direction.
+//! Streams that support only blocking calls, with a thread for each direction.
 //!
-//! A thread that waits for input cannot be interrupted: it ends with its stream, or with the process. The data that the
-//! threads share with their users is bounded: four chunks of input, and [`ROOM`] bytes of output.
+//! A thread that is waiting for input cannot be interrupted, so it ends with its stream or with the process. The data
+//! that the threads share with their users is bounded to four chunks of input and [`ROOM`] bytes of output.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -25,7 +25,7 @@ const ROOM: usize = 256 << 10;
 pub(super) struct StdinReader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
-    /// Number of bytes of `chunk` that are consumed.
+    /// Number of bytes of `chunk` that have been consumed.
     taken: usize,
 }
 
@@ -65,7 +65,7 @@ impl AsyncRead for StdinReader {
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.taken >= self.chunk.len() {
-            // If the thread is gone, that is the end of input, too.
+            // If the thread has ended, this also counts as the end of input.
             self.chunk = ready!(self.chunks.poll_recv(cx)).unwrap_or_else(|| Ok(Vec::new()))?;
             self.taken = 0;
         }

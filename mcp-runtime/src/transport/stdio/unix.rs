@@ -1,10 +1,10 @@
-//! Standard input and output as descriptors of this transport, treated by their kind.
+//! Standard input and output as descriptors owned by this transport. Their treatment depends on their kind.
 //!
 //! | kind | treatment |
 //! |---|---|
 //! | pipe, on Linux | reopened in non-blocking mode: the flag belongs to an open file description, which standard error may share |
-//! | socket | used as it is, unless standard error is the same socket; some hosts give their children sockets |
-//! | file, terminal, anything else | a thread for each direction |
+//! | socket | used directly, unless standard error is the same socket; some hosts give their children sockets |
+//! | file, terminal or other | a thread for each direction |
 
 use std::fs::File;
 use std::io;
@@ -25,9 +25,9 @@ use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
 
-/// Takes both streams: standard input becomes empty, standard output becomes standard error.
+/// Takes both streams. Afterwards, standard input is empty and standard output goes to standard error.
 pub(super) fn take() -> io::Result<(File, File)> {
-    // Numbered above the three standard descriptors, and closed in children.
+    // Numbered above the three standard descriptors and closed in child processes.
     let input = fcntl_dupfd_cloexec(stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(stdout(), 3)?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -37,7 +37,7 @@ pub(super) fn take() -> io::Result<(File, File)> {
     Ok((input.into(), output.into()))
 }
 
-/// Returns `true` if the other side of a pipe or socket is closed. Files and terminals have no other side.
+/// Returns `true` if the other end of a pipe or socket is closed. Files and terminals have no other end.
 pub(super) fn hung_up(input: &File) -> bool {
     let mut streams = [PollFd::new(input, PollFlags::empty())];
     let at_once = Timespec::default();
@@ -47,7 +47,7 @@ pub(super) fn hung_up(input: &File) -> bool {
             .any(|stream| stream.revents().contains(PollFlags::HUP))
 }
 
-/// Opens a connection over both streams, without blocking. Call it in a runtime.
+/// Opens a connection over both streams without blocking. Must be called within a runtime.
 pub(super) fn connection((input, output): (File, File)) -> io::Result<Connection> {
     Ok(Connection {
         reader: reader(input, stderr())?,
@@ -84,7 +84,7 @@ fn writer(output: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncWrite 
     Ok(Box::new(threads::StdoutWriter::start(output)?))
 }
 
-/// Returns `true` if this is a socket that standard error does not share, so that its flags may be changed.
+/// Returns `true` if the stream is a socket that is not shared with standard error, so that its flags may be changed.
 fn is_own_socket(stream: &File, error: BorrowedFd<'_>) -> io::Result<bool> {
     let stream = stream.metadata()?;
     let error = error.try_clone_to_owned();
@@ -100,8 +100,8 @@ fn socket(stream: File) -> io::Result<UnixStream> {
     UnixStream::from_std(stream)
 }
 
-/// Returns the path at which a pipe can be reopened, to get a separate open file description. `None` for a named pipe,
-/// whose end of input could then not be waited for, and without `/proc`.
+/// Returns the path at which a pipe can be reopened to obtain a separate open file description. Returns `None` without
+/// `/proc`, and for a named pipe, because its end of input could not be detected after reopening it.
 #[cfg(target_os = "linux")]
 fn pipe(stream: &File) -> Option<String> {
     use std::os::fd::AsRawFd;

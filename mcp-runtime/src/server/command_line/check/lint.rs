@@ -1,5 +1,5 @@
-//! Rules about definitions: names and sizes that clients or model APIs reject, and obstacles to use. Each rule names its
-//! source.
+//! Rules that detect names and sizes that clients or model APIs reject, and definitions that are hard to use. Each rule
+//! names its source.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::server::command_line::check::schema;
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Severity {
-    /// Some client or model API rejects the definition, often together with all other tools.
+    /// At least one client or model API rejects the definition, and often all other tools along with it.
     Refused,
     /// The definition works but could be better.
     Advice,
@@ -31,7 +31,7 @@ impl Severity {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Lint {
     pub(super) severity: Severity,
-    /// The definition concerned: `` tool `add` ``.
+    /// The affected definition, such as `` tool `add` ``.
     pub(super) at: String,
     pub(super) text: String,
     /// The source of the rule; empty if it is common sense.
@@ -48,13 +48,13 @@ impl fmt::Display for Lint {
     }
 }
 
-// Sources of rules. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
+// Sources of the rules. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
 const NAMES: &str = "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}$";
 // The Chat Completions API, `tools[].function.description`, until 2025, and services compatible with it.
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
 const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
-/// Number of tokens above which tools become a burden: a twentieth of a context of 200,000.
+/// Number of tokens above which tools become a burden: one twentieth of a 200,000-token context.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
 const LONGEST_NAME: usize = 64;
@@ -87,7 +87,7 @@ pub(super) fn lint(surface: &Surface) -> Vec<Lint> {
     found.all
 }
 
-/// Estimates the number of tokens the tools use in a model's context: about one for four bytes of JSON.
+/// Estimates the number of tokens the tools use in a model's context: about one per four bytes of JSON.
 pub(super) fn tokens(surface: &Surface) -> usize {
     let tools = surface.items(ListRequest::Tools).iter();
     let bytes: usize = tools

@@ -36,7 +36,7 @@ pub(super) fn command() -> Command {
             .long("save")
             .action(ArgAction::SetTrue)
             .requires("surface")
-            .help("Save the present server to that file, after comparing"),
+            .help("Save the current server to that file after comparing"),
     )
     .arg(
         Arg::new("strict")

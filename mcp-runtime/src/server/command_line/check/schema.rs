@@ -1,11 +1,11 @@
-//! Rules about the schemas of tool arguments that model APIs reject.
+//! Rules that detect argument schemas that model APIs reject.
 
 use serde_json::Value;
 
 use crate::server::command_line::check::lint::Findings;
 
-// Sources of rules, and the errors that APIs return.
-// The Messages API returns "input_schema does not support oneOf, allOf, or anyOf at the top level".
+// Sources of the rules, and the errors that the APIs return. The Messages API returns "input_schema does not support
+// oneOf, allOf, or anyOf at the top level".
 const ROOT: &str = "Anthropic and OpenAI: the root of a schema is a plain object";
 // Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI treats references as missing types.
 const REFERENCES: &str = "Anthropic's managed agents; Gemini";
@@ -18,13 +18,13 @@ const ITEMS: &str = "Gemini and OpenAI: arrays declare `items`";
 // Gemini API, `Schema.enum`: values are strings.
 const ENUMS: &str = "Gemini: `enum` values are strings";
 // Gemini API, `Schema.format`: "only 'enum' and 'date-time' are supported for STRING type". OpenAI, "Structured Outputs".
-const FORMATS: &str = "Gemini accepts only `date-time`; others accept those of JSON Schema";
+const FORMATS: &str = "Gemini accepts only `date-time`; others accept the formats of JSON Schema";
 // Gemini API, `Schema`: its keywords. OpenAI, "Structured Outputs": supported schemas.
 const FORMS: &str = "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields";
 // OpenAI, "Structured Outputs": `additionalProperties: false` must always be set in objects.
 const MAPS: &str =
     "OpenAI's strict mode rejects maps; all models support a list of objects with a key";
-/// Formats of JSON Schema 2020-12, "Defined Formats", and Gemini's formats of numbers.
+/// Formats defined by JSON Schema 2020-12, "Defined Formats", and Gemini's number formats.
 const KNOWN_FORMATS: [&str; 21] = [
     "date-time",
     "date",
@@ -48,7 +48,7 @@ const KNOWN_FORMATS: [&str; 21] = [
     "int32",
     "int64",
 ];
-/// Maximum depth to check; deeper than any schema written for people.
+/// Maximum depth to check, which is deeper than any schema used in practice.
 const DEEPEST: usize = 32;
 const LONGEST_NAME: usize = 64;
 
@@ -76,7 +76,10 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
     };
     let place = if at.is_empty() { "the schema" } else { at };
     if members.contains_key("$ref") {
-        found.refused(format!("{place} refers to another with `$ref`"), REFERENCES);
+        found.refused(
+            format!("{place} refers to another schema with `$ref`"),
+            REFERENCES,
+        );
     }
     if let Some(types @ Value::Array(_)) = members.get("type") {
         found.refused(format!("{place} has several types: {types}"), TYPES);

@@ -1,4 +1,4 @@
-//! Sets one nested member of a JSON file, and keeps the text of everything else.
+//! Sets one nested member of a JSON file and preserves the text of everything else.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 ///
 /// # Errors
 ///
-/// If the text cannot be edited. The message continues a sentence that starts with the name of the file.
+/// Fails if the text cannot be edited. The message continues a sentence that starts with the name of the file.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let (mark, text) = match text.strip_prefix('\u{feff}') {
         Some(rest) => ("\u{feff}", rest),
@@ -25,7 +25,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, St
     Ok(format!("{mark}{edited}{end}"))
 }
 
-/// Returns `true` if there is a member at this path.
+/// Returns `true` if the text has a member at this path.
 pub(super) fn has(text: &str, path: &[&str]) -> bool {
     let Some(root) = read(text) else {
         return false;

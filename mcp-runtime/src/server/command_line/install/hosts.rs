@@ -10,9 +10,9 @@ pub(super) struct HostApplication {
     pub(super) title: &'static str,
     /// The member of the configuration that holds the servers.
     pub(super) servers: &'static str,
-    /// `true` if an entry names its transport.
+    /// `true` if an entry states its transport.
     pub(super) has_type: bool,
-    /// Returns the path of the configuration; `None` if it is unknown for this system.
+    /// Returns the path of the configuration, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,
     /// The next step for the user.
     pub(super) next: &'static str,
@@ -99,10 +99,10 @@ pub(super) const HOSTS: [HostApplication; 7] = [
     },
 ];
 
-/// Directories of this system and user.
+/// Directories that depend on the system and the user.
 pub(super) struct Directories {
     home: Option<PathBuf>,
-    /// The directory for the settings of programs.
+    /// The directory in which programs store their settings.
     settings: Option<PathBuf>,
     /// The current directory.
     here: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! `install`: adds the server to the configuration of a client that starts servers itself.
 //!
-//! Other members of the file keep their text and order, and the old file is kept as a backup next to it.
+//! The text and order of the file's other members are preserved, and a backup of the old file is saved next to it.
 
 mod edit;
 mod hosts;
@@ -33,8 +33,8 @@ pub(super) fn command() -> Command {
     Command::new("install")
         .about("Add the server to the configuration of a client")
         .long_about(
-            "Adds this executable to the configuration of a client that starts servers itself. Other entries stay as \
-             they are, and a backup of the old file is kept next to it.",
+            "Adds this executable to the configuration of a client that starts servers itself. Other entries are left \
+             unchanged, and a backup of the old file is saved next to it.",
         )
         .arg(
             Arg::new("client")
@@ -91,7 +91,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> CommandRes
         .filter(|text| !text.trim().is_empty())
         .unwrap_or("{}");
     let mut after = before.to_owned();
-    // Sets each member separately, so that members the user added to the entry stay.
+    // Sets each member separately to preserve members that the user added to the entry.
     for (member, value) in &entry {
         let path = [host.servers, entry_name, member];
         if member == "args" && !matches.contains_id("arg") && edit::has(before, &path) {
@@ -166,7 +166,7 @@ fn entry(host: &HostApplication, matches: &ArgMatches) -> Result<Map<String, Val
     Ok(entry)
 }
 
-/// Writes the file, and first backs up an existing one. Returns the path of the backup.
+/// Writes the file after backing up any existing one. Returns the path of the backup.
 fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
     let mut kept = None;
     if exists {
@@ -176,7 +176,7 @@ fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
     } else if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;
     }
-    // Written in place: the file may be a link, and keeps its permissions.
+    // Written in place because the file may be a link and should keep its permissions.
     fs::write(file, text)?;
     Ok(kept)
 }

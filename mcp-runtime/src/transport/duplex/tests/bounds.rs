@@ -14,7 +14,7 @@ async fn times_without_end_are_no_deadlines() {
         limits.streams.stall_timeout = Duration::MAX;
     });
     let mut client = Client::with_buffer(limits, 64);
-    // The client reads nothing for longer than a server usually tolerates.
+    // The client stops reading for longer than a server usually tolerates.
     for _ in 0..10 {
         client.send(&call(1, "echo")).await;
     }
@@ -122,6 +122,6 @@ async fn what_calls_send_before_their_answers_is_bounded() {
         taken += answer["result"].as_str().unwrap().parse::<i32>().unwrap();
     }
     assert_eq!(sent, taken);
-    // 200 bytes, of messages of 15 bytes each, wait for the client, which has read 64 bytes.
+    // Messages of 15 bytes each, 200 bytes in total, wait for the client, which has read 64 bytes.
     assert!((14..=20).contains(&taken), "{taken}");
 }

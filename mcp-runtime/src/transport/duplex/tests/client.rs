@@ -201,7 +201,7 @@ impl Client {
         self.fake.under_way.load(SeqCst)
     }
 
-    /// Waits until `count` calls are under way.
+    /// Waits until `count` calls are in progress.
     pub(super) async fn until_under_way(&self, count: usize) {
         let reached = async {
             while self.under_way() != count {

@@ -1,4 +1,4 @@
-//! A small protocol: `{"id": …, "method": …}`; each method is a way for a handler to behave.
+//! A small protocol: `{"id": …, "method": …}`; each method makes the handler behave in a different way.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -46,7 +46,7 @@ pub(in crate::transport) struct Call<'m> {
     request: &'m Request,
 }
 
-/// Counts calls that are not dropped.
+/// Counts calls that have not been dropped.
 struct UnderWay(Arc<AtomicUsize>, Arc<Notify>);
 
 impl Drop for UnderWay {
@@ -193,7 +193,7 @@ impl Peer for Fake {
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
-                // With a time limit, so that a failing test ends, too.
+                // Has a time limit so that a failing test ends as well.
                 let guard = condition.wait_timeout_while(
                     unblocked.lock().unwrap(),
                     Duration::from_secs(10),

@@ -1,4 +1,4 @@
-//! Races between the tasks of a channel, each step made by hand.
+//! Races between the tasks of a channel, with each step executed by hand.
 
 use std::sync::Arc;
 
