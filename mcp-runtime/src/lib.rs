@@ -69,12 +69,10 @@ mod fnv;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handler;
-mod jsonrpc;
 pub mod limits;
 mod macros;
 mod panics;
 pub mod prelude;
-mod protocol;
 mod random;
 mod rate;
 mod registry;
@@ -83,10 +81,14 @@ mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;
-pub mod types;
 
 #[doc(hidden)]
 pub mod __private;
+
+// The layers below have short names here.
+#[doc(inline)]
+pub use mcp_protocol::types;
+pub(crate) use mcp_protocol::{self as protocol, jsonrpc};
 
 pub use context::{
     AskError, Caller, Capability, Context, Elicit, Elicited, FromContext, Notifier, Principal,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cancellation::CancellationToken;
 use crate::context::{Asking, Caller, Principal, ServerHandle, States};
-use crate::protocol::client_info;
+use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
 use crate::telemetry::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};

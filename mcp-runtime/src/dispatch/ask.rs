@@ -15,7 +15,7 @@ use crate::dispatch::pending::{PendingQuestions, id_of};
 use crate::dispatch::rounds::{Round, RoundEnd};
 use crate::dispatch::seal;
 use crate::dispatch::stream::Sink;
-use crate::protocol::{self, ProtocolVersion, encode, errors, input};
+use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
 use crate::random;
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
@@ -230,7 +230,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Asking for Asks {
     fn can(&self, feature: ClientFeature) -> bool {
         !matches!(self.way, Way::None)
-            && protocol::missing(&self.capabilities, &[feature], self.version).is_none()
+            && negotiation::missing_capabilities(&self.capabilities, &[feature], self.version)
+                .is_none()
     }
 
     fn check(&self, request: &InputRequest) -> Result<(), AskError> {
@@ -241,7 +242,9 @@ impl Asking for Asks {
         }
         input::check(request).map_err(AskError::Misused)?;
         let needed = input::needs(request);
-        if let Some(missing) = protocol::missing(&self.capabilities, needed, self.version) {
+        if let Some(missing) =
+            negotiation::missing_capabilities(&self.capabilities, needed, self.version)
+        {
             let error = errors::missing_capability(self.version, missing);
             return Err(AskError::Unsupported(error));
         }

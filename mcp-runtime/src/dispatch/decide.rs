@@ -13,7 +13,8 @@ use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::encode::{self, Gap};
-use crate::protocol::{Claim, Era, Method, Modern, ProtocolVersion, claim, errors};
+use crate::protocol::negotiation::{Claim, Modern, claim};
+use crate::protocol::{Era, Method, ProtocolVersion, errors};
 use crate::telemetry::{Called, RequestAttributes, Timer};
 
 /// The action for a message.

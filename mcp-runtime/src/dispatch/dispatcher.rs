@@ -22,10 +22,7 @@ use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 use crate::registry::{CallPermits, Registry, Snapshot};
 use crate::telemetry::Hooks;
-use crate::types::{
-    CompletionsCapability, ListChangedCapability, LoggingCapability, ResourcesCapability,
-    ServerCapabilities,
-};
+use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
 
 /// The state that all channels of a server share.
 pub(crate) struct Dispatcher {
@@ -143,20 +140,18 @@ impl Dispatcher {
 
     /// Returns the capabilities of the server, from its current definitions.
     pub(super) fn capabilities(&self, snapshot: &Snapshot) -> ServerCapabilities {
-        let list = |offered: bool| offered.then_some(ListChangedCapability { list_changed: true });
-        ServerCapabilities {
-            tools: list(snapshot.has_tools()),
-            prompts: list(snapshot.has_prompts()),
-            resources: snapshot.has_resources().then_some(ResourcesCapability {
-                subscribe: true,
-                list_changed: true,
-            }),
-            completions: snapshot
-                .has_completers()
-                .then_some(CompletionsCapability {}),
-            logging: self.settings.logging.then_some(LoggingCapability {}),
-            ..ServerCapabilities::default()
-        }
+        let mut list = ListChangedCapability::default();
+        list.list_changed = true;
+        let mut resources = ResourcesCapability::default();
+        resources.subscribe = true;
+        resources.list_changed = true;
+        let mut offered = ServerCapabilities::default();
+        offered.tools = snapshot.has_tools().then_some(list);
+        offered.prompts = snapshot.has_prompts().then_some(list);
+        offered.resources = snapshot.has_resources().then_some(resources);
+        offered.completions = snapshot.has_completers().then(Default::default);
+        offered.logging = self.settings.logging.then(Default::default);
+        offered
     }
 }
 

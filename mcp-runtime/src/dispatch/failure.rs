@@ -7,7 +7,7 @@ use crate::error::Causes;
 use crate::handler::check::{Fault, describe};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
-use crate::protocol::{codes, encode, errors};
+use crate::protocol::{encode, errors};
 use crate::random;
 use crate::telemetry::{Ended, RefusalKind, refused};
 
@@ -97,7 +97,7 @@ impl Finish {
     /// Replaces the code of an error if handlers may not use it in this protocol version.
     #[cold]
     pub(super) fn translate(&self, error: &mut ErrorObject) {
-        let code = codes::of_call(error, self.version);
+        let code = errors::code_of_call(error, self.version);
         if code != error.code {
             tracing::warn!(
                 called = self.name(),

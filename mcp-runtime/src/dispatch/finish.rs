@@ -16,7 +16,7 @@ use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
-use crate::protocol::structured::OutputRoot;
+use crate::protocol::shape::structured::OutputRoot;
 use crate::registry::{PromptEntry, ToolEntry};
 use crate::telemetry::{Called, Ended, Sight};
 use crate::types::CallToolResult;

@@ -10,7 +10,8 @@ use crate::dispatch::request::Request;
 use crate::dispatch::session::Session;
 use crate::jsonrpc::{ErrorObject, Member, Params, RequestId};
 use crate::protocol::encode::{self, Filter, ResponseContext};
-use crate::protocol::{InitializeParams, Method, ProtocolVersion, errors};
+use crate::protocol::negotiation::InitializeParams;
+use crate::protocol::{Method, ProtocolVersion, errors};
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
 /// Performs the handshake: agrees on a protocol version and remembers the client's identity.
@@ -64,14 +65,12 @@ impl Dispatcher {
 }
 
 /// Removes the capabilities that need a session with memory.
-fn without_memory(offered: ServerCapabilities) -> ServerCapabilities {
-    ServerCapabilities {
-        logging: None,
-        tools: offered.tools.map(|_| ListChangedCapability::default()),
-        prompts: offered.prompts.map(|_| ListChangedCapability::default()),
-        resources: offered.resources.map(|_| ResourcesCapability::default()),
-        ..offered
-    }
+fn without_memory(mut offered: ServerCapabilities) -> ServerCapabilities {
+    offered.logging = None;
+    offered.tools = offered.tools.map(|_| ListChangedCapability::default());
+    offered.prompts = offered.prompts.map(|_| ListChangedCapability::default());
+    offered.resources = offered.resources.map(|_| ResourcesCapability::default());
+    offered
 }
 
 /// Answers a ping, which may arrive at any time.

@@ -45,13 +45,11 @@ mod tests {
 
     #[test]
     fn contents_without_an_address_are_from_the_one_that_was_read() {
-        let result = ReadResourceResult {
-            contents: vec![
-                ResourceContents::text("", "a"),
-                ResourceContents::text("b://b", "b").with_mime_type("x/y"),
-            ],
-            ..ReadResourceResult::default()
-        };
+        let mut result = ReadResourceResult::default();
+        result.contents = vec![
+            ResourceContents::text("", "a"),
+            ResourceContents::text("b://b", "b").with_mime_type("x/y"),
+        ];
         let result = located(Some("text/plain")).complete(result);
         let seen: Vec<_> = result
             .contents

@@ -14,7 +14,7 @@ use crate::dispatch::work::{CompletionCall, Reading, Work};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
-use crate::protocol::{self, Era, Method, MethodCapability, errors};
+use crate::protocol::{Era, Method, MethodCapability, errors, negotiation};
 use crate::registry::{ListPage, Snapshot, View};
 use crate::types::{CacheScope, CompletionReference};
 
@@ -159,10 +159,7 @@ impl Dispatcher {
         };
         Ok(Work::Complete(Box::new(CompletionCall {
             completer,
-            of: match reference {
-                CompletionReference::Prompt { name } => name,
-                CompletionReference::Resource { uri } => uri,
-            },
+            of: reference.into_target(),
             argument: argument.name,
             partial: argument.value,
             earlier,
@@ -176,7 +173,7 @@ fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking>
         return None;
     }
     let capabilities = request.sender.capabilities();
-    protocol::missing(&capabilities, requires, request.version).map(Lacking)
+    negotiation::missing_capabilities(&capabilities, requires, request.version).map(Lacking)
 }
 
 /// Capabilities that a client lacks, as a JSON capabilities object.

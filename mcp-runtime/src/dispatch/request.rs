@@ -5,7 +5,8 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use crate::context::{Caller, ClientIdentity};
 use crate::dispatch::session::{LegacyClient, LogLevel};
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
-use crate::protocol::{Method, Modern, ProtocolVersion};
+use crate::protocol::negotiation::Modern;
+use crate::protocol::{Method, ProtocolVersion};
 use crate::telemetry::{Called, RequestAttributes};
 use crate::types::ClientCapabilities;
 

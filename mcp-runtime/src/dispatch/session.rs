@@ -13,8 +13,9 @@ use crate::dispatch::notifications::{Mailbox, Wake};
 use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
+use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, Filter, ResponseContext};
-use crate::protocol::{InitializeParams, KnownClientInfo, ProtocolVersion};
+use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
 use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 

@@ -141,11 +141,11 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
     // A total set by the completer includes candidates that it did not return.
     let total = total.map_or(found, |total| total.max(found));
     values.truncate(MOST);
-    Completion {
-        has_more: Some(total > u64::try_from(values.len()).unwrap_or(u64::MAX)),
-        total: Some(total),
-        values,
-    }
+    let mut completion = Completion::default();
+    completion.has_more = Some(total > u64::try_from(values.len()).unwrap_or(u64::MAX));
+    completion.total = Some(total);
+    completion.values = values;
+    completion
 }
 
 fn fold(text: &str) -> impl Iterator<Item = char> + '_ {

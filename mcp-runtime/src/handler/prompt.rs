@@ -25,13 +25,6 @@ pub trait IntoPromptResult {
     fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError>;
 }
 
-/// Creates a message from the user.
-impl<T: Into<ContentBlock>> From<T> for PromptMessage {
-    fn from(content: T) -> Self {
-        Self::user(content)
-    }
-}
-
 impl IntoPromptResult for GetPromptResult {
     fn into_prompt_result(self) -> Result<GetPromptResult, HandlerError> {
         Ok(self)

@@ -40,10 +40,9 @@ impl IntoResourceResult for ReadResourceResult {
 
 impl IntoResourceResult for Vec<ResourceContents> {
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
-        Ok(ReadResourceResult {
-            contents: self,
-            ..ReadResourceResult::default()
-        })
+        let mut result = ReadResourceResult::default();
+        result.contents = self;
+        Ok(result)
     }
 }
 
@@ -88,11 +87,9 @@ blob!(Vec<u8> &[u8] Box<[u8]> Bytes);
 impl<T: Serialize> IntoResourceResult for Json<T> {
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         let text = serde_json::to_string(&self.0).map_err(HandlerError::opaque)?;
-        Ok(ReadResourceResult {
-            contents: vec![ResourceContents::text("", text)],
-            mime_type: Some("application/json"),
-            ..ReadResourceResult::default()
-        })
+        let mut result = vec![ResourceContents::text("", text)].into_resource_result()?;
+        result.mime_type = Some("application/json");
+        Ok(result)
     }
 }
 

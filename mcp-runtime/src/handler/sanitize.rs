@@ -69,16 +69,7 @@ impl Sanitizer {
     }
 
     fn block(&self, block: &mut ContentBlock) {
-        match block {
-            ContentBlock::Text(content) => self.text(&mut content.text),
-            ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
-            ContentBlock::ResourceLink(link) => {
-                self.text(&mut link.name);
-                self.optional(&mut link.title);
-                self.optional(&mut link.description);
-            }
-            ContentBlock::Image(_) | ContentBlock::Audio(_) => {}
-        }
+        block.each_text(&mut |text| self.text(text));
     }
 
     fn contents(&self, contents: &mut ResourceContents) {

@@ -1,5 +1,7 @@
 //! Limits on single messages, over every transport.
 
+use crate::jsonrpc::ParseLimits;
+
 /// Limits on single messages, over every transport.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -48,6 +50,17 @@ impl MessageLimits {
             max_depth: 32,
             max_values: 10_000,
             ..Self::default()
+        }
+    }
+
+    /// Returns the limits on reading one message.
+    #[inline]
+    pub(crate) fn parse_limits(&self) -> ParseLimits {
+        ParseLimits {
+            max_depth: self.max_depth,
+            max_values: self.max_values,
+            max_id_bytes: self.max_id_bytes,
+            max_batch: self.max_batch,
         }
     }
 

@@ -83,25 +83,21 @@ pub(super) fn tool(definition: &Definition, given: Given) -> DeclaredEntry<ToolE
     else {
         return Err(problems);
     };
-    let annotations = ToolAnnotations {
-        title: None,
-        read_only_hint: options.read_only,
-        destructive_hint: options.destructive,
-        idempotent_hint: options.idempotent,
-        open_world_hint: options.open_world,
-    };
+    let mut annotations = ToolAnnotations::default();
+    annotations.read_only_hint = options.read_only;
+    annotations.destructive_hint = options.destructive;
+    annotations.idempotent_hint = options.idempotent;
+    annotations.open_world_hint = options.open_world;
+    let mut tool = Tool::new(definition.name, input_schema);
+    tool.title = options.title.map(str::to_owned);
+    tool.description = text(definition.description);
+    tool.icons = icons(definition);
+    tool.output_schema = output_schema;
+    tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
+    tool.meta = meta;
     Ok(ToolEntry {
-        outputs: Outputs::derived(output_schema.as_deref()),
-        tool: Tool {
-            name: definition.name.to_owned(),
-            title: options.title.map(str::to_owned),
-            description: text(definition.description),
-            icons: icons(definition),
-            input_schema,
-            output_schema,
-            annotations: (annotations != ToolAnnotations::default()).then_some(annotations),
-            meta,
-        },
+        outputs: Outputs::derived(tool.output_schema.as_deref()),
+        tool,
         handler: handler(definition, decoder, given.receiver),
         guards,
         requires: options.requires.into(),
@@ -124,25 +120,22 @@ pub(super) fn prompt(
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
         return Err(problems);
     };
-    let arguments = decoder
-        .arguments()
-        .iter()
-        .map(|argument| PromptArgument {
-            name: argument.name.to_owned(),
-            title: None,
-            description: argument.description.clone(),
-            required: Some(argument.required),
-        })
-        .collect();
+    let arguments = decoder.arguments().iter().map(|declared| {
+        let mut argument = PromptArgument::default();
+        declared.name.clone_into(&mut argument.name);
+        argument.description.clone_from(&declared.description);
+        argument.required = Some(declared.required);
+        argument
+    });
+    let mut prompt = Prompt::default();
+    definition.name.clone_into(&mut prompt.name);
+    prompt.title = options.title.map(str::to_owned);
+    prompt.description = text(definition.description);
+    prompt.arguments = arguments.collect();
+    prompt.icons = icons(definition);
+    prompt.meta = meta;
     Ok(PromptEntry {
-        prompt: Prompt {
-            name: definition.name.to_owned(),
-            title: options.title.map(str::to_owned),
-            description: text(definition.description),
-            arguments,
-            icons: icons(definition),
-            meta,
-        },
+        prompt,
         handler: handler(definition, decoder, given.receiver),
         guards,
         pace: Arc::default(),
@@ -168,18 +161,16 @@ pub(super) fn resource(definition: &Definition, given: Given) -> DeclaredEntry<R
     let (Some(decoder), true) = (decoder, problems.is_empty()) else {
         return Err(problems);
     };
+    let mut resource = Resource::new(options.uri, definition.name);
+    resource.title = options.title.map(str::to_owned);
+    resource.description = text(definition.description);
+    resource.mime_type = options.mime_type.map(str::to_owned);
+    resource.size = options.size;
+    resource.annotations = annotations(definition);
+    resource.icons = icons(definition);
+    resource.meta = meta;
     Ok(ResourceEntry {
-        resource: Resource {
-            uri: options.uri.to_owned(),
-            name: definition.name.to_owned(),
-            title: options.title.map(str::to_owned),
-            description: text(definition.description),
-            mime_type: options.mime_type.map(str::to_owned),
-            size: options.size,
-            annotations: annotations(definition),
-            icons: icons(definition),
-            meta,
-        },
+        resource,
         handler: handler(definition, decoder, given.receiver),
         guards,
         pace: Arc::default(),
@@ -212,17 +203,17 @@ pub(super) fn template(
     let (Ok(pattern), Some(decoder), true) = (pattern, decoder, problems.is_empty()) else {
         return Err(problems);
     };
+    let mut template = ResourceTemplate::default();
+    options.uri.clone_into(&mut template.uri_template);
+    definition.name.clone_into(&mut template.name);
+    template.title = options.title.map(str::to_owned);
+    template.description = text(definition.description);
+    template.mime_type = options.mime_type.map(str::to_owned);
+    template.annotations = annotations(definition);
+    template.icons = icons(definition);
+    template.meta = meta;
     Ok(TemplateEntry {
-        template: ResourceTemplate {
-            uri_template: options.uri.to_owned(),
-            name: definition.name.to_owned(),
-            title: options.title.map(str::to_owned),
-            description: text(definition.description),
-            mime_type: options.mime_type.map(str::to_owned),
-            annotations: annotations(definition),
-            icons: icons(definition),
-            meta,
-        },
+        template,
         pattern,
         handler: handler(definition, decoder, given.receiver),
         guards,
@@ -347,11 +338,10 @@ fn meta(definition: &Definition, problems: &mut Vec<String>) -> Option<Meta> {
 
 fn annotations(definition: &Definition) -> Option<Annotations> {
     let options = definition.options;
-    let annotations = Annotations {
-        audience: options.audience.to_vec(),
-        priority: options.priority,
-        last_modified: options.last_modified.map(str::to_owned),
-    };
+    let mut annotations = Annotations::default();
+    annotations.audience = options.audience.to_vec();
+    annotations.priority = options.priority;
+    annotations.last_modified = options.last_modified.map(str::to_owned);
     (!annotations.is_empty()).then_some(annotations)
 }
 

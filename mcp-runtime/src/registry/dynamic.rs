@@ -46,18 +46,16 @@ pub(super) fn tool(definition: DynamicTool) -> DynamicEntry<ToolEntry> {
     let (Ok(validator), true) = (validator, problems.is_empty()) else {
         return Err(problems);
     };
+    let mut tool = Tool::new(definition.name, input_schema);
+    tool.title = definition.title;
+    tool.description = definition.description;
+    tool.icons = definition.icons;
+    tool.output_schema = output_schema;
+    tool.annotations = definition.annotations;
+    tool.meta = definition.meta;
     Ok(ToolEntry {
-        outputs: Outputs::written(output_schema.as_deref(), outputs),
-        tool: Tool {
-            name: definition.name,
-            title: definition.title,
-            description: definition.description,
-            icons: definition.icons,
-            input_schema,
-            output_schema,
-            annotations: definition.annotations,
-            meta: definition.meta,
-        },
+        outputs: Outputs::written(tool.output_schema.as_deref(), outputs),
+        tool,
         handler: Handler::Closure {
             run: definition.run,
             input: Some(ArgumentRules { validator, headers }),

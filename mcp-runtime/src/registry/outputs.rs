@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::handler::check::{Validator, describe};
-use crate::protocol::structured::OutputRoot;
+use crate::protocol::shape::structured::OutputRoot;
 use crate::types::{CallToolResult, Tool};
 
 /// The facts about a tool's structured output, besides the text of its output schema.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::jsonrpc::ErrorObject;
-use crate::protocol::structured::MEMBER;
+use crate::protocol::shape::structured::MEMBER;
 use crate::testing::script::Side;
 
 /// The results of one request on each side so far.

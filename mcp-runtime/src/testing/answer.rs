@@ -61,11 +61,7 @@ impl Response {
 
     /// Answers with the client's roots, which are `file:` URIs.
     pub fn roots<U: Into<String>>(uris: impl IntoIterator<Item = U>) -> Self {
-        let roots = uris.into_iter().map(|uri| Root {
-            uri: uri.into(),
-            name: None,
-            meta: None,
-        });
+        let roots = uris.into_iter().map(Root::new);
         Self(ResponseKind::Roots(roots.collect()))
     }
 

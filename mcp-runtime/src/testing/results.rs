@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::protocol::ProtocolVersion;
-use crate::protocol::structured::MEMBER;
+use crate::protocol::shape::structured::MEMBER;
 use crate::types::{
     CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
 };

@@ -43,7 +43,8 @@ impl Peer for Dispatcher {
         text: &'m [u8],
         known: &mut KnownMeta,
     ) -> Result<Incoming<'m>, (Option<RequestId>, ErrorObject)> {
-        jsonrpc::parse_next(text, Dispatcher::limits(self), known)
+        let limits = Dispatcher::limits(self).message.parse_limits();
+        jsonrpc::parse_next(text, &limits, known)
     }
 
     fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId> {

@@ -58,6 +58,7 @@ fn covered() -> BTreeMap<String, BTreeSet<String>> {
     for folder in [
         "tests/tests",
         "tests/interop",
+        "mcp-protocol/src",
         "mcp-runtime/src",
         "mcp-macros/src",
     ] {

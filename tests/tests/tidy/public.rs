@@ -10,14 +10,18 @@ const SNAPSHOT: &str = "tests/tidy/public.txt";
 /// How many names the root may export, macros and modules aside.
 const MOST_IN_ROOT: usize = 40;
 
-/// The sources of the runtime by module, such as `handler::call`.
+/// The sources of the runtime and of the protocol by module, such as `handler::call`. No module of one has a name in the other.
 type Modules = BTreeMap<String, Source>;
 
 fn modules() -> Modules {
     product()
         .into_iter()
         .filter_map(|source| {
-            let path = source.path.strip_prefix("mcp-runtime/src/")?;
+            let path = match source.path.strip_prefix("mcp-protocol/src/") {
+                Some("lib.rs") => return None,
+                Some(path) => path,
+                None => source.path.strip_prefix("mcp-runtime/src/")?,
+            };
             let path = path.strip_suffix(".rs")?;
             let path = path.strip_suffix("/mod").unwrap_or(path);
             let module = if path == "lib" {
@@ -48,6 +52,10 @@ fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
                     open.push(join(&module, &item.ident.to_string()));
                 }
                 syn::Item::Use(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
+                    if let Some(whole) = module_of_protocol(&item.tree) {
+                        open.push(whole);
+                        continue;
+                    }
                     let mut path = Vec::new();
                     follow(&item.tree, &mut path, &module, &mut exports);
                 }
@@ -61,6 +69,17 @@ fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
         found.insert(module, exports);
     }
     found
+}
+
+/// The module of the protocol that `pub use mcp_protocol::module` brings.
+fn module_of_protocol(tree: &syn::UseTree) -> Option<String> {
+    match tree {
+        syn::UseTree::Path(path) if path.ident == "mcp_protocol" => match &*path.tree {
+            syn::UseTree::Name(name) => Some(name.ident.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn join(module: &str, name: &str) -> String {
@@ -188,7 +207,7 @@ fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
                         }
                     }
                 }
-                syn::Item::Impl(item) if item.trait_.is_none() => {
+                syn::Item::Impl(item) if item.trait_.is_none() && !is_hidden(&item.attrs) => {
                     let syn::Type::Path(this) = &*item.self_ty else {
                         continue;
                     };

@@ -12,6 +12,7 @@ fn no_file_is_longer_than_400_lines_without_a_reason() {
         "examples",
         "fuzz/fuzz_targets",
         "mcp-macros",
+        "mcp-protocol",
         "mcp-runtime",
         "tests",
     ];

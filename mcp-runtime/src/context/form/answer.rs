@@ -5,7 +5,6 @@
 
 use serde_json::{Number, Value};
 
-use crate::context::form::format::looks_like;
 use crate::types::{Choice, Field, FieldInput, Form, Meta};
 
 /// Validates an answer against its form. Returns the answer with defaults filled in and unknown members removed.
@@ -80,7 +79,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
             let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
             check_length(length, *min, *max, "characters")?;
             match format {
-                Some(format) if !looks_like(text, *format) => {
+                Some(format) if !format.fits(text) => {
                     Err(format!("is not a valid {}", format.as_str()))
                 }
                 _ => Ok(value),

@@ -3,7 +3,6 @@
 //! The module `answer` validates answers.
 
 mod answer;
-mod format;
 
 use serde_json::Value;
 

@@ -60,23 +60,13 @@ impl DynamicPrompt {
     /// Adds a required argument.
     #[must_use]
     pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
-        self.argument(PromptArgument {
-            name: name.into(),
-            title: None,
-            description: Some(description.into()),
-            required: Some(true),
-        })
+        self.argument(argument(name.into(), description.into(), true))
     }
 
     /// Adds an optional argument.
     #[must_use]
     pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
-        self.argument(PromptArgument {
-            name: name.into(),
-            title: None,
-            description: Some(description.into()),
-            required: Some(false),
-        })
+        self.argument(argument(name.into(), description.into(), false))
     }
 
     /// Adds an argument.
@@ -101,15 +91,23 @@ impl DynamicPrompt {
     }
 }
 
+fn argument(name: String, description: String, required: bool) -> PromptArgument {
+    let mut argument = PromptArgument::default();
+    argument.name = name;
+    argument.description = Some(description);
+    argument.required = Some(required);
+    argument
+}
+
 impl DynamicPrompt {
     pub(crate) fn definition(&self) -> Prompt {
-        Prompt {
-            name: self.name.clone(),
-            title: self.title.clone(),
-            description: self.description.clone(),
-            arguments: self.arguments.clone(),
-            icons: self.icons.clone(),
-            meta: self.meta.clone(),
-        }
+        let mut prompt = Prompt::default();
+        prompt.name.clone_from(&self.name);
+        prompt.title.clone_from(&self.title);
+        prompt.description.clone_from(&self.description);
+        prompt.arguments.clone_from(&self.arguments);
+        prompt.icons.clone_from(&self.icons);
+        prompt.meta.clone_from(&self.meta);
+        prompt
     }
 }

@@ -80,17 +80,15 @@ impl DynamicResource {
 
 impl DynamicResource {
     pub(crate) fn definition(&self) -> Resource {
-        Resource {
-            uri: self.uri.clone(),
-            name: self.name.clone(),
-            title: self.title.clone(),
-            description: self.description.clone(),
-            mime_type: self.mime_type.clone(),
-            size: self.size,
-            annotations: self.annotations.clone(),
-            icons: self.icons.clone(),
-            meta: self.meta.clone(),
-        }
+        let mut resource = Resource::new(&*self.uri, &*self.name);
+        resource.title.clone_from(&self.title);
+        resource.description.clone_from(&self.description);
+        resource.mime_type.clone_from(&self.mime_type);
+        resource.size = self.size;
+        resource.annotations.clone_from(&self.annotations);
+        resource.icons.clone_from(&self.icons);
+        resource.meta.clone_from(&self.meta);
+        resource
     }
 }
 
@@ -197,16 +195,16 @@ impl DynamicTemplate {
 
 impl DynamicTemplate {
     pub(crate) fn definition(&self) -> ResourceTemplate {
-        ResourceTemplate {
-            uri_template: self.uri_template.clone(),
-            name: self.name.clone(),
-            title: self.title.clone(),
-            description: self.description.clone(),
-            mime_type: self.mime_type.clone(),
-            annotations: self.annotations.clone(),
-            icons: self.icons.clone(),
-            meta: self.meta.clone(),
-        }
+        let mut template = ResourceTemplate::default();
+        template.uri_template.clone_from(&self.uri_template);
+        template.name.clone_from(&self.name);
+        template.title.clone_from(&self.title);
+        template.description.clone_from(&self.description);
+        template.mime_type.clone_from(&self.mime_type);
+        template.annotations.clone_from(&self.annotations);
+        template.icons.clone_from(&self.icons);
+        template.meta.clone_from(&self.meta);
+        template
     }
 }
 

@@ -106,27 +106,25 @@ impl<'a> View<'a> {
         argument: &str,
     ) -> Result<Completing, ErrorObject> {
         let mut known = Vec::new();
-        let (what, name, completions) = match reference {
-            CompletionReference::Prompt { name } => {
-                let entry = self.find(&self.snapshot.prompts, name);
-                let entry = entry.map(|entry| self.checked(entry)).transpose()?;
-                ("prompt", name, entry.map(|entry| &entry.completions))
-            }
-            CompletionReference::Resource { uri } => {
-                let entry = self.find(&self.snapshot.templates, uri).or_else(|| {
-                    let (entry, variables) = self.matching(uri)?;
-                    // The other variables of the URI count as arguments filled in earlier.
-                    known = variables
-                        .into_iter()
-                        .filter(|(name, _)| *name != argument)
-                        .map(|(name, value)| (name.to_owned(), value))
-                        .collect();
-                    Some(entry)
-                });
-                let entry = entry.map(|entry| self.checked(entry)).transpose()?;
-                let completions = entry.map(|entry| &entry.completions);
-                ("resource template", uri, completions)
-            }
+        let name = reference.target();
+        let (what, completions) = if reference.is_prompt() {
+            let entry = self.find(&self.snapshot.prompts, name);
+            let entry = entry.map(|entry| self.checked(entry)).transpose()?;
+            ("prompt", entry.map(|entry| &entry.completions))
+        } else {
+            let entry = self.find(&self.snapshot.templates, name).or_else(|| {
+                let (entry, variables) = self.matching(name)?;
+                // The other variables of the URI count as arguments filled in earlier.
+                known = variables
+                    .into_iter()
+                    .filter(|(name, _)| *name != argument)
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect();
+                Some(entry)
+            });
+            let entry = entry.map(|entry| self.checked(entry)).transpose()?;
+            let completions = entry.map(|entry| &entry.completions);
+            ("resource template", completions)
         };
         // A resource without variables has nothing to complete.
         let Some(completions) = completions else {

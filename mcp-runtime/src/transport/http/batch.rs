@@ -49,7 +49,7 @@ pub(super) fn post(
     }
     let mut messages = Vec::new();
     for element in elements {
-        match jsonrpc::parse(element.as_bytes(), inner.limits()) {
+        match jsonrpc::parse(element.as_bytes(), &inner.limits().message.parse_limits()) {
             Ok(Incoming::Message(message)) if !has_claim(&message) => messages.push(message),
             _ => return HttpRefusal::bad_request("the batch contains an invalid message").into(),
         }

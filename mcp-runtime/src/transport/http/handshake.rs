@@ -16,9 +16,9 @@ use super::service::ServiceState;
 use crate::context::Principal;
 use crate::dispatch::Version;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
-use crate::protocol::{InitializeParams, ProtocolVersion, encode, errors};
+use crate::protocol::negotiation::InitializeParams;
+use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::Timer;
-use crate::types::ClientCapabilities;
 
 /// A session that begins once its record is stored.
 pub(super) struct UnsavedSession {
@@ -99,16 +99,9 @@ fn shake_hands(
     let (mut params, lists) = shaken?;
     if !is_lasting {
         // The server cannot send requests to this client.
-        let ClientCapabilities {
-            experimental,
-            extensions,
-            ..
-        } = params.capabilities;
-        params.capabilities = ClientCapabilities {
-            experimental,
-            extensions,
-            ..ClientCapabilities::default()
-        };
+        params.capabilities.roots = None;
+        params.capabilities.sampling = None;
+        params.capabilities.elicitation = None;
     }
     let record = SessionRecord::new(&params, (&lists, seen), caller);
     let begun = match keeping {

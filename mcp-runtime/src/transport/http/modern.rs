@@ -27,7 +27,8 @@ use super::{access, events, params};
 use crate::bell::Bell;
 use crate::dispatch::{CallProgress, Finished, RequestOutcome, RunningCall, Session, Sink};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
-use crate::protocol::{Claim, Modern, claim, errors};
+use crate::protocol::errors;
+use crate::protocol::negotiation::{Claim, Modern, claim};
 use crate::transport::peer::Wake;
 
 /// Maximum number of bytes of events to produce at once.

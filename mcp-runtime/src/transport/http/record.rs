@@ -6,8 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::context::Principal;
 use crate::dispatch::{Agreed, SessionMemory, Version};
+use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::Filter;
-use crate::protocol::{InitializeParams, ProtocolVersion};
+use crate::protocol::negotiation::InitializeParams;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// The data of a legacy session: the protocol version, the client's description of itself, its log level and subscriptions,

@@ -376,7 +376,7 @@ fn begin<'i>(
     {
         return PendingResponse::Over(sse_2024::post(inner, head.caller, connection, body));
     }
-    match jsonrpc::parse(body, inner.limits()) {
+    match jsonrpc::parse(body, &inner.limits().message.parse_limits()) {
         Ok(Incoming::Message(message)) => one(inner, head, found, &message),
         Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
             Ok(()) => PendingResponse::legacy(inner, batch::post(inner, head, found, &elements)),

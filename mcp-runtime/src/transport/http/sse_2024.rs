@@ -75,11 +75,11 @@ pub(super) fn post(
         return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
     let take = |message: &Message<'_>| take(inner, caller, (&session, &stream), message);
-    match jsonrpc::parse(body, inner.limits()) {
+    match jsonrpc::parse(body, &inner.limits().message.parse_limits()) {
         Ok(Incoming::Message(message)) => take(&message),
         Ok(Incoming::Batch(elements)) if session.allows_batch() => {
             for element in elements {
-                match jsonrpc::parse(element.as_bytes(), inner.limits()) {
+                match jsonrpc::parse(element.as_bytes(), &inner.limits().message.parse_limits()) {
                     Ok(Incoming::Message(message)) => take(&message),
                     Ok(Incoming::Batch(_)) | Err(_) => {
                         let error = ErrorObject::invalid_request(

@@ -1,0 +1,91 @@
+//! Writes complete messages: responses and notifications, in the shape of a protocol version.
+//!
+//! Every function appends one message to `out`, without a line end. Modern results receive `resultType`, the server's
+//! identity and, if the method has them, cache hints; legacy results receive none of these.
+
+mod members;
+mod notifications;
+mod results;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crate::ProtocolVersion;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::types::{CacheScope, Implementation};
+pub use members::one_line;
+use members::{integer, json, name, string};
+pub use notifications::{
+    Filter, ListKind, acknowledged, cancelled, list_changed, log, progress, request,
+    resource_updated,
+};
+pub use results::{
+    Gap, completion, discover, empty, handler_error, initialize, input_required, list, list_around,
+    listen_result, prompt_result, resource_result, tool_result,
+};
+
+/// Cache hints: how long, and for whom, a result may be cached. Modern era only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheHint {
+    /// How long; written in milliseconds.
+    pub ttl: Duration,
+    /// For this client alone, or for any.
+    pub scope: CacheScope,
+}
+
+/// The server's identity in each version, rendered once.
+#[derive(Debug)]
+pub struct Identity {
+    implementation: Implementation,
+    /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the braces, for the `_meta` of modern results.
+    modern: Box<str>,
+}
+
+impl Identity {
+    /// Renders the identity of a server.
+    #[must_use]
+    pub fn new(implementation: Implementation) -> Self {
+        let mut modern = b"\"io.modelcontextprotocol/serverInfo\":".to_vec();
+        json(&mut modern, &implementation);
+        Self {
+            implementation,
+            modern: String::from_utf8_lossy(&modern).into(),
+        }
+    }
+
+    /// Returns the identity as it was given.
+    #[inline]
+    #[must_use]
+    pub fn implementation(&self) -> &Implementation {
+        &self.implementation
+    }
+}
+
+/// The context of every response: the request id, the protocol version and the server's identity.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseContext<'a> {
+    /// The id of the request.
+    pub id: &'a RequestId,
+    /// The protocol version of the request.
+    pub version: ProtocolVersion,
+    /// The server.
+    pub identity: &'a Identity,
+}
+
+/// Writes an error response; without an id if that of the request is unknown.
+pub fn error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
+    if let Some(id) = id {
+        out.extend_from_slice(b",\"id\":");
+        out.extend_from_slice(id.as_bytes());
+    }
+    out.extend_from_slice(b",\"error\":{\"code\":");
+    integer(out, error.code);
+    string(out, "message", &error.message);
+    if let Some(data) = &error.data {
+        name(out, "data");
+        json(out, data);
+    }
+    out.extend_from_slice(b"}}");
+}

@@ -1,0 +1,98 @@
+//! Members of objects and items of lists, appended with the commas between them.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::jsonrpc::write_string;
+
+/// Returns JSON on one line, as messages must be.
+///
+/// Line ends in strings are escaped, so every literal line end is white space.
+pub fn one_line(json: &str) -> Cow<'_, str> {
+    if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
+        Cow::Owned(json.replace(['\n', '\r'], " "))
+    } else {
+        Cow::Borrowed(json)
+    }
+}
+
+/// Appends text that is already JSON. All JSON text from user code passes through here or through [`json`].
+pub(super) fn raw(out: &mut Vec<u8>, json: &str) {
+    out.extend_from_slice(one_line(json).as_bytes());
+}
+
+/// Appends a comma, unless a bracket was just opened.
+pub(super) fn comma(out: &mut Vec<u8>) {
+    if !matches!(out.last(), Some(b'{' | b'[')) {
+        out.push(b',');
+    }
+}
+
+/// Appends the name of the next member, which needs no escapes.
+pub(super) fn name(out: &mut Vec<u8>, name: &str) {
+    comma(out);
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+pub(super) fn string(out: &mut Vec<u8>, key: &str, value: &str) {
+    name(out, key);
+    write_string(out, value);
+}
+
+pub(super) fn optional(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        string(out, key, value);
+    }
+}
+
+pub(super) fn integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends a finite number, as short as possible.
+pub(super) fn number(out: &mut Vec<u8>, value: f64) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
+        integer(out, value as i64);
+    } else {
+        json(out, &value);
+    }
+}
+
+/// Appends any value, on one line. The framework's values can always be serialized; if one fails, `null` keeps the message
+/// valid.
+pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let start = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+        out.extend_from_slice(b"null");
+    }
+    // JSON that was kept as text is written unchanged.
+    let written = out.get_mut(start..).unwrap_or_default();
+    if memchr::memchr2(b'\n', b'\r', written).is_some() {
+        for byte in written {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+}
+
+pub(super) fn list_of<T>(
+    out: &mut Vec<u8>,
+    key: &str,
+    items: &[T],
+    mut each: impl FnMut(&mut Vec<u8>, &T),
+) {
+    name(out, key);
+    out.push(b'[');
+    for item in items {
+        comma(out);
+        each(out, item);
+    }
+    out.push(b']');
+}

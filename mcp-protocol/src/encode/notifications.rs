@@ -1,0 +1,168 @@
+//! Notifications, and requests from the server.
+
+use serde_json::Value;
+
+use super::members::{comma, json, list_of, name, number, optional, raw, string};
+use crate::ProtocolVersion;
+use crate::jsonrpc::{RequestId, write_string};
+use crate::types::LoggingLevel;
+
+/// Writes a progress notification. `token` is the raw JSON from the client. Progress that is not a finite number is not
+/// written.
+pub fn progress(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    token: &str,
+    progress: f64,
+    total: Option<f64>,
+    message: Option<&str>,
+) {
+    if !progress.is_finite() {
+        return;
+    }
+    notification(out, "notifications/progress", |out| {
+        name(out, "progressToken");
+        out.extend_from_slice(token.as_bytes());
+        name(out, "progress");
+        number(out, progress);
+        if let Some(total) = total.filter(|total| total.is_finite()) {
+            name(out, "total");
+            number(out, total);
+        }
+        if version > ProtocolVersion::V2024_11_05 {
+            optional(out, "message", message);
+        }
+    });
+}
+
+/// Writes a log message. `data` is JSON.
+pub fn log(out: &mut Vec<u8>, level: LoggingLevel, logger: Option<&str>, data: &str) {
+    notification(out, "notifications/message", |out| {
+        string(out, "level", level.as_str());
+        optional(out, "logger", logger);
+        name(out, "data");
+        raw(out, data);
+    });
+}
+
+/// The list that a `…/list_changed` notification is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ListKind {
+    /// `notifications/tools/list_changed`
+    Tools,
+    /// `notifications/prompts/list_changed`
+    Prompts,
+    /// `notifications/resources/list_changed`
+    Resources,
+}
+
+/// Writes that a list has changed. `subscription` is the listen request that the notification belongs to; `None` for a legacy session.
+pub fn list_changed(out: &mut Vec<u8>, list: ListKind, subscription: Option<&RequestId>) {
+    let method = match list {
+        ListKind::Tools => "notifications/tools/list_changed",
+        ListKind::Prompts => "notifications/prompts/list_changed",
+        ListKind::Resources => "notifications/resources/list_changed",
+    };
+    notification(out, method, |out| {
+        if let Some(id) = subscription {
+            subscription_meta(out, id);
+        }
+    });
+}
+
+/// Writes that a resource has changed. `subscription` is as in [`list_changed`].
+pub fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Option<&RequestId>) {
+    notification(out, "notifications/resources/updated", |out| {
+        string(out, "uri", uri);
+        if let Some(id) = subscription {
+            subscription_meta(out, id);
+        }
+    });
+}
+
+/// The honoured part of a listen filter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Changes of the list of tools.
+    pub tools: bool,
+    /// Changes of the list of prompts.
+    pub prompts: bool,
+    /// Changes of the lists of resources and resource templates.
+    pub resources: bool,
+    /// Changes of these resources.
+    pub uris: Vec<Box<str>>,
+}
+
+/// Writes the honoured part of a listen filter, the first message of a subscription.
+pub fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &RequestId) {
+    notification(out, "notifications/subscriptions/acknowledged", |out| {
+        name(out, "notifications");
+        out.push(b'{');
+        for (honoured, key) in [
+            (filter.tools, "toolsListChanged"),
+            (filter.prompts, "promptsListChanged"),
+            (filter.resources, "resourcesListChanged"),
+        ] {
+            if honoured {
+                name(out, key);
+                out.extend_from_slice(b"true");
+            }
+        }
+        if !filter.uris.is_empty() {
+            list_of(out, "resourceSubscriptions", &filter.uris, |out, uri| {
+                write_string(out, uri);
+            });
+        }
+        out.push(b'}');
+        subscription_meta(out, subscription);
+    });
+}
+
+/// Writes that the server has ended the listen request of this id (stdio only), or has given up a request of its own.
+pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
+    notification(out, "notifications/cancelled", |out| {
+        name(out, "requestId");
+        out.extend_from_slice(id.as_bytes());
+        string(out, "reason", reason);
+    });
+}
+
+/// Writes a request from the server, legacy era only.
+pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+    string(out, "method", method);
+    if params.as_object().is_none_or(|params| !params.is_empty()) {
+        name(out, "params");
+        json(out, params);
+    }
+    out.push(b'}');
+}
+
+fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Vec<u8>)) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"");
+    out.extend_from_slice(method.as_bytes());
+    out.push(b'"');
+    let start = out.len();
+    out.extend_from_slice(b",\"params\":{");
+    let empty = out.len();
+    params(out);
+    if out.len() == empty {
+        out.truncate(start);
+    } else {
+        out.push(b'}');
+    }
+    out.push(b'}');
+}
+
+pub(super) fn subscription_id(out: &mut Vec<u8>, id: &RequestId) {
+    out.extend_from_slice(b"\"io.modelcontextprotocol/subscriptionId\":");
+    out.extend_from_slice(id.as_bytes());
+}
+
+fn subscription_meta(out: &mut Vec<u8>, id: &RequestId) {
+    comma(out);
+    out.extend_from_slice(b"\"_meta\":{");
+    subscription_id(out, id);
+    out.push(b'}');
+}

@@ -1,0 +1,306 @@
+//! Results of successful requests.
+
+use serde_json::Value;
+
+use super::members::{comma, integer, json, list_of, name, optional, raw, string};
+use super::notifications::subscription_id;
+use super::{CacheHint, ResponseContext};
+use crate::jsonrpc::write_string;
+use crate::shape::Shape as _;
+use crate::shape::structured::OutputRoot;
+use crate::types::{
+    CacheScope, CallToolResult, Completion, ContentBlock, GetPromptResult, Meta,
+    ReadResourceResult, Role, ServerCapabilities,
+};
+use crate::{Era, ProtocolVersion, is_reserved};
+
+/// Writes a result without members of its own: `{}` in the legacy era.
+pub fn empty(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
+    result(out, reply, None, |_| {});
+}
+/// Writes the result of `initialize`: the protocol version of `reply` is the negotiated one.
+pub fn initialize(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    capabilities: &ServerCapabilities,
+    instructions: Option<&str>,
+) {
+    let version = reply.version;
+    let (mut capabilities, mut implementation) =
+        (capabilities.clone(), reply.identity.implementation.clone());
+    capabilities.shape(version);
+    implementation.shape(version);
+    result(out, reply, None, |out| {
+        string(out, "protocolVersion", version.as_str());
+        name(out, "capabilities");
+        json(out, &capabilities);
+        name(out, "serverInfo");
+        json(out, &implementation);
+        optional(out, "instructions", instructions);
+    });
+}
+/// Writes the result of `server/discover`.
+pub fn discover(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    capabilities: &ServerCapabilities,
+    instructions: Option<&str>,
+    cache: CacheHint,
+) {
+    let mut capabilities = capabilities.clone();
+    capabilities.shape(reply.version);
+    result(out, reply, None, |out| {
+        name(out, "supportedVersions");
+        json(out, &ProtocolVersion::supported());
+        name(out, "capabilities");
+        json(out, &capabilities);
+        optional(out, "instructions", instructions);
+        cache_hint(out, reply.version, cache);
+    });
+}
+/// Writes a list page; `members` is the rendered text of its members, such as `"tools":[…],"nextCursor":"…"`.
+pub fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache: CacheHint) {
+    let gap = list_around(out, reply, cache);
+    gap.fill(out, members.as_bytes());
+}
+
+/// Writes a list page without its members, for callers that avoid copying them.
+pub fn list_around(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> Gap {
+    let mut at = 0;
+    result(out, reply, None, |out| {
+        comma(out);
+        at = out.len();
+        cache_hint(out, reply.version, cache);
+    });
+    Gap(at)
+}
+
+/// The position of text that is omitted from a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Gap(usize);
+
+impl Gap {
+    /// Inserts the omitted text.
+    pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
+        let after = self.split(out);
+        out.reserve(missing.len().saturating_add(after.len()));
+        out.extend_from_slice(missing);
+        out.extend_from_slice(&after);
+    }
+
+    /// Removes and returns the text after the gap.
+    pub fn split(self, out: &mut Vec<u8>) -> Vec<u8> {
+        out.split_off(self.0.min(out.len()))
+    }
+}
+/// Repeats structured content as text, unless the handler did so, and adapts the result to the protocol version.
+///
+/// `root` is the subject of the tool's output schema.
+pub fn tool_result(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    tool: &mut CallToolResult,
+    root: OutputRoot,
+) {
+    tool.shape(reply.version);
+    if let Some(json) = tool.structured_content.take() {
+        tool.structured_content = Some(root.shape(json, reply.version));
+    }
+    result(out, reply, tool.meta.as_ref(), |out| {
+        list_of(out, "content", &tool.content, block);
+        if let Some(structured) = &tool.structured_content {
+            name(out, "structuredContent");
+            raw(out, structured.get());
+        }
+        if tool.is_error {
+            name(out, "isError");
+            out.extend_from_slice(b"true");
+        }
+    });
+}
+/// Writes a failure that the model reads.
+pub fn handler_error(out: &mut Vec<u8>, reply: ResponseContext<'_>, text: String) {
+    let mut result = CallToolResult::error(text);
+    tool_result(out, reply, &mut result, OutputRoot::Objects);
+}
+/// Writes the result of `prompts/get`, adapted to the protocol version.
+pub fn prompt_result(out: &mut Vec<u8>, reply: ResponseContext<'_>, mut prompt: GetPromptResult) {
+    prompt.shape(reply.version);
+    result(out, reply, prompt.meta.as_ref(), |out| {
+        optional(out, "description", prompt.description.as_deref());
+        list_of(out, "messages", &prompt.messages, |out, message| {
+            out.extend_from_slice(match message.role {
+                Role::User => b"{\"role\":\"user\",\"content\":",
+                Role::Assistant => b"{\"role\":\"assistant\",\"content\":".as_slice(),
+            });
+            block(out, &message.content);
+            out.push(b'}');
+        });
+    });
+}
+/// Writes the result of `resources/read`, adapted to the protocol version.
+pub fn resource_result(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    mut resource: ReadResourceResult,
+    cache: CacheHint,
+) {
+    resource.shape(reply.version);
+    result(out, reply, resource.meta.as_ref(), |out| {
+        list_of(out, "contents", &resource.contents, |out, contents| {
+            out.push(b'{');
+            string(out, "uri", &contents.uri);
+            optional(out, "mimeType", contents.mime_type.as_deref());
+            optional(out, "text", contents.text.as_deref());
+            optional(out, "blob", contents.blob.as_deref());
+            if let Some(meta) = &contents.meta {
+                name(out, "_meta");
+                json(out, meta);
+            }
+            out.push(b'}');
+        });
+        cache_hint(out, reply.version, cache);
+    });
+}
+/// Writes the result of `completion/complete`.
+pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Completion) {
+    /// Maximum number of values, in all protocol versions.
+    const MOST: usize = 100;
+    let values = completion.values.get(..MOST).unwrap_or(&completion.values);
+    result(out, reply, None, |out| {
+        name(out, "completion");
+        out.push(b'{');
+        list_of(out, "values", values, |out, value| write_string(out, value));
+        if let Some(total) = completion.total {
+            name(out, "total");
+            integer(out, total);
+        }
+        if let Some(has_more) = completion.has_more {
+            name(out, "hasMore");
+            json(out, &has_more);
+        }
+        out.push(b'}');
+    });
+}
+/// Writes the response to a listen request that the server ends: `resultType` and the subscription id.
+pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(reply.id.as_bytes());
+    out.extend_from_slice(b",\"result\":{\"resultType\":\"complete\"");
+    result_meta(out, reply, None, true);
+    out.extend_from_slice(b"}}");
+}
+
+/// Writes the questions, by key, that the client must answer before a call can continue, and the state of the call. Modern
+/// era only.
+pub fn input_required<'a>(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    questions: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
+    state: &str,
+) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(reply.id.as_bytes());
+    out.extend_from_slice(b",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{");
+    for (key, method, params) in questions {
+        comma(out);
+        write_string(out, key);
+        out.extend_from_slice(b":{\"method\":");
+        write_string(out, method);
+        name(out, "params");
+        json(out, params);
+        out.push(b'}');
+    }
+    out.push(b'}');
+    string(out, "requestState", state);
+    result_meta(out, reply, None, false);
+    out.extend_from_slice(b"}}");
+}
+
+/// Writes a whole result: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
+///
+/// `body` writes the members; [`comma`], called before each of them, inserts the separators.
+fn result(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    meta: Option<&Meta>,
+    body: impl FnOnce(&mut Vec<u8>),
+) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(reply.id.as_bytes());
+    out.extend_from_slice(b",\"result\":{");
+    if reply.version.era() == Era::Modern {
+        out.extend_from_slice(b"\"resultType\":\"complete\"");
+    }
+    body(out);
+    result_meta(out, reply, meta, false);
+    out.extend_from_slice(b"}}");
+}
+
+/// Writes the `_meta` of a result: the members of the protocol, then the user's members under keys that are not reserved.
+fn result_meta(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    user: Option<&Meta>,
+    subscription: bool,
+) {
+    let mut user = user
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !is_reserved(key))
+        .peekable();
+    let modern = reply.version.era() == Era::Modern;
+    if !modern && user.peek().is_none() {
+        return;
+    }
+    comma(out);
+    out.extend_from_slice(b"\"_meta\":{");
+    if modern {
+        out.extend_from_slice(reply.identity.modern.as_bytes());
+        if subscription {
+            comma(out);
+            subscription_id(out, reply.id);
+        }
+    }
+    for (key, value) in user {
+        comma(out);
+        write_string(out, key);
+        out.push(b':');
+        json(out, value);
+    }
+    out.push(b'}');
+}
+
+fn cache_hint(out: &mut Vec<u8>, version: ProtocolVersion, cache: CacheHint) {
+    /// The largest integer that all JSON readers represent exactly.
+    const MOST: u64 = (1 << 53) - 1;
+    if version.era() == Era::Legacy {
+        return;
+    }
+    let ttl = u64::try_from(cache.ttl.as_millis())
+        .unwrap_or(MOST)
+        .min(MOST);
+    name(out, "ttlMs");
+    integer(out, ttl);
+    name(out, "cacheScope");
+    out.extend_from_slice(match cache.scope {
+        CacheScope::Public => b"\"public\"",
+        CacheScope::Private => b"\"private\"",
+    });
+}
+
+fn text_block(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
+    write_string(out, text);
+    out.push(b'}');
+}
+
+fn block(out: &mut Vec<u8>, block: &ContentBlock) {
+    match block {
+        // Nearly all content has this form, and bypasses the serializer.
+        ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() => {
+            text_block(out, &text.text);
+        }
+        block => json(out, block),
+    }
+}

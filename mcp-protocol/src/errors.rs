@@ -1,0 +1,256 @@
+//! The errors of the protocol, with their code and data in each protocol version.
+//!
+//! The HTTP status codes are chosen elsewhere.
+
+mod codes;
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::jsonrpc::{ErrorObject, MetaMember};
+use crate::{Era, ProtocolVersion};
+
+pub use codes::code_of_call;
+
+/// The resource does not exist. Legacy era only.
+pub const RESOURCE_NOT_FOUND: i32 = -32002;
+/// A header is missing, malformed or disagrees with the body. Modern era only.
+pub const HEADER_MISMATCH: i32 = -32020;
+/// The request does not declare a required capability. Modern era only.
+pub const MISSING_CAPABILITY: i32 = -32021;
+/// The claimed version is not supported. Modern era only.
+pub const UNSUPPORTED_VERSION: i32 = -32022;
+/// The client has to send its user to a URL first. 2025-11-25 only.
+pub const URL_ELICITATION_REQUIRED: i32 = -32042;
+/// The client exceeds a limit on concurrent requests or on a rate.
+pub const TOO_MANY: i32 = 429;
+/// The caller lacks scopes.
+pub const INSUFFICIENT_SCOPE: i32 = 403;
+
+/// Creates the error for a method that does not exist.
+pub fn method_not_found(name: &str) -> ErrorObject {
+    ErrorObject::new(
+        ErrorObject::METHOD_NOT_FOUND,
+        format!("no method `{}`", clip(name)),
+    )
+}
+
+/// Creates the error for an unknown tool. `like` is a name that may have been meant.
+pub fn unknown_tool(name: &str, like: Option<&str>) -> ErrorObject {
+    unknown("tool", name, like)
+}
+
+/// Creates the error for an unknown prompt. `like` is a name that may have been meant.
+pub fn unknown_prompt(name: &str, like: Option<&str>) -> ErrorObject {
+    unknown("prompt", name, like)
+}
+
+fn unknown(what: &str, name: &str, like: Option<&str>) -> ErrorObject {
+    let mut message = format!("no {what} `{}`", clip(name));
+    if let Some(like) = like {
+        message.push_str("; did you mean `");
+        message.push_str(like);
+        message.push_str("`?");
+    }
+    ErrorObject::invalid_params(message)
+}
+
+/// Creates the error for an unknown resource. `data.uri` is the requested URI.
+pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
+    let code = match version.era() {
+        Era::Legacy => RESOURCE_NOT_FOUND,
+        Era::Modern => ErrorObject::INVALID_PARAMS,
+    };
+    ErrorObject::new(code, format!("no resource `{}`", clip(uri))).with_data(json!({ "uri": uri }))
+}
+
+/// Creates the error for missing capabilities; `required` has the shape of `ClientCapabilities`, as returned by
+/// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions have no code for it.
+pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
+    let names = names(&required);
+    let message = format!("the client does not declare required capabilities: {names}");
+    match version.era() {
+        Era::Legacy => ErrorObject::internal(message),
+        Era::Modern => {
+            let data = Map::from_iter([("requiredCapabilities".to_owned(), required)]);
+            ErrorObject::new(MISSING_CAPABILITY, message).with_data(data)
+        }
+    }
+}
+
+/// Returns the members of a capability object in a readable form: `elicitation.url, sampling`.
+pub fn names(capabilities: &Value) -> String {
+    let mut names = Vec::new();
+    for (name, value) in capabilities.as_object().into_iter().flatten() {
+        match value.as_object().filter(|inner| !inner.is_empty()) {
+            Some(inner) => names.extend(inner.keys().map(|key| format!("{name}.{key}"))),
+            None => names.push(name.clone()),
+        }
+    }
+    names.join(", ")
+}
+
+/// Creates the error for an unsupported version. `data.requested` is the whole requested version: it is shorter than the
+/// message that contained it.
+pub fn unsupported_version(requested: &str) -> ErrorObject {
+    ErrorObject::new(
+        UNSUPPORTED_VERSION,
+        format!("protocol version `{}` is not supported", clip(requested)),
+    )
+    .with_data(json!({ "supported": ProtocolVersion::supported(), "requested": requested }))
+}
+
+/// Creates the error for a modern request without a claim.
+pub fn missing_claim() -> ErrorObject {
+    ErrorObject::invalid_params(format!(
+        "`params._meta` lacks `{}` and `{}`",
+        MetaMember::ProtocolVersion.as_str(),
+        MetaMember::ClientCapabilities.as_str()
+    ))
+}
+
+/// Creates the error for an invalid header, spelled as in the specification.
+pub fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
+    ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
+}
+
+/// Creates the error for a request without a claim before `initialize`.
+pub fn not_initialized() -> ErrorObject {
+    ErrorObject::invalid_request("not initialized: send `initialize` first")
+}
+
+/// Creates the error for a second `initialize`.
+pub fn already_initialized() -> ErrorObject {
+    ErrorObject::invalid_request("already initialized")
+}
+
+/// Creates the error for a member of `params` that is missing or of the wrong type.
+pub fn invalid_member(name: &str, expected: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("`{name}` must be {expected}"))
+}
+
+/// Creates the error for a member of `params` that cannot be parsed.
+pub fn invalid(name: &str, error: &serde_json::Error) -> ErrorObject {
+    let problem = error.to_string();
+    ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
+}
+
+/// Creates the error for a cursor of another list, or of none.
+pub fn invalid_cursor() -> ErrorObject {
+    ErrorObject::invalid_params("the cursor does not belong to this list; start again without one")
+}
+
+/// Creates the error for an unknown log level.
+pub fn invalid_level() -> ErrorObject {
+    let levels = crate::types::LoggingLevel::ALL.map(crate::types::LoggingLevel::as_str);
+    ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
+}
+
+/// Creates the error for too many concurrent requests. The code is the framework's, outside the ranges reserved for
+/// JSON-RPC and the protocol.
+pub fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
+    later(format!("too many {what} at once"), retry_after)
+}
+
+/// Creates the error for an exceeded rate. The code is that of [`too_many`].
+pub fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
+    later(format!("too many calls of {what}"), retry_after)
+}
+
+/// Adds the time after which to retry, in words and in `data.retryAfterMs`. Both are rounded up.
+fn later(mut message: String, retry_after: Duration) -> ErrorObject {
+    let milliseconds = retry_after.as_nanos().div_ceil(1_000_000);
+    let milliseconds = u64::try_from(milliseconds).unwrap_or(u64::MAX);
+    let _ = match milliseconds {
+        0..1_000 => write!(message, "; try again in {milliseconds} ms"),
+        _ => write!(message, "; try again in {} s", milliseconds.div_ceil(1_000)),
+    };
+    ErrorObject::new(TOO_MANY, message).with_data(json!({ "retryAfterMs": milliseconds }))
+}
+
+/// Returns the time after which to retry, in whole seconds, if the error contains it.
+pub fn retry_after(error: &ErrorObject) -> Option<u64> {
+    let milliseconds = error.data.as_ref()?.get("retryAfterMs")?.as_u64()?;
+    Some(milliseconds.div_ceil(1_000))
+}
+
+/// Creates the error for missing scopes; `needed` are all scopes required for the request, including those that the caller
+/// has. The code is the framework's, as for [`too_many`]. Over HTTP the error has its own status and challenge.
+pub fn insufficient_scope(needed: &[&str]) -> ErrorObject {
+    let message = format!("this requires the scopes `{}`", needed.join(" "));
+    ErrorObject::new(INSUFFICIENT_SCOPE, message).with_data(json!({ "scopes": needed }))
+}
+
+/// Returns all required scopes, if the error is one of those that reject a request for lack of scopes before a handler
+/// runs.
+pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
+    if error.code != INSUFFICIENT_SCOPE {
+        return None;
+    }
+    let scopes = error.data.as_ref()?.get("scopes")?.as_array()?;
+    scopes.iter().map(Value::as_str).collect()
+}
+
+/// Truncates a peer's text to a length that can be sent back.
+fn clip(text: &str) -> &str {
+    const MOST: usize = 256;
+    let end = (0..=MOST.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_resource_has_the_code_of_the_revision() {
+        for version in ProtocolVersion::ALL {
+            let error = resource_not_found(version, "notes:///1");
+            let expected = if version == ProtocolVersion::V2026_07_28 {
+                -32602
+            } else {
+                -32002
+            };
+            assert_eq!(error.code, expected);
+            assert_eq!(error.data, Some(json!({"uri": "notes:///1"})));
+        }
+    }
+
+    #[test]
+    fn a_refused_version_is_answered_with_all_that_are_served_newest_first() {
+        let error = unsupported_version("1999-01-01");
+        assert_eq!(
+            error.data,
+            Some(json!({
+                "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+                "requested": "1999-01-01",
+            }))
+        );
+    }
+
+    #[test]
+    fn missing_scopes_can_be_read_from_the_error() {
+        let error = insufficient_scope(&["notes:read", "notes:write"]);
+        assert_eq!(
+            scopes_needed(&error),
+            Some(vec!["notes:read", "notes:write"])
+        );
+        assert_eq!(
+            error.message,
+            "this requires the scopes `notes:read notes:write`"
+        );
+        assert_eq!(scopes_needed(&ErrorObject::internal("")), None);
+    }
+
+    #[test]
+    fn what_is_sent_back_is_clipped_between_characters() {
+        assert_eq!(clip("é"), "é");
+        let long = "é".repeat(500);
+        assert_eq!(clip(&long).len(), 256);
+        assert_eq!(clip(&format!("x{long}")).len(), 255);
+    }
+}

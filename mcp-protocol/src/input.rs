@@ -1,0 +1,427 @@
+//! Questions to the client, in the shape of a protocol version.
+//!
+//! 2025-06-18 has titles of choices only as `enumNames`, only boolean defaults, and no multiple-choice fields; earlier
+//! versions have no forms. Specification: `docs/requirements.md`, section 4.6.
+
+use serde_json::{Map, Value, json};
+
+use crate::types::{
+    Choice, ClientCapabilities, ClientFeature, Field, FieldInput, Form, Format, InputRequest, Role,
+    SamplingContent, SamplingMessage, SamplingRequest,
+};
+use crate::{Era, ProtocolVersion};
+
+/// Returns the method of a question.
+pub fn method(request: &InputRequest) -> &'static str {
+    match request {
+        InputRequest::Form { .. } | InputRequest::Url { .. } => "elicitation/create",
+        InputRequest::Sample(_) => "sampling/createMessage",
+        InputRequest::Roots => "roots/list",
+    }
+}
+
+/// Returns the client features that a question requires.
+pub fn needs(request: &InputRequest) -> &'static [ClientFeature] {
+    match request {
+        InputRequest::Form { .. } => &[ClientFeature::Elicitation],
+        InputRequest::Url { .. } => &[ClientFeature::ElicitationUrl],
+        InputRequest::Roots => &[ClientFeature::Roots],
+        InputRequest::Sample(sample) if uses_tools(sample) => &[ClientFeature::SamplingTools],
+        InputRequest::Sample(_) => &[ClientFeature::Sampling],
+    }
+}
+
+/// Removes the optional parts of a question that the client does not support.
+pub fn leave_out(
+    request: &mut InputRequest,
+    capabilities: &ClientCapabilities,
+    version: ProtocolVersion,
+) {
+    if let InputRequest::Sample(sample) = request
+        // Older clients have no capability for it.
+        && version >= ProtocolVersion::V2025_11_25
+        && capabilities.sampling.as_ref().is_none_or(|sampling| sampling.context.is_none())
+    {
+        sample.include_context = None;
+    }
+}
+
+fn uses_tools(sample: &SamplingRequest) -> bool {
+    let has_tool_content = |message: &SamplingMessage| message.content.iter().any(is_tool_content);
+    !sample.tools.is_empty()
+        || sample.tool_choice.is_some()
+        || sample.messages.iter().any(has_tool_content)
+}
+
+fn is_tool_content(content: &SamplingContent) -> bool {
+    matches!(
+        content,
+        SamplingContent::ToolUse { .. } | SamplingContent::ToolResult { .. }
+    )
+}
+
+/// Checks that a question is valid in every version. An error is a mistake of the author, found before the question is
+/// sent.
+pub fn check(request: &InputRequest) -> Result<(), String> {
+    match request {
+        InputRequest::Url { url, .. } => check_url(url),
+        InputRequest::Sample(sample) => {
+            check_conversation(sample)?;
+            let written = written(sample).map(drop);
+            written.ok_or_else(|| "the sampling request is nested too deeply".into())
+        }
+        InputRequest::Form { .. } | InputRequest::Roots => Ok(()),
+    }
+}
+
+/// Checks that a user may be sent to a URL: `https`, or `http` on this machine, without credentials.
+fn check_url(url: &str) -> Result<(), String> {
+    let is_clean = !url.chars().any(|c| c.is_whitespace() || c.is_control());
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    let is_local = matches!(host, "localhost" | "127.0.0.1" | "::1");
+    let problem = if !is_clean || host.is_empty() {
+        "is invalid"
+    } else if authority.contains('@') {
+        "contains credentials"
+    } else if scheme.eq_ignore_ascii_case("https")
+        || (scheme.eq_ignore_ascii_case("http") && is_local)
+    {
+        return Ok(());
+    } else {
+        "must begin with `https:`, or with `http:` on this machine"
+    };
+    Err(format!("the URL to open {problem}"))
+}
+
+/// Checks that the message after each tool use contains its results, and nothing else.
+fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    for message in &sample.messages {
+        let mut results = Vec::new();
+        for content in &message.content {
+            if let SamplingContent::ToolResult { tool_use_id, .. } = content {
+                results.push(tool_use_id.as_str());
+            }
+        }
+        let alone = results.is_empty() || results.len() == message.content.len();
+        if !alone || (!results.is_empty() && message.role != Role::User) {
+            return Err("tool results must be in a user message that contains nothing else".into());
+        }
+        if !open.iter().all(|id| results.contains(id))
+            || !results.iter().all(|id| open.contains(id))
+        {
+            return Err("each use of a tool needs its result in the next message".into());
+        }
+        open = message
+            .content
+            .iter()
+            .filter_map(|content| match content {
+                SamplingContent::ToolUse { id, .. } => Some(id.as_str()),
+                _ => None,
+            })
+            .collect();
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err("each use of a tool needs its result in the next message".into())
+    }
+}
+
+/// Returns the `params` of a question; `id` is the id of an elicitation with a URL, in the versions that have one.
+pub fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Value {
+    match request {
+        InputRequest::Form { message, form } => {
+            let mut params = json!({ "message": message });
+            if version >= ProtocolVersion::V2025_11_25 {
+                set(&mut params, "mode", "form");
+            }
+            set(&mut params, "requestedSchema", schema(form, version));
+            params
+        }
+        InputRequest::Url { message, url } => {
+            let mut params = json!({"mode": "url", "message": message, "url": url});
+            if version.era() == Era::Legacy {
+                set(&mut params, "elicitationId", id);
+            }
+            params
+        }
+        InputRequest::Sample(sample) => sampling(sample, version),
+        InputRequest::Roots => json!({}),
+    }
+}
+
+fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
+    let mut sample = sample.clone();
+    if version < ProtocolVersion::V2025_11_25 {
+        // One block per message.
+        let split = |message: SamplingMessage| {
+            let role = message.role;
+            let blocks = message.content.into_iter();
+            blocks.map(move |block| SamplingMessage::new(role, block))
+        };
+        sample.messages = sample.messages.into_iter().flat_map(split).collect();
+    }
+    for content in sample
+        .messages
+        .iter_mut()
+        .flat_map(|message| &mut message.content)
+    {
+        if version < ProtocolVersion::V2025_03_26
+            && let SamplingContent::Audio(audio) = content
+        {
+            *content = format!("[audio, {}, which cannot be sent]", audio.mime_type).into();
+        }
+        if version < ProtocolVersion::V2025_06_18 {
+            match content {
+                SamplingContent::Text(text) => text.meta = None,
+                SamplingContent::Image(image) => image.meta = None,
+                SamplingContent::Audio(audio) => audio.meta = None,
+                _ => {}
+            }
+        }
+    }
+    // The question has been checked before.
+    written(&sample).unwrap_or_default()
+}
+
+/// Converts the types by way of text, their form everywhere else: direct conversions would take much code. Returns `None`
+/// if the text is nested too deeply to be parsed.
+fn written(sample: &SamplingRequest) -> Option<Value> {
+    let text = serde_json::to_string(sample).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Returns the schema of a form.
+fn schema(form: &Form, version: ProtocolVersion) -> Value {
+    let properties: Map<String, Value> = form
+        .fields
+        .iter()
+        .map(|(name, field)| (name.clone(), property(field, version)))
+        .collect();
+    let required: Vec<&str> = form
+        .fields
+        .iter()
+        .filter(|(_, field)| field.required)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        set(&mut schema, "required", required);
+    }
+    schema
+}
+
+fn property(field: &Field, version: ProtocolVersion) -> Value {
+    let is_old = version < ProtocolVersion::V2025_11_25;
+    let mut description = field.description.clone();
+    let mut property = match &field.input {
+        FieldInput::Boolean => json!({"type": "boolean"}),
+        FieldInput::Text { min, max, format } => {
+            let mut text = json!({"type": "string"});
+            optional(&mut text, "minLength", *min);
+            optional(&mut text, "maxLength", *max);
+            optional(&mut text, "format", format.map(Format::as_str));
+            text
+        }
+        FieldInput::Number { integer, min, max } => {
+            let mut number = json!({"type": if *integer { "integer" } else { "number" }});
+            optional(&mut number, "minimum", min.map(short));
+            optional(&mut number, "maximum", max.map(short));
+            number
+        }
+        FieldInput::One { choices, names } => {
+            let is_titled = choices.iter().any(|choice| choice.title.is_some());
+            if is_titled && !is_old && !names {
+                json!({"type": "string", "oneOf": titled(choices)})
+            } else {
+                let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
+                let mut one = json!({"type": "string", "enum": values});
+                if is_titled {
+                    let titles = choices.iter().map(Choice::title_or_value);
+                    set(&mut one, "enumNames", titles.collect::<Vec<_>>());
+                }
+                one
+            }
+        }
+        FieldInput::Many { choices, .. } if is_old => {
+            let values: Vec<_> = choices.iter().map(|choice| choice.value.as_str()).collect();
+            let hint = format!("any of {}, separated by commas", values.join(", "));
+            description = Some(match description {
+                Some(text) => format!("{text} ({hint})"),
+                None => hint,
+            });
+            json!({"type": "string"})
+        }
+        FieldInput::Many { choices, min, max } => {
+            let items = if choices.iter().any(|choice| choice.title.is_some()) {
+                json!({"anyOf": titled(choices)})
+            } else {
+                let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
+                json!({"type": "string", "enum": values})
+            };
+            let mut many = json!({"type": "array", "items": items});
+            optional(&mut many, "minItems", *min);
+            optional(&mut many, "maxItems", *max);
+            many
+        }
+    };
+    optional(&mut property, "title", field.title.clone());
+    optional(&mut property, "description", description);
+    let is_boolean = matches!(field.input, FieldInput::Boolean);
+    if !is_old || is_boolean {
+        optional(&mut property, "default", field.default.clone());
+    }
+    property
+}
+
+fn titled(choices: &[Choice]) -> Vec<Value> {
+    let titled = choices.iter();
+    titled
+        .map(|choice| json!({"const": choice.value, "title": choice.title_or_value()}))
+        .collect()
+}
+
+/// Returns a number, as an integer if it has no fraction.
+fn short(number: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < EXACT {
+        #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
+        return json!(number as i64);
+    }
+    json!(number)
+}
+
+fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Value::Object(members) = object {
+        members.insert(name.to_owned(), value.into());
+    }
+}
+
+fn optional(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        set(object, name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ProtocolVersion as V;
+
+    fn form() -> Form {
+        Form::new()
+            .field("email", Field::text().format(Format::Email).length(3, None))
+            .field("days", Field::integer().range(1.0, 14.0).default(3))
+            .field("sure", Field::boolean().default(true))
+            .optional(
+                "units",
+                Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]),
+            )
+            .optional("tags", Field::many_of(["a", "b"]).length(1, 2))
+    }
+
+    // Covers: ELIC-03, ELIC-12
+    #[test]
+    fn a_form_has_the_shape_of_its_revision() {
+        let new = schema(&form(), V::V2026_07_28);
+        assert_eq!(new, schema(&form(), V::V2025_11_25));
+        expect_test::expect![[r#"{"type":"object","properties":{"email":{"type":"string","minLength":3,"format":"email"},"days":{"type":"integer","minimum":1,"maximum":14,"default":3},"sure":{"type":"boolean","default":true},"units":{"type":"string","oneOf":[{"const":"c","title":"Celsius"},{"const":"f","title":"Fahrenheit"}]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]},"minItems":1,"maxItems":2}},"required":["email"]}"#]]
+        .assert_eq(&new.to_string());
+        expect_test::expect![[r#"{"type":"object","properties":{"email":{"type":"string","minLength":3,"format":"email"},"days":{"type":"integer","minimum":1,"maximum":14},"sure":{"type":"boolean","default":true},"units":{"type":"string","enum":["c","f"],"enumNames":["Celsius","Fahrenheit"]},"tags":{"type":"string","description":"any of a, b, separated by commas"}},"required":["email"]}"#]]
+        .assert_eq(&schema(&form(), V::V2025_06_18).to_string());
+    }
+
+    // Covers: ELIC-06
+    #[test]
+    fn people_are_sent_to_safe_addresses_only() {
+        for (url, is_fine) in [
+            ("https://example.com/pay?id=1", true),
+            ("HTTPS://example.com", true),
+            ("http://localhost:8000/x", true),
+            ("http://[::1]:8000/x", true),
+            ("http://example.com", false),
+            ("https://user:secret@example.com", false),
+            ("https://", false),
+            ("javascript:alert(1)", false),
+            ("https://example.com/a b", false),
+            ("", false),
+        ] {
+            assert_eq!(check_url(url).is_ok(), is_fine, "{url}");
+        }
+    }
+
+    // Covers: SAMP-04
+    #[test]
+    fn uses_of_tools_and_their_results_are_paired() {
+        let use_of = |id: &str| SamplingContent::ToolUse {
+            id: id.into(),
+            name: "t".into(),
+            input: Map::new(),
+        };
+        let result_of = |id: &str| SamplingContent::ToolResult {
+            tool_use_id: id.into(),
+            content: Vec::new(),
+            is_error: false,
+        };
+        let start = SamplingRequest::user("go").message(Role::Assistant, use_of("1"));
+        assert!(check_conversation(&start).is_err());
+        let paired = start.clone().message(Role::User, result_of("1"));
+        assert!(check_conversation(&paired).is_ok());
+        let foreign = start.clone().message(Role::User, result_of("2"));
+        assert!(check_conversation(&foreign).is_err());
+        assert!(check_conversation(&start.message(Role::User, "no")).is_err());
+        assert_eq!(
+            needs(&InputRequest::Sample(Box::new(paired))),
+            [ClientFeature::SamplingTools]
+        );
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_not_asked() {
+        let nested = |depth| {
+            let value = (0..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+            let mut sample = SamplingRequest::user("go");
+            sample.tools = vec![value];
+            check(&InputRequest::Sample(Box::new(sample)))
+        };
+        nested(100).unwrap();
+        nested(200).unwrap_err();
+    }
+
+    // Covers: SAMP-03
+    #[test]
+    fn older_clients_get_one_block_a_message_and_no_sound() {
+        let mut sample = SamplingRequest::user("look");
+        sample.messages = vec![
+            SamplingMessage::new(Role::User, "look")
+                .and(crate::types::AudioContent::new(b"x", "audio/wav")),
+        ];
+        let old = sampling(&sample, V::V2024_11_05);
+        assert_eq!(
+            old["messages"][1]["content"]["text"],
+            "[audio, audio/wav, which cannot be sent]"
+        );
+        let new = sampling(&sample, V::V2025_11_25);
+        assert_eq!(new["messages"][0]["content"][1]["type"], "audio");
+    }
+
+    #[test]
+    fn metadata_of_sampling_content_is_for_versions_that_have_it() {
+        let mut text = crate::types::TextContent::new("go");
+        text.meta = Some(serde_json::Map::from_iter([(
+            "com.example/a".to_owned(),
+            1.into(),
+        )]));
+        let request = SamplingRequest::user(SamplingContent::Text(text));
+        for (version, has_meta) in [(V::V2025_03_26, false), (V::V2025_06_18, true)] {
+            let params = sampling(&request, version).to_string();
+            assert_eq!(params.contains("com.example/a"), has_meta, "{params}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Agreement with `serde_json` on arbitrary text: both readers must read the same.
+
+use serde_json::Value;
+
+use crate::jsonrpc::{
+    Id, Incoming, KnownMeta, Member, MetaMember, ParseLimits, RequestId, parse, parse_next,
+};
+
+/// Checks that both accept the same text as JSON, and read the same parts of a message.
+pub fn agrees(bytes: &[u8]) {
+    // `serde_json` counts its 128 levels down to one.
+    let limits = ParseLimits {
+        max_depth: 127,
+        max_values: usize::MAX,
+        max_batch: usize::MAX,
+        ..ParseLimits::ROOMY
+    };
+    let ours = parse(bytes, &limits);
+    let mut known = KnownMeta::default();
+    for reading in ["first", "second"] {
+        let next = parse_next(bytes, &limits, &mut known);
+        assert_eq!(format!("{next:?}"), format!("{ours:?}"), "{reading}");
+    }
+    let accepted = !matches!(&ours, Err((_, error)) if error.code == -32700);
+    let expected = serde_json::from_slice::<Value>(bytes).is_ok();
+    assert_eq!(accepted, expected, "{:?}", String::from_utf8_lossy(bytes));
+    let value = |json: Option<&str>| json.map(|json| serde_json::from_str::<Value>(json).unwrap());
+    let Ok(whole) = serde_json::from_slice::<Value>(bytes) else {
+        return;
+    };
+    match ours {
+        Ok(Incoming::Batch(elements)) => {
+            let elements: Vec<Value> = elements
+                .iter()
+                .map(|json| value(Some(json)).unwrap())
+                .collect();
+            assert_eq!(Value::Array(elements), whole);
+        }
+        Ok(Incoming::Message(message)) => {
+            let raw_id = message.id.valid().map(RequestId::as_json);
+            if message.id != Id::Invalid {
+                assert_eq!(value(raw_id).as_ref(), whole.get("id"));
+            }
+            assert_eq!(
+                message.method.as_deref().map(Value::from).as_ref(),
+                whole.get("method")
+            );
+            assert_eq!(value(message.result).as_ref(), whole.get("result"));
+            assert_eq!(value(message.error).as_ref(), whole.get("error"));
+            let params = whole.get("params").filter(|params| !params.is_null());
+            assert_eq!(value(message.params.raw()).as_ref(), params);
+            for (member, name) in MEMBERS {
+                let expected = params.and_then(|params| params.as_object()?.get(name));
+                let expected = expected.filter(|value| !value.is_null());
+                assert_eq!(
+                    value(message.params.get(member)).as_ref(),
+                    expected,
+                    "{name}"
+                );
+            }
+            for member in [
+                MetaMember::ProtocolVersion,
+                MetaMember::ClientCapabilities,
+                MetaMember::ClientInfo,
+                MetaMember::LogLevel,
+                MetaMember::ProgressToken,
+            ] {
+                let expected = params.and_then(|params| params.get("_meta")?.get(member.as_str()));
+                assert_eq!(
+                    value(message.params.meta(member)).as_ref(),
+                    expected,
+                    "{member:?}"
+                );
+            }
+        }
+        Err(_) => {}
+    }
+}
+
+/// Checks that the id in an error is the one that `serde_json` reads, however little of the message could be read.
+pub fn ids_agree(bytes: &[u8]) {
+    let tight = ParseLimits {
+        max_depth: 3,
+        max_values: 8,
+        ..ParseLimits::ROOMY
+    };
+    for limits in [tight, ParseLimits::ROOMY] {
+        let Err((Some(id), _)) = parse(bytes, &limits) else {
+            continue;
+        };
+        if let Ok(whole) = serde_json::from_slice::<Value>(bytes) {
+            let id: Value = serde_json::from_str(id.as_json()).unwrap();
+            assert_eq!(whole.get("id"), Some(&id));
+            assert!(whole.get("method").is_some() || whole.get("result").is_none());
+        }
+    }
+}
+
+const MEMBERS: [(Member, &str); 16] = [
+    (Member::Name, "name"),
+    (Member::Uri, "uri"),
+    (Member::Cursor, "cursor"),
+    (Member::Arguments, "arguments"),
+    (Member::Ref, "ref"),
+    (Member::Argument, "argument"),
+    (Member::Context, "context"),
+    (Member::Level, "level"),
+    (Member::RequestId, "requestId"),
+    (Member::ProtocolVersion, "protocolVersion"),
+    (Member::Capabilities, "capabilities"),
+    (Member::ClientInfo, "clientInfo"),
+    (Member::Notifications, "notifications"),
+    (Member::InputResponses, "inputResponses"),
+    (Member::RequestState, "requestState"),
+    (Member::Meta, "_meta"),
+];

@@ -1,0 +1,301 @@
+//! A single message, borrowed from the text that contains it.
+
+use std::borrow::Cow;
+
+use crate::jsonrpc::params::{KnownMeta, Params};
+use crate::jsonrpc::rescue::rescue_id;
+use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Scan, Span};
+use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
+
+/// The contents of a line or body.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of the code that reads a message; a box would cost an allocation per message"
+)]
+pub enum Incoming<'a, M = Message<'a>> {
+    /// One message.
+    Message(M),
+    /// An array: the text of each element, at least one, each valid JSON within the limits.
+    Batch(Vec<&'a str>),
+}
+
+/// A request, a notification or a response: the caller of [`parse_next`] distinguishes them by their parts.
+#[derive(Clone, Debug)]
+pub struct Message<'a> {
+    /// The id; absent from a notification.
+    pub id: Id,
+    /// The method, unescaped.
+    pub method: Option<Cow<'a, str>>,
+    /// The parameters; absent from a response.
+    pub params: Params<'a>,
+    /// The raw result of a response.
+    pub result: Option<&'a str>,
+    /// The raw error of a response.
+    pub error: Option<&'a str>,
+}
+
+/// The member `id` of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Id {
+    /// The member is missing.
+    Absent,
+    /// A valid id.
+    Valid(RequestId),
+    /// `null`, a fraction, too large, or neither a number nor a string.
+    Invalid,
+}
+
+impl Id {
+    /// Returns the id, if it is valid.
+    #[inline]
+    #[must_use]
+    pub fn valid(&self) -> Option<&RequestId> {
+        match self {
+            Self::Valid(id) => Some(id),
+            Self::Absent | Self::Invalid => None,
+        }
+    }
+
+    /// Returns a copy of the id, if it is valid.
+    #[inline]
+    #[must_use]
+    pub fn to_request_id(&self) -> Option<RequestId> {
+        self.valid().cloned()
+    }
+}
+
+/// Reads one line or body in a single pass: envelope, `params`, `_meta`, depth and size limits.
+///
+/// A message with a method has a valid id or none, and neither result nor error; one without has exactly one of these two,
+/// and possibly an invalid id. `params` of `null` count as absent. A member that is kept may occur only once: a message in
+/// which two readers could see different values is refused.
+///
+/// # Errors
+///
+/// The error to answer with: -32700 if the text is not JSON, or not UTF-8, or too deep; -32600 if it is JSON but not a
+/// message, or over another limit. The id of a request, if it could be read, is included; that of a response never is,
+/// because the ids of the two sides may be the same.
+pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> Read<'a> {
+    parse_with(text, limits, None)
+}
+
+/// Does the same as `parse` for one of many messages with the same limits.
+///
+/// # Errors
+///
+/// As for `parse`.
+pub fn parse_next<'a>(text: &'a [u8], limits: &ParseLimits, known: &mut KnownMeta) -> Read<'a> {
+    parse_with(text, limits, Some(known))
+}
+
+fn parse_with<'a>(text: &'a [u8], limits: &ParseLimits, known: Option<&mut KnownMeta>) -> Read<'a> {
+    let text = std::str::from_utf8(text).map_err(|error| {
+        let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
+        (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
+    })?;
+    if u32::try_from(text.len()).is_err() {
+        let message = "the message is 4 GiB or longer";
+        return Err((None, ErrorObject::invalid_request(message)));
+    }
+    let mut scan = Scan::new(text, limits);
+    let read = match scan.peek() {
+        Some(b'{') => {
+            let mut envelope = Envelope::of(text);
+            if envelope.read(&mut scan, known).is_some() {
+                return envelope.message(limits);
+            }
+            None
+        }
+        Some(b'[') => read_batch(&mut scan, limits),
+        _ => scan.value(0).and_then(|_| scan.end()).map(|()| {
+            Err((
+                None,
+                ErrorObject::invalid_request("a message must be an object"),
+            ))
+        }),
+    };
+    read.unwrap_or_else(|| Err(failed(text, scan.failure(), limits)))
+}
+
+/// Calls `each` with the members of an object that was read as part of a message; does nothing for other values.
+pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
+    let mut scan = Scan::valid(object);
+    scan.object(0, |scan, key| {
+        each(key, scan.value(0)?.of(object));
+        Some(())
+    });
+}
+
+/// Reads the string at the start of `text`, which is part of a message that was read, and the number of bytes it takes;
+/// `None` if the value is not a string.
+pub fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
+    let mut scan = Scan::valid(text);
+    let json = scan.string()?.of(text);
+    Some((unquote(json).ok()?, json.len()))
+}
+
+/// The contents of a text, or the error to answer with.
+type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
+
+fn failed(text: &str, fail: Fail, limits: &ParseLimits) -> (Option<RequestId>, ErrorObject) {
+    let rescued = || {
+        if !text.trim_ascii_start().starts_with('{') {
+            return None;
+        }
+        read_id(rescue_id(text)?, limits).to_request_id()
+    };
+    match fail {
+        Fail::Syntax(at) => {
+            let message = format!("invalid JSON at byte {at}");
+            (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
+        }
+        Fail::Deep => {
+            let message = format!(
+                "nested deeper than {} levels",
+                limits.max_depth.min(MOST_DEPTH)
+            );
+            (
+                rescued(),
+                ErrorObject::new(ErrorObject::PARSE_ERROR, message),
+            )
+        }
+        Fail::Long => {
+            let message = format!("more than {} values in one message", limits.max_values);
+            (rescued(), ErrorObject::invalid_request(message))
+        }
+    }
+}
+
+fn read_batch<'a>(scan: &mut Scan<'a>, limits: &ParseLimits) -> Option<Read<'a>> {
+    let mut elements = Vec::new();
+    let mut count = 0_usize;
+    scan.array(0, |element| {
+        count = count.saturating_add(1);
+        if count <= limits.max_batch {
+            elements.push(element);
+        }
+    })?;
+    scan.end()?;
+    Some(if count == 0 {
+        Err((None, ErrorObject::invalid_request("the batch is empty")))
+    } else if count > limits.max_batch {
+        let message = format!("more than {} messages in one batch", limits.max_batch);
+        Err((None, ErrorObject::invalid_request(message)))
+    } else {
+        Ok(Incoming::Batch(elements))
+    })
+}
+
+/// The members of one message, by their positions in the text.
+struct Envelope<'a> {
+    text: &'a str,
+    version: Option<Span>,
+    id: Option<Span>,
+    method: Option<Span>,
+    result: Option<Span>,
+    error: Option<Span>,
+    params: Params<'a>,
+    has_params: bool,
+    ids: usize,
+    /// `true` if a member that is kept occurs twice.
+    repeated: bool,
+}
+
+impl<'a> Envelope<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            version: None,
+            id: None,
+            method: None,
+            result: None,
+            error: None,
+            params: Params::none(text),
+            has_params: false,
+            ids: 0,
+            repeated: false,
+        }
+    }
+
+    fn read(&mut self, scan: &mut Scan<'a>, mut known: Option<&mut KnownMeta>) -> Option<()> {
+        scan.object(0, |scan, key| {
+            let slot = match key {
+                b"jsonrpc" => &mut self.version,
+                b"id" => {
+                    self.ids = self.ids.saturating_add(1);
+                    &mut self.id
+                }
+                b"method" => &mut self.method,
+                b"result" => &mut self.result,
+                b"error" => &mut self.error,
+                b"params" => {
+                    self.repeated |= self.has_params;
+                    self.has_params = true;
+                    let known = known.as_deref_mut();
+                    return self.params.read(scan, known, &mut self.repeated);
+                }
+                _ => return scan.value(1).map(drop),
+            };
+            self.repeated |= slot.is_some();
+            *slot = Some(scan.value(1)?);
+            Some(())
+        })?;
+        scan.end()?;
+        self.params.is_plain = scan.escaped() == 0;
+        Some(())
+    }
+
+    /// Returns the message, if its members are valid together.
+    fn message(&self, limits: &ParseLimits) -> Read<'a> {
+        let json = |place: Option<Span>| Some(place?.of(self.text));
+        let (result, error) = (json(self.result), json(self.error));
+        let has_method = self.method.is_some();
+        let is_response = !has_method && (result.is_some() || error.is_some());
+        let id = json(self.id).map_or(Id::Absent, |raw| read_id(raw, limits));
+        let name = self.params.text_of(json(self.method));
+        let problem = if self.repeated {
+            "a member occurs twice"
+        } else if !json(self.version).is_some_and(is_2_0) {
+            "`jsonrpc` must be \"2.0\""
+        } else if name.is_err() {
+            "`method` must be a string"
+        } else if has_method && id == Id::Invalid {
+            "`id` must be a string or an integer, and not too long"
+        } else if has_method && (result.is_some() || error.is_some()) {
+            "a message must not have both a method and a result"
+        } else if result.is_some() && error.is_some() {
+            "a response must not have both a result and an error"
+        } else if !has_method && !is_response {
+            "`method` is missing"
+        } else {
+            return Ok(Incoming::Message(Message {
+                id,
+                method: name.unwrap_or_default(),
+                params: self.params.clone(),
+                result,
+                error,
+            }));
+        };
+        let id = id.to_request_id();
+        let id = id.filter(|_| !is_response && self.ids == 1);
+        Err((id, ErrorObject::invalid_request(problem)))
+    }
+}
+
+fn is_2_0(json: &str) -> bool {
+    json == "\"2.0\"" || unquote(json).is_ok_and(|text| text == "2.0")
+}
+
+fn read_id(raw: &str, limits: &ParseLimits) -> Id {
+    let valid = if raw.starts_with('"') {
+        raw.len().saturating_sub(2) <= limits.max_id_bytes
+    } else {
+        raw.parse::<i64>().is_ok()
+    };
+    if valid {
+        Id::Valid(RequestId::from_valid(raw))
+    } else {
+        Id::Invalid
+    }
+}

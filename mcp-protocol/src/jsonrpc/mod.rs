@@ -1,0 +1,25 @@
+//! JSON-RPC 2.0: messages, ids, errors; bytes to messages and back. Independent of MCP except for the names of the members
+//! that it keeps while reading a message, and independent of async.
+
+#[cfg(any(test, fuzzing))]
+pub mod agreement;
+mod error;
+mod id;
+mod limits;
+mod message;
+mod number;
+mod params;
+mod rescue;
+mod scan;
+mod text;
+
+pub use error::ErrorObject;
+pub use id::RequestId;
+pub use limits::ParseLimits;
+pub use message::{Id, Incoming, Message, each_member, leading_string, parse, parse_next};
+pub use number::Decimal;
+pub use params::{KnownMeta, Member, MetaMember, NotAString, Params};
+pub use text::{plain as plain_bytes, unquote, write_string};
+
+#[cfg(test)]
+pub mod tests;

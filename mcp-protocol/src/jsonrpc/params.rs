@@ -1,0 +1,234 @@
+//! `params`, and the members that the protocol uses, found while the message is read.
+
+use std::borrow::Cow;
+
+use crate::jsonrpc::scan::{Scan, Span};
+use crate::jsonrpc::text::{inside, unquote};
+
+/// Defines an enum of members with their names on the wire, and conversions in both directions.
+macro_rules! members {
+    ($(#[$doc:meta])* $kind:ident { $($member:ident = $name:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $kind {
+            $(#[doc = concat!("`", $name, "`")] $member,)+
+        }
+
+        impl $kind {
+            const COUNT: usize = [$($name),+].len();
+
+            /// Returns the name on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$member => $name,)+
+                }
+            }
+
+            fn named(name: &[u8]) -> Option<Self> {
+                Some(match name {
+                    $(name if name == $name.as_bytes() => Self::$member,)+
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+members! {
+    /// Members of `params` that are kept while a message is read.
+    Member {
+        Name = "name",
+        Uri = "uri",
+        Cursor = "cursor",
+        Arguments = "arguments",
+        Ref = "ref",
+        Argument = "argument",
+        Context = "context",
+        Level = "level",
+        RequestId = "requestId",
+        ProtocolVersion = "protocolVersion",
+        Capabilities = "capabilities",
+        ClientInfo = "clientInfo",
+        Notifications = "notifications",
+        InputResponses = "inputResponses",
+        RequestState = "requestState",
+        Meta = "_meta",
+    }
+}
+
+members! {
+    /// Members of `params._meta` that are kept. The first is the claim that makes a message modern.
+    MetaMember {
+        ProtocolVersion = "io.modelcontextprotocol/protocolVersion",
+        ClientCapabilities = "io.modelcontextprotocol/clientCapabilities",
+        ClientInfo = "io.modelcontextprotocol/clientInfo",
+        LogLevel = "io.modelcontextprotocol/logLevel",
+        ProgressToken = "progressToken",
+    }
+}
+
+/// The `_meta` of the previous message, with the members found in it: most clients send the same in every request, and the
+/// same bytes need not be read again.
+#[derive(Debug, Default)]
+pub struct KnownMeta {
+    /// An object without backslashes, valid at its position; empty if there is none.
+    text: String,
+    /// Number of values in `text`.
+    nodes: usize,
+    /// Positions in `text`.
+    members: [Option<Span>; MetaMember::COUNT],
+}
+
+impl KnownMeta {
+    /// Maximum length in bytes; a longer `_meta` is read each time.
+    const MOST: usize = 2 << 10;
+}
+
+/// The raw `params`, with the members that the protocol uses already found.
+#[derive(Clone, Debug)]
+pub struct Params<'a> {
+    /// The message. Positions in it are half as large as slices, and this struct is moved around a lot.
+    text: &'a str,
+    /// `true` if no string of the message contains a backslash.
+    pub(super) is_plain: bool,
+    raw: Option<Span>,
+    members: [Option<Span>; Member::COUNT],
+    meta: [Option<Span>; MetaMember::COUNT],
+}
+
+impl<'a> Params<'a> {
+    /// Creates absent `params` for this message.
+    pub(super) fn none(text: &'a str) -> Self {
+        Self {
+            text,
+            is_plain: false,
+            raw: None,
+            members: [None; Member::COUNT],
+            meta: [None; MetaMember::COUNT],
+        }
+    }
+
+    /// Reads the value of `params`. Sets `repeated` if a member that is kept occurs twice.
+    pub(super) fn read(
+        &mut self,
+        scan: &mut Scan<'a>,
+        mut known: Option<&mut KnownMeta>,
+        repeated: &mut bool,
+    ) -> Option<()> {
+        let start = scan.mark();
+        if scan.peek() != Some(b'{') {
+            let raw = scan.value(1)?;
+            self.raw = Some(raw).filter(|raw| raw.of(self.text) != "null");
+            return Some(());
+        }
+        scan.object(1, |scan, key| {
+            let Some(member) = Member::named(key) else {
+                return scan.value(2).map(drop);
+            };
+            let value = if member == Member::Meta && scan.peek() == Some(b'{') {
+                self.read_meta(scan, known.as_deref_mut(), repeated)?
+            } else {
+                scan.value(2)?
+            };
+            if let Some(slot) = self.members.get_mut(member as usize) {
+                *repeated |= slot.is_some();
+                *slot = Some(value);
+            }
+            Some(())
+        })?;
+        self.raw = scan.span(start);
+        Some(())
+    }
+
+    /// Reads `_meta`, an object, unless it is the known one.
+    fn read_meta(
+        &mut self,
+        scan: &mut Scan<'a>,
+        known: Option<&mut KnownMeta>,
+        repeated: &mut bool,
+    ) -> Option<Span> {
+        let start = scan.mark();
+        if let Some(known) = &known
+            && scan.pass(&known.text, known.nodes)
+        {
+            self.meta = known.members.map(|place| place?.after(start));
+            return scan.span(start);
+        }
+        let (nodes, escaped) = (scan.nodes(), scan.escaped());
+        let meta = &mut self.meta;
+        scan.object(2, |scan, key| {
+            let member = MetaMember::named(key);
+            let value = scan.value(3)?;
+            if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
+                *repeated |= slot.is_some();
+                *slot = Some(value);
+            }
+            Some(())
+        })?;
+        let place = scan.span(start)?;
+        let text = place.of(self.text);
+        if let Some(known) = known
+            && text.len() <= KnownMeta::MOST
+            && scan.escaped() == escaped
+            && !*repeated
+        {
+            known.text.clear();
+            known.text.push_str(text);
+            known.nodes = nodes.saturating_sub(scan.nodes());
+            known.members = self.meta.map(|place| place?.within(start));
+        }
+        Some(place)
+    }
+
+    /// Returns the raw JSON of `params`, if present.
+    pub fn raw(&self) -> Option<&'a str> {
+        Some(self.raw?.of(self.text))
+    }
+
+    /// Returns `true` if `params` is absent or an object.
+    pub fn is_object(&self) -> bool {
+        self.raw().is_none_or(|raw| raw.starts_with('{'))
+    }
+
+    /// Returns the raw JSON of a member. `null` counts as absent: some clients send it for an omitted member.
+    #[inline]
+    pub fn get(&self, member: Member) -> Option<&'a str> {
+        let json = (*self.members.get(member as usize)?)?.of(self.text);
+        (json != "null").then_some(json)
+    }
+
+    /// Returns the raw JSON of a member of `_meta`.
+    pub fn meta(&self, member: MetaMember) -> Option<&'a str> {
+        Some((*self.meta.get(member as usize)?)?.of(self.text))
+    }
+
+    /// Returns a member that must be a string, unescaped; `Err` if it is present but not a string.
+    #[inline]
+    pub fn string(&self, member: Member) -> Result<Option<Cow<'a, str>>, NotAString> {
+        self.text_of(self.get(member))
+    }
+
+    /// Returns a member of `_meta` that must be a string, unescaped.
+    pub fn meta_string(&self, member: MetaMember) -> Result<Option<Cow<'a, str>>, NotAString> {
+        self.text_of(self.meta(member))
+    }
+
+    /// Returns the text of a JSON string of the message.
+    pub(super) fn text_of(
+        &self,
+        json: Option<&'a str>,
+    ) -> Result<Option<Cow<'a, str>>, NotAString> {
+        let text = |json| {
+            if self.is_plain {
+                inside(json).map(Cow::Borrowed)
+            } else {
+                unquote(json)
+            }
+        };
+        json.map(text).transpose()
+    }
+}
+
+/// The value of a member that must be a string is not one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAString;

@@ -1,0 +1,361 @@
+//! Validates JSON in place: one pass, no recursion, no allocation.
+//!
+//! Accepts exactly the JSON of RFC 8259, except that an escaped surrogate must be part of a pair.
+//! [`message`](super::message) interprets the values; [`text`](super::text) decodes strings.
+
+mod tokens;
+
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+use crate::jsonrpc::ParseLimits;
+use crate::jsonrpc::text::{plain, unquote};
+
+/// Maximum depth: open brackets are kept in the bits of one number.
+pub(super) const MOST_DEPTH: usize = u128::BITS as usize;
+
+/// The reason why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fail {
+    /// Not JSON, from this byte on.
+    Syntax(usize),
+    /// Nested deeper than the limit.
+    Deep,
+    /// More values than the limit.
+    Long,
+}
+
+/// The position of a value in a text. An `Option` of it is no larger.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    start: u32,
+    /// Never zero: no value ends where the text begins.
+    end: NonZeroU32,
+}
+
+impl Span {
+    pub(super) fn of(self, text: &str) -> &str {
+        let range = self.start as usize..self.end.get() as usize;
+        text.get(range).unwrap_or_default()
+    }
+
+    /// Returns this position relative to a text that begins at `start`; `None` if it is outside of that text.
+    pub(super) fn within(self, start: usize) -> Option<Self> {
+        let start = u32::try_from(start).ok()?;
+        Some(Self {
+            start: self.start.checked_sub(start)?,
+            end: NonZeroU32::new(self.end.get().checked_sub(start)?)?,
+        })
+    }
+
+    /// Returns this position relative to an outer text, in which the current one begins at `start`.
+    pub(super) fn after(self, start: usize) -> Option<Self> {
+        let start = u32::try_from(start).ok()?;
+        Some(Self {
+            start: self.start.checked_add(start)?,
+            end: self.end.checked_add(start)?,
+        })
+    }
+}
+
+/// A reader at a position in a text.
+pub(super) struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+    nodes: usize,
+    depth: usize,
+    /// The reason why reading stopped. Kept here so that results are returned in registers.
+    fail: Fail,
+    /// Number of strings that contain a backslash.
+    escaped: usize,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(text: &'a str, limits: &ParseLimits) -> Self {
+        Self {
+            nodes: limits.max_values,
+            depth: limits.max_depth.min(MOST_DEPTH),
+            ..Self::valid(text)
+        }
+    }
+
+    /// Creates a reader for a text that should be one string, number or literal.
+    pub(super) fn of_scalar(text: &'a str) -> Self {
+        Self {
+            nodes: 1,
+            depth: 0,
+            ..Self::valid(text)
+        }
+    }
+
+    /// Creates a reader for a text that was read before, within the limits.
+    pub(super) fn valid(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            nodes: usize::MAX,
+            depth: MOST_DEPTH,
+            fail: Fail::Syntax(0),
+            escaped: 0,
+        }
+    }
+
+    /// Returns the next byte that is not white space, without consuming it.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        // The tokens of a message hardly ever have white space between them.
+        let byte = *self.text.as_bytes().get(self.at)?;
+        if byte > b' ' {
+            return Some(byte);
+        }
+        self.peek_past_space()
+    }
+
+    #[cold]
+    fn peek_past_space(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Checks that only white space is left.
+    pub(super) fn end(&mut self) -> Option<()> {
+        match self.peek() {
+            None => Some(()),
+            Some(_) => self.syntax(),
+        }
+    }
+
+    /// Returns the number of strings so far that contain a backslash. If it is zero, all strings can be used as they are.
+    pub(super) fn escaped(&self) -> usize {
+        self.escaped
+    }
+
+    /// Returns the number of values that are still allowed.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Skips `value`, which has `nodes` values and was read before at this depth, if it occurs at this position again.
+    pub(super) fn pass(&mut self, value: &str, nodes: usize) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_here = !value.is_empty() && rest.starts_with(value.as_bytes());
+        match self.nodes.checked_sub(nodes) {
+            Some(left) if is_here => {
+                self.nodes = left;
+                self.at += value.len();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the reason why reading failed.
+    pub(super) fn failure(&self) -> Fail {
+        self.fail
+    }
+
+    /// Reads an object, inside `depth` others. Calls `each` with every key, unescaped; it must read the value.
+    pub(super) fn object(
+        &mut self,
+        depth: usize,
+        mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
+    ) -> Option<()> {
+        self.node()?;
+        self.open(depth, b'{')?;
+        if self.take(b'}') {
+            return Some(());
+        }
+        loop {
+            let other;
+            self.node()?;
+            let name = if let Some(name) = self.plain_key() {
+                name
+            } else {
+                other = self.other_key()?;
+                other.as_bytes()
+            };
+            each(self, name)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b'}'),
+            }
+        }
+    }
+
+    /// Reads an array, inside `depth` others. Calls `each` with every item.
+    pub(super) fn array(&mut self, depth: usize, mut each: impl FnMut(&'a str)) -> Option<()> {
+        self.node()?;
+        self.open(depth, b'[')?;
+        if self.take(b']') {
+            return Some(());
+        }
+        loop {
+            let item = self.value(depth.saturating_add(1))?;
+            each(item.of(self.text));
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b']'),
+            }
+        }
+    }
+
+    /// Reads any value, inside `depth` open brackets, and returns its position without surrounding white space.
+    #[inline]
+    pub(super) fn value(&mut self, depth: usize) -> Option<Span> {
+        // Most values are strings, which need no stack.
+        if self.peek() == Some(b'"') {
+            self.node()?;
+            return self.string();
+        }
+        let start = self.at;
+        self.skip(depth)?;
+        self.span(start)
+    }
+
+    /// Returns the position of the next value.
+    pub(super) fn mark(&mut self) -> usize {
+        self.peek();
+        self.at
+    }
+
+    /// Returns the span from `start` to the current position.
+    #[inline]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "messages of 4 GiB and more were refused"
+    )]
+    pub(super) fn span(&self, start: usize) -> Option<Span> {
+        Some(Span {
+            start: start as u32,
+            end: NonZeroU32::new(self.at as u32)?,
+        })
+    }
+
+    // Separate from `value`, which mostly reads strings and then needs few registers.
+    #[inline(never)]
+    fn skip(&mut self, outside: usize) -> Option<()> {
+        // One bit per open bracket, the innermost lowest: set for an object.
+        let mut brackets: u128 = 0;
+        let mut open = 0_usize;
+        loop {
+            self.node()?;
+            let complete = match self.peek() {
+                Some(bracket @ (b'{' | b'[')) => {
+                    let object = bracket == b'{';
+                    self.open(outside.saturating_add(open), bracket)?;
+                    if self.take(if object { b'}' } else { b']' }) {
+                        true
+                    } else {
+                        brackets = (brackets << 1) | u128::from(object);
+                        open += 1;
+                        if object {
+                            self.skip_key()?;
+                        }
+                        false
+                    }
+                }
+                Some(b'"') => self.string().map(|_| true)?,
+                Some(b'-' | b'0'..=b'9') => self.number().map(|()| true)?,
+                Some(b't') => self.word("true").map(|()| true)?,
+                Some(b'f') => self.word("false").map(|()| true)?,
+                Some(b'n') => self.word("null").map(|()| true)?,
+                _ => return self.syntax(),
+            };
+            if !complete {
+                continue;
+            }
+            loop {
+                if open == 0 {
+                    return Some(());
+                }
+                let object = brackets & 1 == 1;
+                if self.take(b',') {
+                    if object {
+                        self.skip_key()?;
+                    }
+                    break;
+                }
+                self.expect(if object { b'}' } else { b']' })?;
+                brackets >>= 1;
+                open -= 1;
+            }
+        }
+    }
+
+    fn open(&mut self, outside: usize, bracket: u8) -> Option<()> {
+        self.expect(bracket)?;
+        if outside >= self.depth {
+            self.fail = Fail::Deep;
+            return None;
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn node(&mut self) -> Option<()> {
+        let Some(left) = self.nodes.checked_sub(1) else {
+            self.fail = Fail::Long;
+            return None;
+        };
+        self.nodes = left;
+        Some(())
+    }
+
+    /// Reads a key in the usual form, without escapes or white space, and the colon after it.
+    #[inline]
+    fn plain_key(&mut self) -> Option<&'a [u8]> {
+        let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;
+        let (name, rest) = inside.split_at_checked(plain(inside))?;
+        if *first != b'"' || !rest.starts_with(b"\":") {
+            return None;
+        }
+        self.at += name.len() + 3;
+        Some(name)
+    }
+
+    /// Reads a key in any other form, unescaped, and the colon after it.
+    #[cold]
+    fn other_key(&mut self) -> Option<Cow<'a, str>> {
+        self.peek();
+        let key = self.string()?;
+        self.expect(b':')?;
+        Some(unquote(key.of(self.text)).unwrap_or_default())
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Option<()> {
+        self.node()?;
+        match self.plain_key() {
+            Some(_) => Some(()),
+            None => self.other_key().map(drop),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        if self.take(byte) {
+            Some(())
+        } else {
+            self.syntax()
+        }
+    }
+
+    #[cold]
+    fn syntax<T>(&mut self) -> Option<T> {
+        self.fail = Fail::Syntax(self.at);
+        None
+    }
+}

@@ -1,0 +1,41 @@
+//! Keys of `_meta` that are reserved for the protocol.
+//!
+//! Specification: 2026-07-28, basic, "_meta".
+
+/// Returns `true` if a key of `_meta`, or an identifier of an extension, has a prefix that is reserved for the protocol.
+///
+/// The second label of the prefix decides, as in `io.modelcontextprotocol/…` or `com.mcp.tools/…`; 2025-06-18 also
+/// reserved prefixes that start with these words.
+pub fn is_reserved(key: &str) -> bool {
+    let Some((prefix, _)) = key.rsplit_once('/') else {
+        return false;
+    };
+    let reserved = |label: Option<&str>| matches!(label, Some("modelcontextprotocol" | "mcp"));
+    let mut labels = prefix.split('.');
+    let first = labels.next();
+    let second = labels.next();
+    reserved(second) || (reserved(first) && second.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_label_of_the_prefix_reserves_a_key() {
+        for (key, reserved) in [
+            ("io.modelcontextprotocol/serverInfo", true),
+            ("dev.mcp/x", true),
+            ("com.mcp.tools/x", true),
+            ("mcp.dev/x", true),
+            ("com.example.mcp/x", false),
+            ("com.example/x", false),
+            ("mcp", false),
+            ("ui", false),
+            ("traceparent", false),
+            ("", false),
+        ] {
+            assert_eq!(is_reserved(key), reserved, "{key}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The claim that makes a message modern: `_meta` of its `params` names a protocol version.
+//!
+//! The body decides: headers, method name and earlier messages do not matter here. A malformed claim is an error, never a
+//! reason to treat the message as legacy.
+//!
+//! Specification: 2026-07-28, basic, "Per-request metadata".
+
+use crate::jsonrpc::{ErrorObject, MetaMember, Params, each_member};
+use crate::negotiation::introduction::{self, is_named};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::{Era, ProtocolVersion, errors};
+
+/// The claim of a message.
+#[derive(Debug)]
+pub enum Claim<'a> {
+    /// No claim: the message is legacy.
+    None,
+    /// A claim to be modern, with a supported version.
+    Valid(Modern<'a>),
+    /// A version that is unsupported, or requires a handshake: -32022.
+    Unsupported(ErrorObject),
+    /// An unreadable value: -32602, naming the key.
+    Malformed(ErrorObject),
+}
+
+/// The metadata of a modern request, about itself and its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Modern<'a> {
+    /// The claimed version, which is supported and modern.
+    pub version: ProtocolVersion,
+    /// The raw JSON, an object.
+    pub raw_capabilities: &'a str,
+    /// The least severe log message the client wants; `None` if it wants none.
+    pub log_level: Option<LoggingLevel>,
+}
+
+impl Modern<'_> {
+    /// Returns the features that the client declares.
+    pub fn capabilities(&self) -> ClientCapabilities {
+        introduction::capabilities(self.raw_capabilities).unwrap_or_default()
+    }
+}
+
+/// Returns the client's identity from a `_meta` with a valid claim.
+pub fn client_info(meta: &str) -> Option<Implementation> {
+    let mut json = None;
+    each_member(meta, |key, value| {
+        if key == MetaMember::ClientInfo.as_str().as_bytes() {
+            json = Some(value);
+        }
+    });
+    introduction::implementation(json?)
+}
+
+/// Client information known to be valid, as text: most clients send the same in every request, and it need not be parsed
+/// again.
+#[derive(Debug, Default)]
+pub struct KnownClientInfo(Box<str>);
+
+impl KnownClientInfo {
+    /// Maximum length in bytes; longer information is parsed each time.
+    const MOST: usize = 1 << 10;
+
+    fn admits(&mut self, json: &str) -> bool {
+        if *self.0 == *json {
+            return true;
+        }
+        let is_named = is_named(json);
+        if is_named && json.len() <= Self::MOST {
+            self.0 = json.into();
+        }
+        is_named
+    }
+}
+
+/// Returns the claim of a message. A malformed claim is reported before an unsupported version.
+///
+/// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
+pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Claim<'a> {
+    if params.meta(MetaMember::ProtocolVersion).is_none() {
+        return Claim::None;
+    }
+    let Ok(Some(requested)) = params.meta_string(MetaMember::ProtocolVersion) else {
+        return Claim::Malformed(malformed(MetaMember::ProtocolVersion, "must be a string"));
+    };
+    let capabilities = match params.meta(MetaMember::ClientCapabilities) {
+        Some(json) if json.starts_with('{') => json,
+        Some(_) => {
+            let error = malformed(MetaMember::ClientCapabilities, "must be an object");
+            return Claim::Malformed(error);
+        }
+        None => {
+            return Claim::Malformed(malformed(MetaMember::ClientCapabilities, "is missing"));
+        }
+    };
+    let admits = |json: &str| match known {
+        Some(known) => known.admits(json),
+        None => is_named(json),
+    };
+    if !params.meta(MetaMember::ClientInfo).is_none_or(admits) {
+        let problem = "must be an object with `name` and `version`";
+        return Claim::Malformed(malformed(MetaMember::ClientInfo, problem));
+    }
+    let log_level = match params.meta_string(MetaMember::LogLevel) {
+        Ok(None) => None,
+        Ok(Some(name)) if let Some(level) = LoggingLevel::from_wire(&name) => Some(level),
+        _ => {
+            let problem = format!("is invalid: {}", errors::invalid_level().message);
+            return Claim::Malformed(malformed(MetaMember::LogLevel, &problem));
+        }
+    };
+    match ProtocolVersion::from_wire(&requested).filter(|version| version.era() == Era::Modern) {
+        Some(version) => Claim::Valid(Modern {
+            version,
+            raw_capabilities: capabilities,
+            log_level,
+        }),
+        None => Claim::Unsupported(errors::unsupported_version(&requested)),
+    }
+}
+
+fn malformed(member: MetaMember, problem: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("`{}` {problem}", member.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::{Incoming, Member, ParseLimits, parse};
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
+            if let Ok(Incoming::Message(message)) = parse(&bytes, &ParseLimits::ROOMY) {
+                if let Claim::Valid(modern) = claim(&message.params, None) {
+                    drop(modern.capabilities());
+                    drop(message.params.get(Member::Meta).map(client_info));
+                }
+                drop(crate::negotiation::InitializeParams::read(&message.params));
+            }
+        }
+    }
+
+    const P: &str = "io.modelcontextprotocol";
+
+    #[test]
+    fn a_claim_is_read_before_it_is_judged() {
+        let version = format!(r#""{P}/protocolVersion":"2026-07-28""#);
+        let old = format!(r#""{P}/protocolVersion":"2025-11-25""#);
+        let capabilities = format!(r#""{P}/clientCapabilities":{{}}"#);
+        for (meta, expected) in [
+            (String::new(), "none"),
+            (capabilities.clone(), "none"),
+            (r#""progressToken":1"#.to_owned(), "none"),
+            (format!("{version},{capabilities}"), "valid"),
+            (
+                format!(r#"{version},{capabilities},"{P}/logLevel":"info""#),
+                "valid",
+            ),
+            (
+                format!(
+                    r#"{version},{capabilities},"{P}/clientInfo":{{"name":"c","version":"1","icons":3}}"#
+                ),
+                "valid",
+            ),
+            (
+                format!(r#""{P}/protocolVersion":null,{capabilities}"#),
+                "/protocolVersion",
+            ),
+            (
+                format!(r#""{P}/protocolVersion":20260728,{capabilities}"#),
+                "/protocolVersion",
+            ),
+            (version.clone(), "/clientCapabilities"),
+            (old.clone(), "/clientCapabilities"),
+            (
+                format!(r#"{version},"{P}/clientCapabilities":null"#),
+                "/clientCapabilities",
+            ),
+            (
+                format!(r#"{version},"{P}/clientCapabilities":[]"#),
+                "/clientCapabilities",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/clientInfo":"c""#),
+                "/clientInfo",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/clientInfo":["c","1"]"#),
+                "/clientInfo",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/clientInfo":{{"name":"c"}}"#),
+                "/clientInfo",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/logLevel":"loud""#),
+                "/logLevel",
+            ),
+            (
+                format!(r#"{version},{capabilities},"{P}/logLevel":null"#),
+                "/logLevel",
+            ),
+            (
+                format!(r#"{old},{capabilities},"{P}/logLevel":"loud""#),
+                "/logLevel",
+            ),
+            (format!("{old},{capabilities}"), "unsupported"),
+            (
+                format!(r#""{P}/protocolVersion":"",{capabilities}"#),
+                "unsupported",
+            ),
+        ] {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{{meta}}}}}}}"#
+            );
+            let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &ParseLimits::ROOMY) else {
+                panic!("{text}")
+            };
+            match claim(&message.params, None) {
+                Claim::None => assert_eq!(expected, "none", "{meta}"),
+                Claim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
+                Claim::Unsupported(error) => {
+                    assert_eq!(expected, "unsupported", "{meta}");
+                    assert_eq!(error.code, -32022);
+                }
+                Claim::Malformed(error) => {
+                    assert_eq!(error.code, -32602);
+                    assert!(
+                        error.message.contains(expected),
+                        "{meta}: {}",
+                        error.message
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_known_admits_itself_and_nothing_else() {
+        let mut known = KnownClientInfo::default();
+        for (json, expected) in [
+            (r#"{"name":"a"}"#, false),
+            (r#"{"name":"a","version":"1"}"#, true),
+            (r#"{"name":"a","version":"1"}"#, true),
+            (r#"{"name":"a","version":2}"#, false),
+            (r#"{"name":"a","version":"1"}"#, true),
+        ] {
+            assert_eq!(known.admits(json), expected, "{json}");
+        }
+    }
+}

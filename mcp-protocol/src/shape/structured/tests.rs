@@ -1,0 +1,109 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ProtocolVersion::{V2025_06_18, V2025_11_25, V2026_07_28};
+
+fn raw(value: &Value) -> Box<RawValue> {
+    to_raw_value(value).unwrap()
+}
+
+fn value(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).unwrap()
+}
+
+#[test]
+fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
+    let object = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let list = json!({"type": "array", "items": object});
+    let tagged = json!({"oneOf": [object, {"type": "object", "required": ["b"]}]});
+    let node = json!({"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}}});
+    let recursive = json!({"$ref": "#/$defs/Node", "$defs": {"Node": node}});
+    let nodes =
+        json!({"type": "array", "items": {"$ref": "#/$defs/Node"}, "$defs": {"Node": node}});
+    let with_type = |schema: &Value| {
+        let mut schema = schema.clone();
+        schema["type"] = json!("object");
+        schema
+    };
+    let wrapped = |schema: &Value| json!({"type": "object", "properties": {"result": schema}, "required": ["result"]});
+    let nodes_inside = {
+        let text = nodes.to_string();
+        wrapped(
+            &text
+                .replace("\"#/", "\"#/properties/result/")
+                .parse()
+                .unwrap(),
+        )
+    };
+    for (schema, expected, values) in [
+        (&object, object.clone(), vec![json!({"a": 1})]),
+        (&tagged, with_type(&tagged), vec![json!({"a": 1})]),
+        (
+            &recursive,
+            with_type(&recursive),
+            vec![json!({"next": {"next": null}})],
+        ),
+        (&list, wrapped(&list), vec![json!([]), json!([{"a": 1}])]),
+        (
+            &json!({"anyOf": [object, {"type": "null"}]}),
+            wrapped(&json!({"anyOf": [object, {"type": "null"}]})),
+            vec![json!({"a": 1}), json!(null)],
+        ),
+        (
+            &json!({"allOf": [object, {}]}),
+            with_type(&json!({"allOf": [object, {}]})),
+            vec![json!({"a": 1})],
+        ),
+        (
+            &nodes,
+            nodes_inside,
+            vec![json!([]), json!([{"next": {"next": null}}])],
+        ),
+        (
+            &json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "string"}),
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "properties": {"result": {"type": "string"}},
+                "required": ["result"],
+            }),
+            vec![json!("text")],
+        ),
+        // A circular reference says nothing about the values.
+        (
+            &json!({"$ref": "#"}),
+            wrapped(&json!({"$ref": "#/properties/result"})),
+            vec![],
+        ),
+        (
+            &json!({}),
+            wrapped(&json!({})),
+            vec![json!(1), json!({"a": 1})],
+        ),
+        (&json!(true), wrapped(&json!(true)), vec![json!(1)]),
+    ] {
+        let shaped = value(&object_schema(raw(schema)));
+        assert_eq!(shaped, expected);
+        let root = OutputRoot::of(Some(&raw(schema)));
+        for given in values {
+            assert_eq!(value(&root.shape(raw(&given), V2026_07_28)), given);
+            for version in [V2025_06_18, V2025_11_25] {
+                let given = value(&root.shape(raw(&given), version));
+                let validator = jsonschema::validator_for(&shaped).unwrap();
+                assert!(validator.is_valid(&given), "{given} {shaped}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_schema_a_value_says_what_it_is() {
+    let root = OutputRoot::of(None);
+    for (given, expected) in [
+        (json!({"result": 1}), json!({"result": 1})),
+        (json!(null), json!({"result": null})),
+        (json!([1]), json!({"result": [1]})),
+    ] {
+        assert_eq!(value(&root.shape(raw(&given), V2025_11_25)), expected);
+    }
+}

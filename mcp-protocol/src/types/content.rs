@@ -1,0 +1,334 @@
+//! Content blocks: the content of tool results and prompts.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Annotations, Icon, Meta};
+
+/// One piece of content in a tool result or a prompt message.
+///
+/// Converts from strings and from each of its parts.
+///
+/// Source: revision 2026-07-28, schema `ContentBlock`. Audio exists from 2025-03-26 and links from 2025-06-18; older
+/// clients receive the closest equivalent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ContentBlock {
+    /// Plain text.
+    Text(TextContent),
+    /// An image.
+    Image(ImageContent),
+    /// Audio.
+    Audio(AudioContent),
+    /// A link to a resource that the client may read.
+    ResourceLink(Box<ResourceLink>),
+    /// The contents of a resource, embedded.
+    Resource(EmbeddedResource),
+}
+
+impl ContentBlock {
+    /// Creates a block of plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        TextContent::new(text).into()
+    }
+
+    /// Creates an image of the given media type; `bytes` are base64-encoded.
+    pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        ImageContent::new(bytes, mime_type).into()
+    }
+
+    /// Creates an audio block of the given media type; `bytes` are base64-encoded.
+    pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        AudioContent::new(bytes, mime_type).into()
+    }
+
+    /// Embeds the contents of a resource.
+    #[must_use]
+    pub fn resource(contents: ResourceContents) -> Self {
+        EmbeddedResource::new(contents).into()
+    }
+}
+
+#[doc(hidden)]
+impl ContentBlock {
+    /// Calls `each` with every string that a model or a user reads.
+    pub fn each_text(&mut self, each: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Text(content) => each(&mut content.text),
+            Self::Resource(embedded) => embedded.resource.text.iter_mut().for_each(each),
+            Self::ResourceLink(link) => {
+                each(&mut link.name);
+                link.title.iter_mut().for_each(&mut *each);
+                link.description.iter_mut().for_each(each);
+            }
+            Self::Image(_) | Self::Audio(_) => {}
+        }
+    }
+}
+
+/// Text for a model or a user.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TextContent {
+    /// The text.
+    pub text: String,
+    /// Audience, priority and modification time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl TextContent {
+    /// Creates text content.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// An image, base64-encoded on the wire.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ImageContent {
+    /// The bytes of the file, in standard base64 with padding.
+    pub data: String,
+    /// The media type, such as `image/png`.
+    pub mime_type: String,
+    /// Audience, priority and modification time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ImageContent {
+    /// Creates an image of the given media type; `bytes` are base64-encoded.
+    pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self {
+            data: STANDARD.encode(bytes),
+            mime_type: mime_type.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Audio, base64-encoded on the wire. Revisions from 2025-03-26.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct AudioContent {
+    /// The bytes of the file, in standard base64 with padding.
+    pub data: String,
+    /// The media type, such as `audio/wav`.
+    pub mime_type: String,
+    /// Audience, priority and modification time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl AudioContent {
+    /// Creates audio of the given media type; `bytes` are base64-encoded.
+    pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self {
+            data: STANDARD.encode(bytes),
+            mime_type: mime_type.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A link to a resource, which need not appear in any list. Revisions from 2025-06-18.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourceLink {
+    /// The URI of the resource.
+    pub uri: String,
+    /// The name of the resource.
+    pub name: String,
+    /// Display name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Description of the contents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Size in bytes, before any encoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Audience, priority and modification time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Icons for user interfaces. Revisions from 2025-11-25.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Additional metadata.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ResourceLink {
+    /// Creates a link to `uri` with a name.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the media type of the resource.
+    #[must_use]
+    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Sets the description of the resource.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+}
+
+/// The contents of a resource, embedded in a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EmbeddedResource {
+    /// The embedded contents.
+    pub resource: ResourceContents,
+    /// Audience, priority and modification time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl EmbeddedResource {
+    /// Embeds these contents.
+    #[must_use]
+    pub fn new(contents: ResourceContents) -> Self {
+        Self {
+            resource: contents,
+            annotations: None,
+            meta: None,
+        }
+    }
+}
+
+/// The contents of a resource: text, or bytes in base64.
+///
+/// Exactly one of `text` and `blob` is set; the constructors ensure it.
+///
+/// Source: revision 2026-07-28, schema `TextResourceContents` and `BlobResourceContents`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourceContents {
+    /// The URI of the contents. If a resource function leaves it empty, it becomes the URI that was read.
+    pub uri: Cow<'static, str>,
+    /// The media type. If a resource function omits it, it becomes the declared one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<Cow<'static, str>>,
+    /// The text, if the contents are text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The bytes in standard base64 with padding, if the contents are binary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ResourceContents {
+    /// Creates text contents for `uri`.
+    pub fn text(uri: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            text: Some(text.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Creates binary contents for `uri`; `bytes` are base64-encoded.
+    pub fn blob(uri: impl Into<Cow<'static, str>>, bytes: impl AsRef<[u8]>) -> Self {
+        Self {
+            uri: uri.into(),
+            blob: Some(STANDARD.encode(bytes)),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the media type of the contents.
+    #[must_use]
+    pub fn with_mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
+    }
+}
+
+impl From<TextContent> for ContentBlock {
+    fn from(content: TextContent) -> Self {
+        Self::Text(content)
+    }
+}
+
+impl From<ImageContent> for ContentBlock {
+    fn from(content: ImageContent) -> Self {
+        Self::Image(content)
+    }
+}
+
+impl From<AudioContent> for ContentBlock {
+    fn from(content: AudioContent) -> Self {
+        Self::Audio(content)
+    }
+}
+
+impl From<ResourceLink> for ContentBlock {
+    fn from(link: ResourceLink) -> Self {
+        Self::ResourceLink(Box::new(link))
+    }
+}
+
+impl From<EmbeddedResource> for ContentBlock {
+    fn from(resource: EmbeddedResource) -> Self {
+        Self::Resource(resource)
+    }
+}
+
+impl From<ResourceContents> for ContentBlock {
+    fn from(contents: ResourceContents) -> Self {
+        Self::resource(contents)
+    }
+}
+
+impl From<String> for ContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for ContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}

@@ -1,0 +1,64 @@
+//! Requests from a server to a client.
+//!
+//! The types are neutral; [`input`](crate::input) decides which parts of a question each protocol version sees. Requests to a
+//! model are in `sampling`, the contents of a form in `form`.
+//!
+//! Specification: 2026-07-28, client/elicitation, client/roots.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Form, Meta, SamplingRequest};
+
+/// A question for the client: elicitation, sampling or roots.
+///
+/// Source: revision 2026-07-28, schema `InputRequest`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum InputRequest {
+    /// `elicitation/create` with a form
+    Form {
+        /// Text that the user reads.
+        message: String,
+        /// The form that the user fills in.
+        form: Form,
+    },
+    /// `elicitation/create` with a URL
+    Url {
+        /// Text that the user reads.
+        message: String,
+        /// The URL that the user is sent to.
+        url: String,
+    },
+    /// `sampling/createMessage`
+    Sample(Box<SamplingRequest>),
+    /// `roots/list`
+    Roots,
+}
+
+/// A directory or file that the client works in. Servers stay within the roots; a client may have none.
+///
+/// Source: revision 2026-07-28, schema `Root`. Deprecated there, as the whole feature is.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Root {
+    /// The `file:` URI of the root.
+    pub uri: String,
+    /// Display name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Additional metadata.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+#[doc(hidden)]
+impl Root {
+    /// Creates a root without a name.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            name: None,
+            meta: None,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Prompts: their definition and the messages they produce.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{ContentBlock, Icon, Meta, Role};
+
+/// A prompt as listed by `prompts/list`.
+///
+/// Source: revision 2026-07-28, schema `Prompt`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Prompt {
+    /// The name that `prompts/get` uses.
+    pub name: String,
+    /// Display name. Revisions from 2025-06-18.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Purpose of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The arguments that the prompt accepts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<PromptArgument>,
+    /// Icons for user interfaces. Revisions from 2025-11-25.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+/// One argument of a prompt. Values are always strings on the wire.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct PromptArgument {
+    /// The name of the argument.
+    pub name: String,
+    /// Display name. Revisions from 2025-06-18.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Description of the argument.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `true` if the prompt requires the argument.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+}
+
+/// The result of `prompts/get`.
+///
+/// Source: revision 2026-07-28, schema `GetPromptResult`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct GetPromptResult {
+    /// The subject of the messages. If omitted, it becomes the description of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The messages, in order.
+    pub messages: Vec<PromptMessage>,
+    /// Additional metadata.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl GetPromptResult {
+    /// Creates a result with these messages.
+    pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
+        Self {
+            messages: messages.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// One message of a prompt: a role and exactly one content block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PromptMessage {
+    /// The speaker.
+    pub role: Role,
+    /// The content of the message.
+    pub content: ContentBlock,
+}
+
+impl PromptMessage {
+    /// Creates a message from `role`.
+    pub fn new(role: Role, content: impl Into<ContentBlock>) -> Self {
+        Self {
+            role,
+            content: content.into(),
+        }
+    }
+
+    /// Creates a message from the user.
+    pub fn user(content: impl Into<ContentBlock>) -> Self {
+        Self::new(Role::User, content)
+    }
+
+    /// Creates a message from the model.
+    pub fn assistant(content: impl Into<ContentBlock>) -> Self {
+        Self::new(Role::Assistant, content)
+    }
+}
+
+/// Creates a message from the user.
+impl<T: Into<ContentBlock>> From<T> for PromptMessage {
+    fn from(content: T) -> Self {
+        Self::user(content)
+    }
+}

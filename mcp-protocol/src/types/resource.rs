@@ -1,0 +1,140 @@
+//! Resources and resource templates: their definitions and the result of a read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Annotations, Icon, Meta, ResourceContents};
+
+/// A resource as listed by `resources/list`.
+///
+/// Source: revision 2026-07-28, schema `Resource`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Resource {
+    /// The URI.
+    pub uri: String,
+    /// The name.
+    pub name: String,
+    /// Display name. Revisions from 2025-06-18.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Description of the contents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Size in bytes, before any encoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Audience, priority and modification time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Icons for user interfaces. Revisions from 2025-11-25.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl Resource {
+    /// Creates a resource with a URI and a name.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the display name.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets the description.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Sets the media type.
+    #[must_use]
+    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Sets the size in bytes, before any encoding.
+    #[must_use]
+    pub fn with_size(mut self, size: u64) -> Self {
+        self.size = Some(size);
+        self
+    }
+}
+
+/// A resource template as listed by `resources/templates/list`.
+///
+/// Source: revision 2026-07-28, schema `ResourceTemplate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourceTemplate {
+    /// The URIs of the resources, as an RFC 6570 template.
+    pub uri_template: String,
+    /// The name.
+    pub name: String,
+    /// Display name. Revisions from 2025-06-18.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Description of the resources' contents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The media type, if all resources share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Audience, priority and modification time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Icons for user interfaces. Revisions from 2025-11-25.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Additional metadata. Revisions from 2025-06-18.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+/// The result of `resources/read`.
+///
+/// Source: revision 2026-07-28, schema `ReadResourceResult`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ReadResourceResult {
+    /// The contents; more than one if the resource is a collection.
+    pub contents: Vec<ResourceContents>,
+    /// The media type of contents that have none, if the definition does not declare one either.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub mime_type: Option<&'static str>,
+    /// Additional metadata.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+/// The clients that may share a cached result.
+///
+/// Source: revision 2026-07-28, server/utilities/caching, "Cache Scope Field".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheScope {
+    /// Any client: the result is the same for every user and every token.
+    Public,
+    /// Only the client that made the request.
+    #[default]
+    Private,
+}
