@@ -177,7 +177,7 @@ async fn a_unix_socket_serves_several_clients() {
 
 #[tokio::test]
 async fn the_one_command_of_the_readme_shows_a_result() {
-    let output = std::process::Command::new(tests::binary("try"))
+    let output = std::process::Command::new(tests::binary("call_hello"))
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

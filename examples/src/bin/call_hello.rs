@@ -1,4 +1,4 @@
-//! Starts the example `hello`, calls its tool over the real protocol, and shows the messages.
+//! Starts the example `hello`, calls its tool over the real protocol, and shows the messages. The README runs it.
 
 #![expect(
     clippy::print_stdout,
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Error, Write};
 use std::process::{Command, Stdio};
 
 const REQUESTS: [&str; 2] = [
-    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"try","version":"1"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"call_hello","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hello","arguments":{"name":"world"}}}"#,
 ];
 
