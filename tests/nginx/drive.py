@@ -1,4 +1,4 @@
-"""Drives the example `everything` through nginx: what a proxy may hold back, cut, or hide.
+"""Drives the fixture `everything` through nginx: what a proxy may hold back, cut, or hide.
 
     drive.py PORT PORT_OF_TLS CERTIFICATE
 

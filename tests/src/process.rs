@@ -20,28 +20,28 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts an example and completes the handshake.
+    /// Starts an example or a fixture and completes the handshake.
     pub async fn start(name: &str, arguments: &[&str], revision: Revision) -> Self {
         let mut process = Self::raw(name, arguments, revision);
         process.client = process.client.connect().await;
         process
     }
 
-    /// Starts an example.
+    /// Starts an example or a fixture.
     ///
     /// # Panics
     ///
-    /// Panics if the example cannot be started.
+    /// Panics if the program cannot be started.
     #[must_use]
     pub fn raw(name: &str, arguments: &[&str], revision: Revision) -> Self {
         Self::with_environment(name, arguments, &[], revision)
     }
 
-    /// Starts an example with these variables in its environment.
+    /// Starts an example or a fixture with these variables in its environment.
     ///
     /// # Panics
     ///
-    /// Panics if the example cannot be started.
+    /// Panics if the program cannot be started.
     #[must_use]
     pub fn with_environment(
         name: &str,
@@ -91,24 +91,32 @@ impl Process {
     }
 }
 
-/// Returns the path of an example program, building it if necessary.
+/// Returns the path of an example or a fixture, building it if necessary.
 ///
 /// # Panics
 ///
-/// Panics if the examples cannot be built.
+/// Panics if the programs cannot be built.
 #[must_use]
 pub fn binary(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let directory = BUILT.get_or_init(|| {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let status = std::process::Command::new(cargo)
-            .args(["build", "--quiet", "--package", "examples", "--bins"])
+            .args([
+                "build",
+                "--quiet",
+                "--bins",
+                "--package",
+                "examples",
+                "--package",
+                "fixtures",
+            ])
             .arg("--all-features")
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
             .status()
             .expect("cargo runs");
-        assert!(status.success(), "the examples do not build");
-        // Test binaries are in `target/<profile>/deps`; the examples are built in `target/debug`.
+        assert!(status.success(), "the programs do not build");
+        // Test binaries are in `target/<profile>/deps`; the programs are built in `target/debug`.
         let own = std::env::current_exe().expect("a test knows its path");
         let target = own
             .ancestors()

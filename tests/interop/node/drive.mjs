@@ -1,4 +1,4 @@
-// Drives the examples with both official TypeScript clients, over each transport, once per revision each can negotiate there.
+// Drives examples and the fixture `everything` with both official TypeScript clients, over each transport, once per revision each can negotiate there.
 //
 // Usage: drive.mjs DIRECTORY_OF_THE_EXAMPLES. Prints one line per check and `N passed, N failed` at the end.
 
@@ -16,14 +16,14 @@ import { Relay, reach } from './reach.mjs';
 import { end, say, skip } from './report.mjs';
 import { resuming } from './resuming.mjs';
 
-const examples = process.argv[2];
+const programs = process.argv[2];
 
 // Connects once and runs these checks, one after another.
 async function drive(who, transport, revision, connect, example, checks, { relay, person, environment, ...extra }) {
   let session;
   let server;
   try {
-    server = await reach(join(examples, example), transport, relay, environment);
+    server = await reach(join(programs, example), transport, relay, environment);
     session = { ...(await connect(server.make, person)), revision, relay, person, ...extra };
     say(who, 'connects');
   } catch (error) {
@@ -71,7 +71,7 @@ async function behindTokens(who, connect, Kind) {
   for (const [name, check] of Object.entries({ getsIn, staysOut })) {
     let server;
     try {
-      server = await guarded(join(examples, 'protected'));
+      server = await guarded(join(programs, 'protected'));
       await check(server, connect, Kind);
       say(`${who} protected`, name);
     } catch (error) {

@@ -1,4 +1,4 @@
-// What is asked of the example `everything`.
+// What is asked of the fixture `everything`.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { follow, until, walk } from './session.mjs';
 
 export const checks = {
   async negotiates({ client }) {
-    assert.equal(client.getServerVersion().name, 'examples');
+    assert.equal(client.getServerVersion().name, 'fixtures');
     assert.equal(client.getInstructions(), 'Call anything.');
     assert.ok(client.getServerCapabilities().tools.listChanged);
   },

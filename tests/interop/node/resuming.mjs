@@ -1,4 +1,4 @@
-// Coming back after a connection was cut, in the example `everything`.
+// Coming back after a connection was cut, in the fixture `everything`.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';

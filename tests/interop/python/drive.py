@@ -1,6 +1,6 @@
-"""Drives the examples with the official Python client, over each transport, once per revision that it can negotiate there.
+"""Drives examples and the fixture `everything` with the official Python client, over each transport, once per revision that it can negotiate there.
 
-Usage: drive.py DIRECTORY_OF_THE_EXAMPLES. Prints one line per check and `N passed, N failed` at the end.
+Usage: drive.py DIRECTORY_OF_THE_PROGRAMS. Prints one line per check and `N passed, N failed` at the end.
 """
 
 import sys
@@ -26,7 +26,7 @@ from session import Inbox, Session
 
 warnings.simplefilter("ignore")
 
-EXAMPLES = Path(sys.argv[1])
+PROGRAMS = Path(sys.argv[1])
 
 
 async def drive(transport, revision, mode, example, checks, relay=None, environment=None, **options):
@@ -42,7 +42,7 @@ async def drive(transport, revision, mode, example, checks, relay=None, environm
 
     try:
         async with (
-            reached(EXAMPLES / example, transport, relay, environment or {}) as server,
+            reached(PROGRAMS / example, transport, relay, environment or {}) as server,
             Client(
                 server,
                 mode=mode,
@@ -108,7 +108,7 @@ async def behind_tokens():
         who = f"http {revision} {mode} protected"
         for check in protected.CHECKS:
             try:
-                async with protected.guarded(EXAMPLES / "protected") as (url, issuer):
+                async with protected.guarded(PROGRAMS / "protected") as (url, issuer):
                     await check(url, issuer, mode)
                 say(who, check.__name__)
             except Exception as error:

@@ -1,4 +1,4 @@
-"""What is asked of the example `everything`."""
+"""What is asked of the fixture `everything`."""
 
 import anyio
 import mcp_types as types
@@ -11,7 +11,7 @@ async def negotiates(session):
     assert session.client.protocol_version == session.revision, session.client.protocol_version
     # Pinned to a revision, the client asks for nothing and so knows nothing.
     if session.client.instructions is not None or session.client.server_info is not None:
-        assert session.client.server_info.name == "examples", session.client.server_info
+        assert session.client.server_info.name == "fixtures", session.client.server_info
         assert session.client.instructions == "Call anything.", session.client.instructions
 
 

@@ -4,7 +4,7 @@ use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
 use tests::{Client, Revision};
 
-use crate::http_support::{call, initialize, serve_server, text};
+use crate::http::support::{call, initialize, serve_server, text};
 use crate::support::raw;
 
 /// Describes the client and its capabilities.

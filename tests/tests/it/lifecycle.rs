@@ -281,8 +281,8 @@ async fn methods_of_the_other_era_do_not_exist() {
 #[tokio::test]
 async fn what_is_not_offered_does_not_exist() {
     for revision in Revision::ALL {
-        let server =
-            mcp_runtime::Server::new("empty", "1").only([mcp_runtime::prompt(fixture::lonely)]);
+        let server = mcp_runtime::Server::new("empty", "1")
+            .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
         let mut client = connect(server, revision).await;
         for method in [
             "tools/list",
@@ -319,8 +319,8 @@ async fn empty_results_are_empty() {
 #[tokio::test]
 async fn a_session_hears_only_of_what_it_was_offered() {
     for revision in Revision::LEGACY {
-        let server =
-            mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(fixture::lonely)]);
+        let server = mcp_runtime::Server::new("prompts", "1")
+            .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
         let handle = server.handle();
         let mut client = connect(server, revision).await;
         let tool = mcp_runtime::dynamic::DynamicTool::new(

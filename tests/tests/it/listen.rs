@@ -87,8 +87,8 @@ async fn an_empty_filter_is_held_open() {
 // Covers: SUBS-02, SUBS-06
 #[tokio::test]
 async fn what_the_server_does_not_have_is_not_acknowledged() {
-    let server =
-        mcp_runtime::Server::new("prompts", "1").only([mcp_runtime::prompt(fixture::lonely)]);
+    let server = mcp_runtime::Server::new("prompts", "1")
+        .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
     let mut client = connect(server, Revision::V2026_07_28).await;
     let wanted = json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a://b"]});
     assert_eq!(

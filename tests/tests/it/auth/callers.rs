@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 
 use super::{RESOURCE, called_by, challenge, serve, status, who, with};
 use crate::fixture::{self, Shared};
-use crate::http_support::{call, initialize, serve_server, text};
+use crate::http::support::{call, initialize, serve_server, text};
 
 // Covers: AUTH-02, AUTH-05
 #[tokio::test]

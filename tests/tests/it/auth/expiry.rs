@@ -17,7 +17,7 @@ use tokio::time;
 
 use super::issuer::{Issuer, seconds};
 use super::{RESOURCE, serve, session, status, with};
-use crate::http_support::{Served, call, text};
+use crate::http::support::{Served, call, text};
 
 const SECOND: Duration = Duration::from_secs(1);
 

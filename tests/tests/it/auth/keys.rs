@@ -9,7 +9,7 @@ use tests::http::send;
 
 use super::issuer::{Issuer, Key};
 use super::{RESOURCE, jwt, options, serve, status, who, with};
-use crate::http_support::Served;
+use crate::http::support::Served;
 
 async fn serve_with(tokens: Jwt) -> Served {
     serve(HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, tokens))).await

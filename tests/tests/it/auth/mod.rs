@@ -20,7 +20,7 @@ use tests::http::{Request, Response};
 
 use self::issuer::Issuer;
 use crate::fixture;
-use crate::http_support::{Served, initialize, serve_server, text};
+use crate::http::support::{Served, initialize, serve_server, text};
 
 /// By which address the servers here are known, wherever they really are.
 const RESOURCE: &str = "https://mcp.example.com/mcp";

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use super::issuer::Issuer;
 use super::{METADATA, challenge, options, session, with};
 use crate::fixture::{self, Shared};
-use crate::http_support::{Served, call, serve_server, text};
+use crate::http::support::{Served, call, serve_server, text};
 
 const NEEDED: &str = r#"scope="notes:read notes:write""#;
 

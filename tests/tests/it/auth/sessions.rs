@@ -13,8 +13,8 @@ use tests::http::{Request, Response};
 use super::issuer::Issuer;
 use super::{options, serve, session, status, with};
 use crate::fixture;
-use crate::http_stores::Database;
-use crate::http_support::{Served, call, initialize, serve_server, text};
+use crate::http::stores::Database;
+use crate::http::support::{Served, call, initialize, serve_server, text};
 
 /// What an unknown session is answered, with the status.
 async fn unknown(mut response: Response) -> bool {

@@ -9,7 +9,7 @@ use tests::http::Request;
 use super::issuer::{Issuer, Key, confused, seconds, unsigned};
 use super::{METADATA, called_by, challenge, options, serve, status, who, with};
 use crate::fixture;
-use crate::http_support::{initialize, serve_server};
+use crate::http::support::{initialize, serve_server};
 
 // Covers: AUTH-01, AUTH-02, AUTH-11
 #[tokio::test]

@@ -5,7 +5,7 @@ use tests::http::{Request, send};
 use tests::{Process, Revision};
 
 use super::{free_address, retry};
-use crate::http_support::{call, initialize, text};
+use crate::http::support::{call, initialize, text};
 
 fn signed(request: Request) -> Request {
     request.header("Authorization", "Bearer open sesame")

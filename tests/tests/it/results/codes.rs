@@ -7,7 +7,7 @@ use tests::Revision;
 use tests::http::Request;
 
 use super::{Log, server};
-use crate::http_support::{call, serve_server};
+use crate::http::support::{call, serve_server};
 use crate::support::connect;
 
 fn error(code: i32, data: Option<Value>) -> HandlerError {

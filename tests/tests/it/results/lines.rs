@@ -9,7 +9,7 @@ use tests::Revision;
 use tests::http::Request;
 
 use super::server;
-use crate::http_support::serve_server;
+use crate::http::support::serve_server;
 use crate::support::connect;
 
 const PRETTY: &str = "{\n  \"a\": 1,\r\n  \"b\": \"x\\ny\"\r}";

@@ -9,7 +9,7 @@ use tests::Revision;
 use tests::http::Request;
 
 use super::server;
-use crate::http_support::{call, serve_server};
+use crate::http::support::{call, serve_server};
 use crate::support::connect;
 
 /// A payload that panics when dropped, with another payload.
@@ -123,7 +123,7 @@ async fn what_explodes_twice_leaves_nothing_behind_over_http() {
                     response.message().await
                 };
                 match name {
-                    "unharmed" => assert_eq!(crate::http_support::text(&message), "well"),
+                    "unharmed" => assert_eq!(crate::http::support::text(&message), "well"),
                     name => is_internal(&message, name),
                 }
             }

@@ -21,7 +21,7 @@ use tests::http::Request;
 use tests::{Client, Process, Revision};
 
 use super::{Log, server};
-use crate::http_support::serve_server;
+use crate::http::support::serve_server;
 use crate::support::connect;
 
 /// A measurement.
@@ -286,7 +286,7 @@ async fn results_that_do_not_fit_do_not_leave_over_http_either() {
         let (status, message) = server.message(&Request::tool(name, json!({}))).await;
         assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
         let session = server.session(Revision::V2025_11_25).await;
-        let call = crate::http_support::call(&session, 1, name, json!({}), Revision::V2025_11_25);
+        let call = crate::http::support::call(&session, 1, name, json!({}), Revision::V2025_11_25);
         let (status, message) = server.message(&call).await;
         assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
     }

@@ -8,7 +8,7 @@ use tests::Revision;
 use tests::http::{Request, connect as dial, write};
 
 use crate::fixture::Shared;
-use crate::http_support::{self, call};
+use crate::http::support::{call, serve_server};
 use crate::support::{connect, raw};
 use crate::telemetry::capture::Counted;
 use crate::telemetry::server;
@@ -162,7 +162,7 @@ async fn a_server_that_ends_leaves_nothing_counted_as_open() {
 #[tokio::test]
 async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
     let (mut counted, _guard) = Counted::begin();
-    let served = http_support::serve_server(server()).await;
+    let served = serve_server(server()).await;
     // A modern client: its connection owns the call.
     let mut stream = dial(served.address).await;
     write(&mut stream, &Request::tool("wait", json!({}))).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::Revision;
 use tests::http::Request;
 
-use crate::http_support;
+use crate::http::support::{serve_server, serve_with};
 use crate::support::{connect, limited};
 use crate::telemetry::capture::{Counted, Seen};
 use crate::telemetry::server;
@@ -15,7 +15,7 @@ use crate::telemetry::server;
 async fn refusals_over_http_are_counted_by_kind() {
     let (mut counted, _guard) = Counted::begin();
     let limits = Limits::default().with(|limits| limits.http.max_body_bytes = 1_000);
-    let served = http_support::serve_with(HttpOptions::new(), limits).await;
+    let served = serve_with(HttpOptions::new(), limits).await;
     let add = || Request::tool("add", json!({"a": 1, "b": 2}));
     for (request, status) in [
         (add().with("Host", "evil.example"), 403),
@@ -83,7 +83,7 @@ async fn refusals_over_a_channel_are_counted_by_kind() {
 #[tokio::test]
 async fn refusals_are_logged_now_and_then_with_the_peer_and_without_the_payload() {
     let (seen, _guard) = Seen::begin();
-    let served = http_support::serve_server(server()).await;
+    let served = serve_server(server()).await;
     for _ in 0..40 {
         let request = Request::tool("echo", json!({"text": "hunter2"}));
         let request = request.header("Origin", "https://hunter2.example");

@@ -5,7 +5,7 @@ use serde_json::json;
 use tests::http::Request;
 use tests::{Answer, Revision};
 
-use crate::http_support::{call, serve_server};
+use crate::http::support::{call, serve_server};
 use crate::support::raw;
 use crate::telemetry::capture::Seen;
 

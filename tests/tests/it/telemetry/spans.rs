@@ -8,7 +8,7 @@ use tests::Revision;
 use tests::http::Request;
 use tracing::Instrument as _;
 
-use crate::http_support::{self, call, text};
+use crate::http::support::{call, serve_server, text};
 use crate::support::connect;
 use crate::telemetry::capture::{Fields, Seen};
 use crate::telemetry::server;
@@ -280,7 +280,7 @@ async fn a_hook_that_panics_harms_nothing() {
 #[tokio::test]
 async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
     let (seen, _guard) = Seen::begin();
-    let served = http_support::serve_server(server()).await;
+    let served = serve_server(server()).await;
     let session = served.session(Revision::V2025_11_25).await;
     for with_meta in [true, false] {
         for revision in Revision::ERAS {

@@ -1,0 +1,177 @@
+//! Commands that call, list, read and complete.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Scratch, in_every_revision, run, run_in};
+
+#[test]
+fn a_tool_is_called_with_typed_arguments_in_every_revision() {
+    in_every_revision("calculator", &["call", "add", "a=1", "b=2"], |date, ran| {
+        assert_eq!(ran.good(), "3\n", "{date}");
+    });
+    in_every_revision(
+        "calculator",
+        &["call", "add", "{\"a\": 1, \"b\": 2}"],
+        |_, ran| {
+            assert_eq!(ran.good(), "3\n");
+        },
+    );
+    let scratch = Scratch::new("call");
+    scratch.write("arguments.json", "{\"a\": 20, \"b\": 22}");
+    let ran = run_in(
+        scratch.path(),
+        "calculator",
+        &["call", "add", "@arguments.json"],
+    );
+    assert_eq!(ran.good(), "42\n");
+    let json = run("everything", &["call", "weather", "city=Rome", "--json"]).good();
+    let result: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(result["structuredContent"]["sky"], "clear");
+}
+
+#[test]
+fn a_call_that_fails_fails_the_command() {
+    for (arguments, complaint) in [
+        (&["call", "add", "a=1"][..], "missing argument `b`"),
+        (&["call", "add", "a=1", "b=x"], "/b: expected integer"),
+        (
+            &["call", "add", "a=1", "b=2", "c=3"],
+            "unknown argument `c`",
+        ),
+        (&["call", "add", "a"], "`a` is not an argument"),
+        (&["call", "ad", "a=1"], "did you mean `add`?"),
+        (
+            &["call", "divide", "dividend=1", "divisor=0"],
+            "nothing can be divided by zero",
+        ),
+        (&["read", "no:such"], "the server has no resources"),
+        (&["prompt", "none"], "the server has none"),
+    ] {
+        in_every_revision("calculator", arguments, |date, ran| {
+            let complaint_there = ran.bad();
+            assert!(
+                complaint_there.contains(complaint),
+                "{date} {arguments:?}: {complaint_there}"
+            );
+        });
+    }
+}
+
+#[test]
+fn what_a_server_has_is_listed() {
+    in_every_revision("everything", &["tools"], |date, ran| {
+        let out = ran.good();
+        assert!(out.contains("add(a: integer, b: integer)"), "{date}: {out}");
+        // More than a page of them.
+        assert!(out.contains("extra()"), "{date}: {out}");
+    });
+    assert!(
+        run("everything", &["prompts"])
+            .good()
+            .contains("review(code, language, framework?)")
+    );
+    assert!(
+        run("everything", &["resources"])
+            .good()
+            .contains("memo:///9\n")
+    );
+    assert!(
+        run("everything", &["templates"])
+            .good()
+            .contains("memo:///{id}  [text/plain]\n")
+    );
+    assert_eq!(run("hello", &["prompts"]).good(), "none\n");
+    let json: Value = serde_json::from_str(&run("hello", &["tools", "--json"]).good()).unwrap();
+    assert_eq!(json[0]["name"], "hello");
+}
+
+#[test]
+fn prompts_resources_and_completions_are_had() {
+    in_every_revision(
+        "everything",
+        &["prompt", "review", "code=x", "language=rust"],
+        |_, ran| {
+            assert_eq!(ran.good(), "user: Review this Rust code.\nuser: x\n");
+        },
+    );
+    in_every_revision("everything", &["read", "memo:///3"], |_, ran| {
+        assert_eq!(ran.good(), "memo 3\n");
+    });
+    in_every_revision(
+        "everything",
+        &["complete", "review", "language", "py"],
+        |_, ran| {
+            assert_eq!(ran.good(), "python\n");
+        },
+    );
+    let earlier = ["complete", "review", "framework", "a", "language=rust"];
+    assert_eq!(run("everything", &earlier).good(), "axum\nactix\n");
+    let template = ["complete", "memo:///{id}", "id", "7"];
+    assert_eq!(run("everything", &template).good(), "7\n");
+    let none = run("everything", &["complete", "review", "framework", "dj"]).good();
+    assert!(
+        none.starts_with("no candidates; the completer may need"),
+        "{none}"
+    );
+    assert!(none.contains("language=…"), "{none}");
+    for misspelt in [["reviw", "code"], ["review", "framwork"]] {
+        let unknown = run("everything", &[&["complete"], &misspelt[..]].concat()).bad();
+        assert!(unknown.contains("did you mean `"), "{unknown}");
+    }
+}
+
+#[test]
+fn questions_are_answered_from_the_command_line_where_there_is_no_terminal() {
+    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let call = ["call", "deploy", "service=shop", "--revision", revision];
+        let with = |more: &[&str]| run("deploy", &[&call[..], more].concat());
+        let yes = with(&[
+            "--answer",
+            "approve=true",
+            "--answer",
+            "instances=3",
+            "--say",
+            "Done.",
+        ]);
+        assert_eq!(yes.good(), "Done.\n", "{revision}");
+        assert!(
+            with(&["--answer", "approve=false"])
+                .bad()
+                .contains("not approved")
+        );
+        assert!(with(&["--decline"]).bad().contains("declined"));
+        let unanswered = with(&[]).bad();
+        assert!(unanswered.contains("Deploy shop?"), "{unanswered}");
+        assert!(
+            unanswered.contains("--answer approve=<true|false>"),
+            "{unanswered}"
+        );
+        let silent = with(&["--answer", "approve=true"]).bad();
+        assert!(silent.contains("--say"), "{silent}");
+    }
+}
+
+#[test]
+fn help_and_mistakes_read_well() {
+    let help = run("hello", &["--help"]).good();
+    for command in ["tools", "call", "check", "install", "--http"] {
+        assert!(help.contains(command), "{help}");
+    }
+    let mistaken = run("hello", &["chek"]);
+    assert_eq!(mistaken.code, Some(2));
+    assert!(mistaken.err.contains("'check'"), "{}", mistaken.err);
+}
+
+#[test]
+fn a_server_that_does_not_start_says_why() {
+    let output = Command::new(tests::binary("deploy"))
+        .args(["tools"])
+        .env("DEPLOY_STATE_KEYS", "short")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("openssl rand -base64 32"), "{error}");
+}

@@ -1,0 +1,92 @@
+//! `check`: its findings, and the comparison with a saved surface.
+
+use serde_json::{Value, json};
+
+use super::{Scratch, run, run_in};
+
+#[test]
+fn check_finds_every_fault() {
+    let ran = run("faulty", &["check"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    for (kind, text) in [
+        (
+            "refused: tool `files.read`",
+            "some clients reject this name",
+        ),
+        ("advice: tool `files.read`", "has no description"),
+        (
+            "advice: tool `files.read`",
+            "argument `path` has no description",
+        ),
+        ("advice: tool `book`", "the description is long"),
+        ("refused: tool `book`", "has `anyOf` at its root"),
+        (
+            "refused: tool `book`",
+            "/place refers to another schema with `$ref`",
+        ),
+        ("refused: tool `book`", "/when has several types"),
+        (
+            "refused: tool `book`",
+            "/count has the unknown format `uint32`",
+        ),
+        ("refused: tool `book`", "/size has non-string `enum` values"),
+        ("refused: tool `book`", "/tags is an array without `items`"),
+        (
+            "refused: tool `book`",
+            "some clients reject the name of /who is it",
+        ),
+        ("advice: prompt `greet`", "has no description"),
+        (
+            "advice: prompt `greet`",
+            "argument `name` has no description",
+        ),
+        ("advice: resource `faulty://nothing`", "has no description"),
+    ] {
+        let is_there = |line: &str| line.starts_with(kind) && line.contains(text);
+        assert!(ran.out.lines().any(is_there), "{kind}: {text}\n{}", ran.out);
+    }
+    assert_eq!(run("garden", &["check", "--strict"]).code, Some(0));
+    assert_eq!(run("notes", &["check"]).code, Some(0));
+    assert_eq!(run("notes", &["check", "--strict"]).code, Some(1));
+    let json = run("faulty", &["check", "--json"]);
+    let report: Value = serde_json::from_str(&json.out).unwrap();
+    let mut findings = report["findings"].as_array().unwrap().iter();
+    assert!(findings.any(|finding| finding["severity"] == "refused"));
+}
+
+#[test]
+fn check_compares_with_what_was_saved() {
+    let scratch = Scratch::new("check");
+    let check = |more: &[&str]| {
+        let arguments = [&["check", "--surface", "surface.json"], more].concat();
+        run_in(scratch.path(), "garden", &arguments)
+    };
+    assert!(check(&[]).bad().contains("create it with `--save`"));
+    check(&["--save"]).good();
+    assert!(check(&[]).good().contains("no problems found"));
+    let saved = scratch.read("surface.json");
+    // What a test of the server saves is the same.
+    let tested = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../examples/surface/garden.json"
+    );
+    assert_eq!(saved, std::fs::read_to_string(tested).unwrap());
+    let mut older: Value = serde_json::from_str(&saved).unwrap();
+    older["tools"][1]["inputSchema"]["properties"]["litres"]["maximum"] = json!(9);
+    older["tools"][0]["name"] = json!("dig");
+    scratch.write("surface.json", &older.to_string());
+    let ran = check(&[]);
+    assert_eq!(ran.code, Some(1));
+    for line in [
+        "breaking: tool `dig` was removed\n",
+        "breaking: tool `water`: /litres: `maximum` is now `5.0`, was `9`\n",
+        "changed: tool `dig_out` was added\n",
+    ] {
+        assert!(ran.out.contains(line), "{}", ran.out);
+    }
+    // Saving accepts what changed.
+    check(&["--save"]).good();
+    check(&[]).good();
+    scratch.write("surface.json", "[]");
+    assert!(check(&[]).bad().contains("is not a saved surface"));
+}

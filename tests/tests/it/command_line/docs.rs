@@ -1,0 +1,193 @@
+//! The terminal walks of docs/first-server.md and docs/http.md and the test module of docs/testing.md are what really happens.
+//!
+//! `UPDATE_DOCS=1 cargo test -p tests --test it command_line::docs` writes code and output anew.
+
+use std::fmt::Write as _;
+use std::fs;
+#[cfg(unix)]
+use std::io::{BufRead as _, BufReader};
+#[cfg(unix)]
+use std::process::{Child, Command, Stdio};
+
+use crate::command_line::{Scratch, run_at};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/src/bin/garden.rs");
+
+/// The page as it should be: blocks of the example's code, and of terminals, made anew.
+///
+/// A block stands for the server or the tests if the line before it says so in a comment, and for a terminal if its
+/// language is `console`. Each line there that starts with `$ ` is a command, and what follows is what it prints.
+fn renewed(page: &str) -> String {
+    let example = fs::read_to_string(EXAMPLE).unwrap();
+    let (server, tests) = example.split_once("#[cfg(test)]\n").unwrap();
+    // The comment at the top is for readers of the example.
+    let (_, server) = server.split_once("\n\n").unwrap();
+    let tests = format!("#[cfg(test)]\n{tests}");
+    let scratch = Scratch::new("walk");
+    let mut renewed = String::new();
+    let mut lines = page.lines().peekable();
+    let mut before = "";
+    while let Some(line) = lines.next() {
+        let _ = writeln!(renewed, "{line}");
+        let is_code = line == "```rust" || line == "```rust,ignore";
+        let code = match before {
+            "<!-- the server -->" if is_code => Some(server.trim_end()),
+            "<!-- its tests -->" if is_code => Some(tests.trim_end()),
+            _ => None,
+        };
+        if let Some(code) = code {
+            let _ = writeln!(renewed, "{code}");
+            while lines.next_if(|line| *line != "```").is_some() {}
+        } else if line == "```console" {
+            while let Some(line) = lines.next_if(|line| *line != "```") {
+                if let Some(command) = line.strip_prefix("$ ") {
+                    let _ = write!(renewed, "{line}\n{}", printed(&scratch, command));
+                }
+            }
+        }
+        before = line;
+    }
+    renewed
+}
+
+/// What a command prints, with the places of whoever reads the page.
+fn printed(scratch: &Scratch, command: &str) -> String {
+    let arguments = command
+        .strip_prefix("cargo run -q -- ")
+        .unwrap_or_else(|| panic!("{command}"));
+    // Words in quotes are one; nothing else of a shell is used there.
+    let arguments: Vec<_> = arguments
+        .split('"')
+        .enumerate()
+        .flat_map(|(index, part)| match index % 2 {
+            0 => part.split(' ').filter(|word| !word.is_empty()).collect(),
+            _ => vec![part],
+        })
+        .collect();
+    let (home, here) = (scratch.path(), scratch.path().join("garden"));
+    fs::create_dir_all(&here).unwrap();
+    let ran = run_at(&here, home, "garden", &arguments);
+    let text = ran.out + &ran.err;
+    let executable = tests::binary("garden");
+    let directory = executable.parent().unwrap().to_str().unwrap();
+    text.replace(directory, "/home/you/garden/target/debug")
+        .replace(home.to_str().unwrap(), "/home/you")
+        .replace(std::env::consts::EXE_SUFFIX, "")
+}
+
+/// The page as it should be, with what `curl` gets from the example over HTTP. A command goes on after a line that ends in `\`
+/// or inside of quotes, and all of a page are run by one shell, one after another.
+#[cfg(unix)]
+fn renewed_over_http(page: &str) -> String {
+    const END: &str = "the-end-of-a-command";
+    let server = HttpServer::start();
+    let mut commands = Vec::new();
+    let mut pages = Vec::new();
+    let mut rest = page;
+    while let Some((before, block)) = rest.split_once("```console\n") {
+        let (block, after) = block.split_once("```\n").unwrap();
+        // The lines of a command are indented, those of its output are not.
+        let mut found: Vec<String> = Vec::new();
+        for line in block.lines() {
+            if line.starts_with("$ ") {
+                found.push(format!("{line}\n"));
+            } else if line.starts_with("  ") {
+                *found.last_mut().unwrap() += &format!("{line}\n");
+            }
+        }
+        pages.push((before, found.len()));
+        commands.extend(found);
+        rest = after;
+    }
+    let run = commands.iter().fold(String::new(), |script, command| {
+        let command = command.trim_start_matches("$ ");
+        let command = command.replace("127.0.0.1:8000", &server.address);
+        script + &command + &format!("printf '\\n{END}\\n'\n")
+    });
+    let output = Command::new("sh").args(["-c", &run]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let output = String::from_utf8(output.stdout).unwrap();
+    let end = format!("\n{END}\n");
+    let mut printed = output.split(&end);
+    let mut commands = commands.iter();
+    let mut renewed = String::new();
+    for (before, count) in pages {
+        renewed += before;
+        renewed += "```console\n";
+        for command in commands.by_ref().take(count) {
+            renewed += command;
+            let text = printed.next().unwrap().trim_start_matches('\n');
+            if !text.is_empty() {
+                renewed += &format!("{text}\n");
+            }
+        }
+        renewed += "```\n";
+    }
+    renewed + rest
+}
+
+/// The example, serving HTTP until it is dropped.
+#[cfg(unix)]
+struct HttpServer {
+    child: Child,
+    address: String,
+}
+
+#[cfg(unix)]
+impl HttpServer {
+    fn start() -> Self {
+        let mut child = Command::new(tests::binary("garden"))
+            .args(["--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        let stderr = child.stderr.as_mut().unwrap();
+        BufReader::new(stderr).read_line(&mut url).unwrap();
+        let address = url.trim().trim_start_matches("http://");
+        let address = address.trim_end_matches("/mcp").to_owned();
+        Self { child, address }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn check(page: &str, renewed: impl Fn(&str) -> String) {
+    let path = format!("{}/../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(&path).unwrap();
+    let renewed = renewed(&text);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(path, renewed).unwrap();
+    } else {
+        assert_eq!(
+            text, renewed,
+            "{page}: run with UPDATE_DOCS=1 and read what changed"
+        );
+    }
+}
+
+#[test]
+fn the_walk_is_what_happens() {
+    check("first-server.md", renewed);
+}
+
+#[test]
+fn the_page_on_testing_shows_tests_that_run() {
+    check("testing.md", renewed);
+}
+
+/// Needs `curl`, and passes without where there is none.
+#[cfg(unix)]
+#[test]
+fn what_curl_is_answered_is_what_happens() {
+    if Command::new("curl").arg("--version").output().is_ok() {
+        check("http.md", renewed_over_http);
+    }
+}

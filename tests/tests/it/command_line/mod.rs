@@ -1,0 +1,100 @@
+//! Every server is a command line: the examples, driven as a person or a pipeline would.
+
+mod calls;
+mod check;
+mod docs;
+mod install;
+mod shell;
+#[cfg(unix)]
+mod terminal;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a command came to.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    /// What was printed, by a command that went well.
+    fn good(self) -> String {
+        assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
+        self.out
+    }
+
+    /// What was complained of, by a command that failed.
+    fn bad(self) -> String {
+        assert_eq!(self.code, Some(1), "{}{}", self.out, self.err);
+        self.err
+    }
+}
+
+/// Runs an example without a terminal, in this directory and with it as the home.
+fn run_in(directory: &Path, example: &str, arguments: &[&str]) -> Ran {
+    run_at(directory, directory, example, arguments)
+}
+
+/// Runs an example without a terminal, in this directory and with that home.
+pub(crate) fn run_at(directory: &Path, home: &Path, example: &str, arguments: &[&str]) -> Ran {
+    let output = Command::new(tests::binary(example))
+        .args(arguments)
+        .current_dir(directory)
+        .env("HOME", home)
+        .env_remove("XDG_CONFIG_HOME")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+pub(crate) fn run(example: &str, arguments: &[&str]) -> Ran {
+    run_in(&std::env::temp_dir(), example, arguments)
+}
+
+/// Runs a command in every revision it can be told to speak.
+fn in_every_revision(example: &str, arguments: &[&str], check: impl Fn(&str, Ran)) {
+    for revision in tests::Revision::ALL {
+        let date = revision.date();
+        let with = [arguments, &["--revision", date]].concat();
+        check(date, run(example, &with));
+    }
+}
+
+/// A directory of its own for a test, gone with it.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("mcp-{name}-{}", std::process::id()));
+        drop(std::fs::remove_dir_all(&path));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path.canonicalize().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}

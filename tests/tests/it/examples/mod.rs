@@ -1,0 +1,337 @@
+//! Every example, driven.
+
+mod dynamic;
+mod files;
+mod guide;
+#[cfg(unix)]
+mod mounted;
+mod notes;
+mod observed;
+mod weather;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tests::http::{Request, response, send, write};
+use tests::{Answer, Client, Process, Question, Revision};
+
+use crate::http::listener::{certificate, shake};
+use crate::http::support::{call, initialize, text};
+
+#[tokio::test]
+async fn hello_is_short_and_greets() {
+    assert!(source("hello").lines().count() <= 15);
+    for revision in Revision::ALL {
+        let mut process = Process::start("hello", &[], revision).await;
+        assert_eq!(
+            process.client.text("hello", json!({"name": "Ada"})).await,
+            "Hello, Ada!"
+        );
+    }
+}
+
+#[tokio::test]
+async fn guarded_knows_what_it_did_and_says_nothing_it_should_not() {
+    for revision in Revision::ERAS {
+        let mut process = Process::raw("guarded", &[], revision);
+        process.client.capabilities = json!({"elicitation": {}});
+        let mut client = process.client.connect().await;
+        client.answer(|_| Answer::accept(json!({"sure": true})));
+        let tea = json!({"article": "tea"});
+        for _ in 0..5 {
+            assert_eq!(client.text("price", tea.clone()).await, "4.20");
+        }
+        let refused = client.refused("price", tea.clone()).await;
+        assert!(
+            refused.starts_with("too many calls of `price`"),
+            "{refused}"
+        );
+        let order = json!({"name": "order", "arguments": tea});
+        let ordered = client.ask("tools/call", order).await.unwrap();
+        assert_eq!(ordered["content"][0]["text"], "tea is on its way");
+    }
+}
+
+/// A person who approves, and a model that says one thing.
+fn approve(question: &Question) -> Answer {
+    if question.method == "sampling/createMessage" {
+        return Answer::said("It is done.");
+    }
+    Answer::accept(json!({"approve": true, "target": "production", "instances": 3}))
+}
+
+#[tokio::test]
+async fn deploy_asks_before_it_acts() {
+    for revision in [
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
+    ] {
+        for (capabilities, expected) in [
+            (
+                json!({"elicitation": {}}),
+                "v1 is on Production, 3 instances (no note)",
+            ),
+            (json!({"elicitation": {}, "sampling": {}}), "It is done."),
+        ] {
+            let mut process = Process::raw("deploy", &[], revision);
+            process.client.capabilities = capabilities;
+            let mut client = process.client.connect().await;
+            client.answer(approve);
+            let params = json!({"name": "deploy", "arguments": {"service": "shop"}});
+            let result = client.ask("tools/call", params.clone()).await.unwrap();
+            assert_eq!(result["content"][0]["text"], expected);
+            assert_eq!(
+                client.asked[0].params["message"],
+                "Deploy shop? build shop v1, test shop v1, start shop v1"
+            );
+            client.answer(|_| Answer::accept(json!({"approve": false})));
+            let result = client.ask("tools/call", params).await.unwrap();
+            assert_eq!(result["isError"], true);
+        }
+    }
+}
+
+#[tokio::test]
+async fn rounds_of_deploy_may_land_on_different_processes_that_share_a_key() {
+    let start = |key: &'static str| {
+        let variables = [("DEPLOY_STATE_KEYS", key)];
+        let mut process =
+            Process::with_environment("deploy", &[], &variables, Revision::V2026_07_28);
+        process.client.capabilities = json!({"elicitation": {}, "sampling": {}});
+        process.client.answer(approve);
+        process
+    };
+    let shared = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let mut processes = [start(shared), start(shared)];
+    let mut stranger = start("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=");
+    let params = json!({"name": "deploy", "arguments": {"service": "shop"}});
+    let mut next = params.clone();
+    for round in 0..3 {
+        let client = &mut processes[round % 2].client;
+        let result = client.ok("tools/call", next.clone()).await;
+        if round == 2 {
+            assert_eq!(result["content"][0]["text"], "It is done.");
+            break;
+        }
+        next = client.retry(&params, &result);
+        let failure = stranger
+            .client
+            .fails("tools/call", next.clone(), -32602)
+            .await;
+        assert!(failure.message.contains("sealing_keys"), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn calculator_keeps_its_memory() {
+    let mut process = Process::start("calculator", &[], Revision::V2026_07_28).await;
+    let client = &mut process.client;
+    assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
+    client.text("accumulate", json!({"number": 2.5})).await;
+    assert_eq!(client.text("accumulate", json!({"number": 2})).await, "4.5");
+    assert_eq!(client.text("recall", json!({})).await, "4.5");
+    client.tool("clear", json!({})).await;
+    client
+        .refused("divide", json!({"dividend": 1, "divisor": 0}))
+        .await;
+}
+
+// Covers: CUST-01, CUST-02
+#[tokio::test]
+async fn tcp_serves_several_clients() {
+    let address = free_address().to_string();
+    let _process = Process::raw("tcp", &[&address], Revision::V2025_11_25);
+    for revision in Revision::ALL {
+        let stream = retry(async || tokio::net::TcpStream::connect(&address).await).await;
+        let (reader, writer) = tokio::io::split(stream);
+        let mut client = Client::new(reader, writer, revision).connect().await;
+        assert_eq!(
+            client.text("hello", json!({"name": "Ada"})).await,
+            "Hello, Ada!"
+        );
+    }
+}
+
+// Covers: CUST-02
+#[cfg(unix)]
+#[tokio::test]
+async fn a_unix_socket_serves_several_clients() {
+    let path = std::env::temp_dir().join(format!("mcp-{}.sock", std::process::id()));
+    let _process = Process::raw(
+        "unix_socket",
+        &[path.to_str().unwrap()],
+        Revision::V2025_11_25,
+    );
+    for revision in Revision::ERAS {
+        let stream = retry(async || tokio::net::UnixStream::connect(&path).await).await;
+        let (reader, writer) = tokio::io::split(stream);
+        let mut client = Client::new(reader, writer, revision).connect().await;
+        assert_eq!(
+            client.text("hello", json!({"name": "Ada"})).await,
+            "Hello, Ada!"
+        );
+    }
+    let _ = std::fs::remove_file(&path);
+}
+
+#[tokio::test]
+async fn the_one_command_of_the_readme_shows_a_result() {
+    let output = std::process::Command::new(tests::binary("call_hello"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("Hello, world!"), "{text}");
+}
+
+/// An address nobody uses.
+fn free_address() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+#[tokio::test]
+async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
+    let address = free_address();
+    let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::V2026_07_28);
+    let home = Request::new("GET", Revision::V2026_07_28).to("/");
+    retry(async || tokio::net::TcpStream::connect(address).await).await;
+    for visit in 1..=2 {
+        let mut response = send(address, &home).await;
+        assert_eq!(response.text().await, "Welcome!");
+        let call = Request::tool("visits", json!({}));
+        assert_eq!(send(address, &call).await.status, 401);
+        let call = call.header("Authorization", "Bearer open sesame");
+        let answer = send(address, &call).await.message().await;
+        assert_eq!(text(&answer), visit.to_string());
+    }
+    let hello = initialize(Revision::V2025_11_25);
+    assert_eq!(send(address, &hello).await.status, 401);
+    let mut response = send(
+        address,
+        &hello.header("Authorization", "Bearer open sesame"),
+    )
+    .await;
+    let session = response.header("mcp-session-id").unwrap().to_owned();
+    response.message().await;
+    let call = call(&session, 1, "visits", json!({}), Revision::V2025_11_25)
+        .header("Authorization", "Bearer open sesame");
+    let answer = send(address, &call).await.message().await;
+    assert_eq!(text(&answer), "2");
+    let get = Request::new("GET", Revision::V2025_11_25)
+        .header("Mcp-Session-Id", &session)
+        .header("Authorization", "Bearer open sesame");
+    let mut open = send(address, &get).await;
+    assert_eq!(open.status, 200);
+    #[cfg(unix)]
+    {
+        let id = process.child.id().unwrap().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-INT", &id])
+            .status();
+        assert!(sent.unwrap().success());
+        assert_eq!(open.next().await, None);
+        assert!(process.ended().await.success());
+    }
+}
+
+#[tokio::test]
+async fn an_example_serves_https() {
+    let (certificate, key) = certificate();
+    let directory = std::env::temp_dir();
+    let file = |name: &str, text: &str| {
+        let path = directory.join(format!("mcp-tls-{}-{name}.pem", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let files = [file("certificate", &certificate), file("key", &key)];
+    let address = free_address();
+    let arguments = [&*files[0], &*files[1], &address.to_string()];
+    let _process = Process::raw("tls", &arguments, Revision::V2026_07_28);
+    for request in [
+        Request::tool("hello", json!({"name": "Ada"})),
+        initialize(Revision::V2025_11_25),
+    ] {
+        let stream = retry(async || tokio::net::TcpStream::connect(address).await).await;
+        let mut stream = shake(stream, &certificate).await;
+        write(&mut stream, &request).await;
+        let mut response = response(stream, &request).await.unwrap();
+        assert_eq!(response.status, 200);
+        response.message().await;
+    }
+    for file in files {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+/// Retries until the example listens.
+async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
+    let end = std::time::Instant::now() + tests::client::PATIENCE;
+    loop {
+        match connect().await {
+            Ok(stream) => return stream,
+            Err(error) if std::time::Instant::now() > end => panic!("{error}"),
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+        }
+    }
+}
+
+/// Starts an example with these variables in its environment, and shakes hands.
+pub(crate) async fn start(name: &str, variables: &[(&str, &str)], revision: Revision) -> Process {
+    let mut process = Process::with_environment(name, &[], variables, revision);
+    process.client = process.client.connect().await;
+    process
+}
+
+/// Asks to be told when this resource changes, or any list.
+async fn follow(client: &mut Client, uri: &str) {
+    if !client.revision().is_modern() {
+        client.ok("resources/subscribe", json!({"uri": uri})).await;
+        return;
+    }
+    let filter = json!({"resourceSubscriptions": [uri], "resourcesListChanged": true, "toolsListChanged": true});
+    client
+        .start("subscriptions/listen", json!({"notifications": filter}))
+        .await;
+    client
+        .notification("notifications/subscriptions/acknowledged")
+        .await;
+}
+
+/// The values an argument of a prompt or template completes to.
+async fn completed(client: &mut Client, reference: Value, name: &str, value: &str) -> Value {
+    let params = json!({"ref": reference, "argument": {"name": name, "value": value}});
+    client.ok("completion/complete", params).await["completion"]["values"].take()
+}
+
+/// A directory of a test's own. It is deleted when this is dropped.
+pub(crate) struct Directory(PathBuf);
+
+impl Directory {
+    pub(crate) fn new(name: &str, revision: Revision) -> Self {
+        let name = format!("mcp-{name}-{}-{}", std::process::id(), revision.date());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn join(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.0.join(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The program of an example.
+fn source(example: &str) -> String {
+    let path = format!(
+        "{}/../examples/src/bin/{example}.rs",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    std::fs::read_to_string(path).unwrap()
+}

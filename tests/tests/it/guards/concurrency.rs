@@ -1,0 +1,89 @@
+//! Calls at the same time, and those that wait for a permit.
+
+use mcp_runtime::Limits;
+use serde_json::json;
+use tests::Revision;
+use tokio::time::advance;
+
+use super::{Gate, SECOND, server};
+use crate::fixture::Shared;
+use crate::support::connect;
+
+// Covers: SEC-05, CANC-06
+// Limits: calls.max_waiting
+#[tokio::test(start_paused = true)]
+async fn calls_beyond_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_their_place() {
+    let limits = Limits::default().with(|limits| limits.calls.max_waiting = 2);
+    for revision in Revision::ERAS {
+        let shared = Shared::default();
+        let server = server().state(shared.clone()).limits(limits.clone());
+        let mut client = connect(server, revision).await;
+        let params = json!({"name": "two_at_once"});
+        let mut ids = Vec::new();
+        for _ in 0..4 {
+            ids.push(client.start("tools/call", params.clone()).await);
+        }
+        shared.started(2).await;
+        // Two run, two wait, and a fifth is too many.
+        let refused = client.refused("two_at_once", json!({})).await;
+        assert_eq!(refused, "too many of these calls at once; try again in 1 s");
+        // One that waits makes room for another that waits.
+        client.cancel(&ids[3]).await;
+        client.pass().await;
+        ids[3] = client.start("tools/call", params.clone()).await;
+        client.pass().await;
+        // One that runs makes room for one that waits.
+        client.cancel(&ids[0]).await;
+        shared.dropped(1).await;
+        shared.started(3).await;
+        client.cancel(&ids[1]).await;
+        shared.started(4).await;
+        shared.0.go_on.notify_waiters();
+        for id in &ids[2..] {
+            assert_eq!(
+                client.response(id).await.unwrap()["content"][0]["text"],
+                "waited"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_stands_still_while_it_waits_for_a_place() {
+    for revision in Revision::ERAS {
+        let shared = Shared::default();
+        let mut client = connect(server().state(shared.clone()), revision).await;
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            let params = json!({"name": "two_at_once"});
+            ids.push(client.start("tools/call", params).await);
+        }
+        shared.started(2).await;
+        advance(11 * SECOND).await;
+        for id in &ids[..2] {
+            let result = client.response(id).await.unwrap();
+            assert_eq!(result["isError"], true, "{result}");
+        }
+        shared.started(3).await;
+        advance(9 * SECOND).await;
+        shared.0.go_on.notify_waiters();
+        let result = client.response(&ids[2]).await.unwrap();
+        assert_eq!(result.get("isError"), None, "{result}");
+    }
+}
+
+#[tokio::test]
+async fn a_blocking_call_keeps_its_place_until_its_thread_is_done() {
+    let gate = Gate::default();
+    let mut client = connect(server().state(gate.clone()), Revision::V2026_07_28).await;
+    let params = json!({"name": "one_thread"});
+    let first = client.start("tools/call", params.clone()).await;
+    gate.entered.acquire().await.unwrap().forget();
+    client.cancel(&first).await;
+    let second = client.start("tools/call", params).await;
+    client.pass().await;
+    assert_eq!(gate.entered.available_permits(), 0);
+    gate.open.add_permits(2);
+    client.response(&second).await.unwrap();
+    assert_eq!(gate.entered.available_permits(), 1);
+}

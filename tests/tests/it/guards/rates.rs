@@ -1,0 +1,287 @@
+//! The rate of calls, of a handler and of the server.
+
+use std::io;
+
+use mcp_runtime::dynamic::{Arguments, DynamicPrompt, DynamicTool};
+use mcp_runtime::prelude::*;
+use mcp_runtime::transport::{Connection, Transport};
+use mcp_runtime::{Limits, Principal};
+use serde_json::{Value, json};
+use tests::http::Request;
+use tests::link::Hub;
+use tests::{Answer, Client, Revision};
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::advance;
+
+use super::{MILLISECOND, SECOND, retry_after, server};
+use crate::http::support::{call, serve_server, text};
+use crate::support::connect;
+
+// Covers: SEC-06, TOOL-18
+#[tokio::test(start_paused = true)]
+async fn a_rate_refuses_what_is_beyond_it_and_says_when_to_try_again() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        for _ in 0..2 {
+            assert_eq!(client.text("rare", json!({})).await, "called");
+        }
+        let refused = client.refused("rare", json!({})).await;
+        assert_eq!(refused, "too many calls of `rare`; try again in 30 s");
+        advance((30 * SECOND).saturating_sub(MILLISECOND)).await;
+        let refused = client.refused("rare", json!({})).await;
+        assert_eq!(refused, "too many calls of `rare`; try again in 1 ms");
+        advance(MILLISECOND).await;
+        client.text("rare", json!({})).await;
+        client.refused("rare", json!({})).await;
+        client.text("free", json!({})).await;
+    }
+}
+
+// Covers: SEC-06, COMP-05
+#[tokio::test(start_paused = true)]
+async fn prompts_resources_templates_and_completers_have_rates_as_well() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server(), revision).await;
+        for (method, params) in [
+            (
+                "prompts/get",
+                json!({"name": "greet", "arguments": {"word": "hello"}}),
+            ),
+            ("resources/read", json!({"uri": "guards://one"})),
+            ("resources/read", json!({"uri": "guards://many/1"})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "word", "value": ""}}),
+            ),
+        ] {
+            client.ok(method, params.clone()).await;
+            let failure = client.fails(method, params.clone(), 429).await;
+            assert_eq!(retry_after(&failure), 60_000, "{failure:?}");
+            assert!(
+                failure.message.ends_with("; try again in 60 s"),
+                "{failure:?}"
+            );
+            advance(60 * SECOND).await;
+            client.ok(method, params).await;
+        }
+    }
+}
+
+/// Connections of somebody, or nobody in particular.
+struct People(UnboundedReceiver<(DuplexStream, Option<Principal>)>);
+
+impl Transport for People {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        let (stream, principal) = self.0.recv().await?;
+        let connection = Connection::from_stream(stream);
+        Some(Ok(match principal {
+            Some(principal) => connection.with_principal(principal),
+            None => connection,
+        }))
+    }
+}
+
+// Covers: SEC-06
+#[tokio::test(start_paused = true)]
+async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from() {
+    for revision in Revision::ERAS {
+        let (people, coming) = unbounded_channel();
+        tokio::spawn(server().serve(People(coming)));
+        let client = async |principal: Option<&str>| {
+            let (client, server) = tokio::io::duplex(64 << 10);
+            let principal = principal.map(Principal::new);
+            people.send((server, principal)).unwrap();
+            let (reader, writer) = tokio::io::split(client);
+            Client::new(reader, writer, revision).connect().await
+        };
+        let mut clients = [
+            client(Some("alice")).await,
+            client(Some("alice")).await,
+            client(Some("bob")).await,
+            client(None).await,
+            client(None).await,
+        ];
+        clients[0].text("each", json!({})).await;
+        clients[1].text("each", json!({})).await;
+        for client in &mut clients[..2] {
+            client.refused("each", json!({})).await;
+        }
+        for client in &mut clients[2..] {
+            client.text("each", json!({})).await;
+            client.text("each", json!({})).await;
+            client.refused("each", json!({})).await;
+        }
+        // Without `per caller` there is one bucket.
+        for client in &mut clients[..2] {
+            client.text("rare", json!({})).await;
+        }
+        clients[4].refused("rare", json!({})).await;
+    }
+}
+
+// Covers: SEC-05
+// Limits: calls.max_rate_callers
+#[tokio::test(start_paused = true)]
+async fn callers_beyond_the_limit_share_a_bucket() {
+    let limits = Limits::default().with(|limits| limits.calls.max_rate_callers = 2);
+    let hub = Hub::serve(server().limits(limits));
+    for (caller, calls) in [(1, 2), (2, 2), (3, 2), (4, 0), (5, 0)] {
+        let mut client = hub.client(Revision::V2026_07_28).connect().await;
+        for _ in 0..calls {
+            client.text("each", json!({})).await;
+        }
+        assert!(
+            !client.refused("each", json!({})).await.is_empty(),
+            "{caller}"
+        );
+    }
+    advance(60 * SECOND).await;
+    let mut client = hub.client(Revision::V2026_07_28).connect().await;
+    client.text("each", json!({})).await;
+}
+
+// Covers: SEC-06
+#[tokio::test(start_paused = true)]
+async fn the_rate_of_the_server_holds_for_all_handlers_together() {
+    for revision in Revision::ERAS {
+        let mut client = connect(server().rate("3/min"), revision).await;
+        client.text("free", json!({})).await;
+        client.text("rare", json!({})).await;
+        client
+            .ok("resources/read", json!({"uri": "guards://one"}))
+            .await;
+        client.refused("free", json!({})).await;
+        // What the server refuses is not charged to the handler.
+        for _ in 0..3 {
+            client.refused("rare", json!({})).await;
+        }
+        advance(20 * SECOND).await;
+        client.text("rare", json!({})).await;
+        client.ok("tools/list", json!({})).await;
+    }
+}
+
+// Covers: SEC-06, MRTR-06
+#[tokio::test(start_paused = true)]
+async fn a_call_of_several_rounds_is_charged_once_and_a_round_sent_again_is_another_call() {
+    for revision in Revision::ERAS {
+        let mut client = crate::support::raw(server(), revision);
+        client.capabilities = json!({"elicitation": {"form": {}}});
+        let mut client = client.connect().await;
+        client.answer(|_| Answer::accept(json!({"name": "Ada"})));
+        let params = json!({"name": "ask_twice"});
+        let result = client.ask("tools/call", params.clone()).await.unwrap();
+        assert_eq!(result["content"][0]["text"], "Ada and Ada", "{result}");
+        client.refused("ask_twice", json!({})).await;
+        if !revision.is_modern() {
+            continue;
+        }
+        advance(3_600 * SECOND).await;
+        let first = client.request("tools/call", params.clone()).await.unwrap();
+        let next = client.retry(&params, &first);
+        let second = client.request("tools/call", next.clone()).await.unwrap();
+        assert_eq!(second["resultType"], "input_required", "{second}");
+        for _ in 0..2 {
+            let again = client.request("tools/call", next.clone()).await.unwrap();
+            assert_eq!(again["isError"], true, "{again}");
+        }
+        let last = client.retry(&params, &second);
+        let result = client.request("tools/call", last).await.unwrap();
+        assert_eq!(result["content"][0]["text"], "Ada and Ada", "{result}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn definitions_made_at_run_time_have_the_same_bounds() {
+    let server = server();
+    let handle = server.handle();
+    let tool = |name: &str| {
+        let schema = json!({"type": "object"});
+        DynamicTool::new(name, schema, async |_: Arguments, _: Context| {
+            "x".repeat(500)
+        })
+    };
+    handle.tools().insert(tool("rated").rate("1/min")).unwrap();
+    handle
+        .tools()
+        .insert(tool("small").max_output(300))
+        .unwrap();
+    let prompt = DynamicPrompt::new("rated", async |_, _| "hello")
+        .rate("1/min")
+        .concurrency(1);
+    handle.prompts().insert(prompt).unwrap();
+    let mut client = connect(server, Revision::V2026_07_28).await;
+    client.tool("rated", json!({})).await;
+    client.refused("rated", json!({})).await;
+    for (tool, problem) in [
+        (tool("a").rate("often"), "`often` is not valid"),
+        (tool("a").concurrency(0), "`concurrency` is zero"),
+        (tool("a").max_output(0), "`max_output` is zero"),
+    ] {
+        let error = handle.tools().insert(tool).unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+    client.refused("small", json!({})).await;
+    client.ok("prompts/get", json!({"name": "rated"})).await;
+    client
+        .fails("prompts/get", json!({"name": "rated"}), 429)
+        .await;
+}
+
+#[tokio::test]
+async fn what_is_no_rate_is_an_error_at_the_start() {
+    let (transport, _client) = mcp_runtime::transport::memory();
+    let error = server().rate("0/s").serve(transport).await.unwrap_err();
+    assert!(
+        error.to_string().contains("the rate `0/s` allows no calls"),
+        "{error}"
+    );
+}
+
+// Covers: SEC-06, COMP-05
+#[tokio::test]
+async fn over_http_a_refusal_has_a_status_and_a_header() {
+    let server = serve_server(server()).await;
+    let read = Request::modern(1, "resources/read", json!({"uri": "guards://one"}));
+    assert_eq!(server.message(&read).await.0, 200);
+    let mut response = server.send(&read).await;
+    assert_eq!(response.status, 429);
+    let seconds: u64 = response.header("retry-after").unwrap().parse().unwrap();
+    let message = response.message().await;
+    let milliseconds = message["error"]["data"]["retryAfterMs"].as_u64().unwrap();
+    assert_eq!(seconds, milliseconds.div_ceil(1_000), "{message}");
+    assert!((50..=60).contains(&seconds), "{seconds}");
+    // A model reads why a tool was not called: that is an answer.
+    let tool = Request::tool("each", json!({}));
+    for expected in ["called", "called", "too many calls of `each`"] {
+        let (status, message) = server.message(&tool).await;
+        assert_eq!(status, 200);
+        assert!(text(&message).starts_with(expected), "{message}");
+    }
+    // Sessions are callers of their own, and stay the same one while nothing of theirs is under way.
+    for _ in 0..2 {
+        let session = server.session(Revision::V2025_11_25).await;
+        for expected in ["called", "called", "too many calls of `each`"] {
+            let request = call(&session, 1, "each", json!({}), Revision::V2025_11_25);
+            let (status, message) = server.message(&request).await;
+            assert_eq!(status, 200);
+            assert!(text(&message).starts_with(expected), "{message}");
+        }
+    }
+}
+
+// Covers: SEC-06, COMP-05
+#[tokio::test]
+async fn completions_over_http_have_a_rate_without_sessions() {
+    let limits = Limits::default().with(|limits| limits.calls.max_completions_per_second = 1);
+    let server = serve_server(crate::fixture::server().limits(limits)).await;
+    let params: Value = json!({"ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "language", "value": ""}});
+    let mut statuses = Vec::new();
+    for id in 0..10 {
+        let request = Request::modern(id, "completion/complete", params.clone());
+        statuses.push(server.send(&request).await.status);
+    }
+    assert_eq!(statuses[..2], [200, 200]);
+    assert!(statuses[2..].contains(&429), "{statuses:?}");
+}

@@ -1,0 +1,235 @@
+//! Who may reach the server: hosts, web pages, media types, fields that could be read in two ways.
+
+use std::io::ErrorKind;
+
+use mcp_runtime::http::HttpOptions;
+use mcp_runtime::{Limits, Server};
+use serde_json::json;
+use tests::Revision;
+use tests::http::{Request, Response, connect};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::http::support::{initialize, serve, serve_with};
+
+fn discover() -> Request {
+    Request::modern(1, "server/discover", json!({}))
+}
+
+// Covers: HTTP-01, HTTP-02, SEC-01, SSE-03
+#[tokio::test]
+async fn a_foreign_host_or_web_page_is_refused_in_every_era_and_method() {
+    let server = serve_with(HttpOptions::new().legacy_sse(true), Limits::default()).await;
+    let requests = [
+        discover(),
+        initialize(Revision::V2025_11_25),
+        Request::new("GET", Revision::V2025_11_25),
+        Request::new("DELETE", Revision::V2025_11_25),
+        Request::new("OPTIONS", Revision::V2025_11_25),
+        Request::new("GET", Revision::V2024_11_05).to("/sse"),
+    ];
+    for request in requests {
+        for (name, value) in [
+            ("Host", "evil.example.com"),
+            ("Host", "evil.example.com:8000"),
+            ("Host", "localhost.evil.com"),
+            ("Host", "127.0.0.1.evil.com"),
+            ("Origin", "http://evil.example.com"),
+            ("Origin", "http://localhost.evil.com"),
+            ("Origin", "null"),
+        ] {
+            let mut response = server.send(&request.clone().with(name, value)).await;
+            assert_eq!(response.status, 403, "{name}: {value}");
+            let message = response.text().await;
+            assert!(
+                message.contains("allow_"),
+                "says what would allow it: {message}"
+            );
+            assert_eq!(response.header("access-control-allow-origin"), None);
+        }
+    }
+    for (name, value) in [
+        ("Host", "localhost:1"),
+        ("Host", "127.0.0.1"),
+        ("Host", "[::1]:8000"),
+        ("Origin", "http://localhost:3000"),
+        ("Origin", "https://127.0.0.1"),
+        ("Origin", "http://[::1]:1"),
+    ] {
+        let request = discover().with(name, value);
+        assert_eq!(server.message(&request).await.0, 200, "{name}: {value}");
+    }
+    // The target of a request may name a host too.
+    let target = discover().to("http://evil.example.com/mcp");
+    server.refused(&target, 403, -32600).await;
+}
+
+// Covers: HTTP-01, HTTP-14
+#[tokio::test]
+async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
+    let options = HttpOptions::new()
+        .allow_origin("https://app.example.com")
+        .allow_host("mcp.example.com");
+    let server = serve_with(options, Limits::default()).await;
+    let page = |request: Request| {
+        request
+            .header("Origin", "https://app.example.com")
+            .header("Host", "mcp.example.com")
+    };
+    let response = server.send(&page(discover())).await;
+    assert_eq!(response.status, 200);
+    let allowed = |response: &Response, name: &str| {
+        let name = format!("access-control-{name}");
+        response.header(&name).unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        allowed(&response, "allow-origin"),
+        "https://app.example.com"
+    );
+    assert!(allowed(&response, "expose-headers").contains("mcp-session-id"));
+    let asked = page(Request::new("OPTIONS", Revision::V2026_07_28))
+        .header("Access-Control-Request-Method", "POST")
+        .header(
+            "Access-Control-Request-Headers",
+            "content-type, mcp-param-region, x-evil",
+        );
+    let response = server.send(&asked).await;
+    assert_eq!(response.status, 204);
+    let fields = allowed(&response, "allow-headers");
+    for field in [
+        "content-type",
+        "authorization",
+        "mcp-method",
+        "mcp-session-id",
+        "last-event-id",
+        "mcp-param-region",
+    ] {
+        assert!(fields.contains(field), "{fields}");
+    }
+    assert!(!fields.contains("x-evil"));
+
+    let closed = serve().await;
+    let response = closed
+        .send(&Request::new("OPTIONS", Revision::V2026_07_28))
+        .await;
+    assert_eq!(response.status, 405);
+    let local = discover().header("Origin", "http://localhost:3000");
+    let response = closed.send(&local).await;
+    assert_eq!(response.header("access-control-allow-origin"), None);
+}
+
+// Covers: HTTP-13, SEC-01
+#[tokio::test]
+async fn what_a_web_page_can_send_without_asking_is_refused() {
+    let server = serve().await;
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain; application/json",
+        "application/jsonp",
+    ] {
+        server
+            .refused(&discover().with("Content-Type", kind), 415, -32600)
+            .await;
+    }
+    server
+        .refused(&discover().without("Content-Type"), 415, -32600)
+        .await;
+    let gzip = discover().header("Content-Encoding", "gzip");
+    let (status, message) = server.message(&gzip).await;
+    assert_eq!(status, 415);
+    assert!(
+        message["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("Content-Encoding")
+    );
+    let charset = discover().with("Content-Type", "application/json; charset=utf-8");
+    assert_eq!(server.message(&charset).await.0, 200);
+}
+
+// Covers: HTTP-04, LHTTP-01
+#[tokio::test]
+async fn other_methods_and_paths_are_not_there() {
+    let server = serve().await;
+    for verb in ["PUT", "PATCH", "HEAD"] {
+        let response = server
+            .send(&Request::new(verb, Revision::V2026_07_28))
+            .await;
+        assert_eq!(response.status, 405, "{verb}");
+        assert!(response.header("allow").unwrap().contains("POST"));
+    }
+    for path in ["/", "/mcp/", "/mcp2", "/sse", "/../mcp"] {
+        assert_eq!(
+            server.send(&discover().to(path)).await.status,
+            404,
+            "{path}"
+        );
+    }
+    assert_eq!(server.message(&discover().to("/mcp?x=1")).await.0, 200);
+}
+
+// Covers: HDR-01, HDR-08, SEC-03
+#[tokio::test]
+async fn a_field_that_could_be_read_in_two_ways_is_refused() {
+    let server = serve().await;
+    for (name, value) in [
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Origin", "http://localhost"),
+        ("Authorization", "Bearer a"),
+        ("Mcp-Method", "server/discover"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Session-Id", "a"),
+        ("Last-Event-ID", "1:1"),
+    ] {
+        let request = discover().with(name, value).header(name, value);
+        assert_eq!(server.send(&request).await.status, 400, "{name}");
+    }
+    // What hyper itself refuses: nothing of it reaches a handler.
+    for head in [
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Method: a\rb\r\n\r\n",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Method : a\r\n\r\n",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n",
+        "nonsense\r\n\r\n",
+    ] {
+        let mut stream = connect(server.address).await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        match stream.read_to_string(&mut answer).await {
+            Ok(_) => assert!(
+                answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
+                "{answer}"
+            ),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_in_use_is_named() {
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = taken.local_addr().unwrap();
+    let error = crate::fixture::server().serve_http(address).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), mcp_runtime::ErrorKind::Io);
+    assert!(error.to_string().contains(&address.to_string()), "{error}");
+}
+
+// Covers: HTTP-03, SEC-01
+#[tokio::test]
+async fn an_address_others_can_reach_needs_the_names_it_is_reached_by() {
+    let server = || crate::fixture::server();
+    let refused = |server: Server| async { server.serve_http("0.0.0.0:0").await.unwrap_err() };
+    let error = refused(server()).await;
+    assert_eq!(error.kind(), mcp_runtime::ErrorKind::Configuration);
+    assert!(error.to_string().contains("--allow-host"));
+    let allowed = server().http(HttpOptions::new().allow_host("mcp.example.com"));
+    let handle = allowed.handle();
+    handle.shut_down();
+    allowed.serve_http("0.0.0.0:0").await.unwrap();
+    let local = server();
+    local.handle().shut_down();
+    local.serve_http("[::1]:0").await.unwrap();
+}

@@ -1,0 +1,37 @@
+//! Sizes and numbers over HTTP: limits on the input and the resources of a client. Limits that are times are tried in `timeout`.
+
+mod connections;
+mod sessions;
+mod stopping;
+
+use std::time::{Duration, Instant};
+
+use mcp_runtime::Limits;
+use mcp_runtime::http::HttpOptions;
+use serde_json::json;
+use tests::Revision;
+use tests::client::PATIENCE;
+use tests::http::Request;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use crate::http::support::{Served, serve_with};
+
+async fn serve(limits: Limits) -> Served {
+    serve_with(HttpOptions::new(), limits).await
+}
+
+fn ping(session: &str) -> Request {
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    Request::legacy(session, &ping, Revision::V2025_11_25)
+}
+
+/// Waits until the server closes the connection, and says how long that took.
+async fn closed(stream: &mut TcpStream) -> Duration {
+    let began = Instant::now();
+    let mut rest = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
+    // A reset is an end too.
+    let _ = read.expect("the connection ends in time");
+    began.elapsed()
+}

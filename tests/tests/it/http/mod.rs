@@ -1,0 +1,18 @@
+//! Over HTTP: servers on free ports, and clients that send bytes.
+
+mod elicitation;
+mod eras;
+mod guards;
+mod headers;
+mod legacy_sse;
+mod limits;
+pub(crate) mod listener;
+mod modern;
+mod mounted;
+mod process;
+mod session;
+mod smuggling;
+pub(crate) mod stores;
+mod stream;
+pub(crate) mod support;
+mod timeout;

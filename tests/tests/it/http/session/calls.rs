@@ -1,0 +1,235 @@
+//! Calls in a session, and the responses that carry their messages.
+
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::Request;
+
+use super::{cancel, ping};
+use crate::http::support::{call, initialize, serve, text};
+
+// Covers: LHTTP-05, LHTTP-19
+#[tokio::test]
+async fn a_call_outlives_its_connection_but_not_its_session() {
+    let server = serve().await;
+    let session = server.session(Revision::V2025_11_25).await;
+    for (number, name) in [(1, "wait"), (2, "report_and_wait")] {
+        let mut connection = tests::http::connect(server.address).await;
+        let request = call(
+            &session,
+            i64::from(number),
+            name,
+            json!({}),
+            Revision::V2025_11_25,
+        );
+        tests::http::write(&mut connection, &request).await;
+        server.shared.started(number).await;
+        drop(connection);
+    }
+    // The session still knows both calls: their ids are taken.
+    for id in [1, 2] {
+        server
+            .refused(
+                &call(&session, id, "nothing", json!({}), Revision::V2025_11_25),
+                200,
+                -32600,
+            )
+            .await;
+    }
+    assert_eq!(
+        server
+            .shared
+            .0
+            .dropped
+            .load(std::sync::atomic::Ordering::SeqCst),
+        0
+    );
+    let delete = Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    assert_eq!(server.send(&delete).await.status, 204);
+    server.shared.dropped(2).await;
+}
+
+// Covers: CANC-01, LHTTP-02
+#[tokio::test]
+async fn a_cancelled_call_ends_its_response_without_an_answer() {
+    let server = serve().await;
+    let session = server.session(Revision::V2025_11_25).await;
+    for (number, name) in [(1, "wait"), (2, "report_and_wait")] {
+        let request = call(
+            &session,
+            i64::from(number),
+            name,
+            json!({}),
+            Revision::V2025_11_25,
+        );
+        let mut connection = tests::http::connect(server.address).await;
+        tests::http::write(&mut connection, &request).await;
+        server.shared.started(number).await;
+        let notice = Request::legacy(&session, &cancel(i64::from(number)), Revision::V2025_11_25);
+        assert_eq!(server.send(&notice).await.status, 202);
+        server.shared.dropped(number).await;
+        let mut response = tests::http::response(connection, &request).await.unwrap();
+        let rest = response.all().await;
+        assert!(
+            rest.iter().all(|message| message.get("id").is_none()),
+            "{rest:?}"
+        );
+    }
+}
+
+// Covers: LHTTP-04, LHTTP-07
+#[tokio::test]
+async fn calls_at_the_same_time_are_answered_each_on_its_own_stream() {
+    let server = serve().await;
+    let session = server.session(Revision::V2025_11_25).await;
+    let mut streams = Vec::new();
+    for id in 1..=3 {
+        let request = call(
+            &session,
+            id,
+            "report_and_wait",
+            json!({}),
+            Revision::V2025_11_25,
+        );
+        let mut stream = server.send(&request).await;
+        assert!(stream.is_events());
+        assert_eq!(stream.next().await.unwrap()["params"]["progressToken"], id);
+        streams.push(stream);
+    }
+    server.shared.started(3).await;
+    server.shared.0.go_on.notify_waiters();
+    for (stream, id) in streams.iter_mut().zip(1..) {
+        let rest = stream.all().await;
+        assert_eq!(rest.len(), 1);
+        assert_eq!(rest[0]["id"], id);
+    }
+}
+
+// Covers: BATCH-01, BATCH-02, BATCH-03, BATCH-04, BATCH-05
+#[tokio::test]
+async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
+    let server = serve().await;
+    let batch =
+        |session: &str, messages: Value| Request::legacy(session, &messages, Revision::V2025_03_26);
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for revision in Revision::LEGACY {
+        let session = server.session(revision).await;
+        let request = batch(&session, json!([ping(1), ready]));
+        if revision != Revision::V2025_03_26 {
+            server.refused(&request, 400, -32600).await;
+        }
+    }
+    let session = server.session(Revision::V2025_03_26).await;
+    let call = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "pause", "arguments": {"ms": 20}}});
+    let shake = json!({"jsonrpc": "2.0", "id": 4, "method": "initialize", "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let mut response = server
+        .send(&batch(
+            &session,
+            json!([ping(1), ready, call(2), call(3), shake]),
+        ))
+        .await;
+    assert_eq!(response.status, 200);
+    let answers: Vec<Value> = serde_json::from_str(&response.text().await).unwrap();
+    let mut ids: Vec<_> = answers
+        .iter()
+        .map(|answer| answer["id"].as_i64().unwrap())
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 4]);
+    assert_eq!(
+        answers.iter().find(|answer| answer["id"] == 4).unwrap()["error"]["code"],
+        -32600
+    );
+
+    // Something that comes before the answers makes them a stream.
+    let report = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "report", "arguments": {"values": [1]}, "_meta": {"progressToken": 5}}});
+    let mut stream = server
+        .send(&batch(&session, json!([report, ping(6)])))
+        .await;
+    assert!(stream.is_events());
+    let mut messages = Vec::new();
+    while let Some(event) = stream.event().await {
+        messages.push(serde_json::from_str::<Value>(&event.data).unwrap());
+    }
+    assert_eq!(
+        messages
+            .iter()
+            .filter(|message| message.get("id").is_some())
+            .count(),
+        2
+    );
+
+    assert_eq!(
+        server
+            .send(&batch(&session, json!([ready, ready])))
+            .await
+            .status,
+        202
+    );
+    let response = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    assert_eq!(
+        server
+            .send(&batch(&session, json!([response])))
+            .await
+            .status,
+        202
+    );
+    for messages in [
+        json!([]),
+        json!([1]),
+        json!([ping(1), response]),
+        json!([[ping(1)]]),
+    ] {
+        server
+            .refused(&batch(&session, messages), 400, -32600)
+            .await;
+    }
+}
+
+// Covers: REQ-02, REQ-03, REQ-04
+#[tokio::test]
+async fn a_question_goes_out_on_the_stream_of_its_call_and_is_answered_by_another_post() {
+    let server = serve().await;
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+        let mut shake = initialize(revision);
+        let body = String::from_utf8(shake.body).unwrap();
+        let can = r#""capabilities":{"elicitation":{}}"#;
+        shake.body = body.replace(r#""capabilities":{}"#, can).into_bytes();
+        let response = server.send(&shake).await;
+        let session = response.header("mcp-session-id").unwrap().to_owned();
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        server
+            .send(&Request::legacy(&session, &ready, revision))
+            .await;
+        let foreign = server.session(revision).await;
+
+        let mut stream = server
+            .send(&call(&session, 1, "ask_name", json!({}), revision))
+            .await;
+        let mut events = Vec::new();
+        while events
+            .last()
+            .is_none_or(|event: &String| !event.contains("elicitation/create"))
+        {
+            events.push(stream.event().await.unwrap().data);
+        }
+        let question: Value = serde_json::from_str(events.last().unwrap()).unwrap();
+        assert_eq!(question["method"], "elicitation/create");
+        let answer = |name: &str| {
+            let result = json!({"action": "accept", "content": {"name": name}});
+            json!({"jsonrpc": "2.0", "id": question["id"], "result": result})
+        };
+        // Another session cannot answer in the place of the one that was asked.
+        let request = Request::legacy(&foreign, &answer("Eve"), revision);
+        assert_eq!(server.send(&request).await.status, 202);
+        let request = Request::legacy(&session, &answer("Ada"), revision);
+        assert_eq!(server.send(&request).await.status, 202);
+        assert_eq!(text(&stream.next().await.unwrap()), "Hello, Ada!");
+        assert_eq!(stream.next().await, None);
+
+        // A client that takes no events cannot be asked; the call ends with that.
+        let mute =
+            call(&session, 2, "ask_name", json!({}), revision).with("Accept", "application/json");
+        let (status, message) = server.message(&mute).await;
+        assert_eq!((status, &message["result"]["isError"]), (200, &json!(true)));
+    }
+}

@@ -1,0 +1,30 @@
+//! Sessions over HTTP: those of one server here, those of several instances in `shared`, those without a store in `stateless`.
+
+mod calls;
+mod lifetime;
+mod resuming;
+mod shared;
+mod stateless;
+
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::Request;
+
+fn ping(id: i64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
+}
+
+fn cancel(id: i64) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+}
+
+/// Opens a stream of the session; goes on after an event, if one is given.
+fn get(session: &str, after: Option<&str>, revision: Revision) -> Request {
+    let request = Request::new("GET", revision)
+        .header("Mcp-Session-Id", session)
+        .header("MCP-Protocol-Version", revision.date());
+    match after {
+        Some(id) => request.header("Last-Event-ID", id),
+        None => request,
+    }
+}

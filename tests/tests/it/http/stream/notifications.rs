@@ -1,0 +1,138 @@
+//! Change notifications over HTTP: none is lost, whatever the client reads and at whichever instance its session continues.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mcp_runtime::Limits;
+use mcp_runtime::http::{HttpOptions, MemorySessions};
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::client::PATIENCE;
+use tests::http::{Request, Response};
+use tokio::time::timeout;
+
+use crate::http::legacy_sse::Old;
+use crate::http::stores::instances;
+use crate::http::support::{Served, serve_with, told_in_time};
+
+/// Number of resources; more notifications than a stream has room for.
+const RESOURCES: usize = 60;
+
+fn uri(number: usize) -> String {
+    format!("test://resource/{number}")
+}
+
+fn subscribe(number: usize) -> Value {
+    json!({"jsonrpc": "2.0", "id": number, "method": "resources/subscribe", "params": {"uri": uri(number)}})
+}
+
+async fn narrow() -> Served {
+    let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = 2 << 10);
+    serve_with(HttpOptions::new().legacy_sse(true), limits).await
+}
+
+fn get(session: &str, revision: Revision) -> Request {
+    Request::new("GET", revision)
+        .header("Mcp-Session-Id", session)
+        .header("MCP-Protocol-Version", revision.date())
+}
+
+/// Changes all resources, each twice.
+fn change_all(server: &Served) {
+    for number in (0..RESOURCES).chain(0..RESOURCES) {
+        server.handle.notify().resource_updated(uri(number));
+    }
+}
+
+/// Reads until each change was reported, and none twice; returns the id of the last event.
+async fn told_all(stream: &mut Response) -> Option<String> {
+    let mut left: BTreeSet<String> = (0..RESOURCES).map(uri).collect();
+    let mut last = None;
+    while !left.is_empty() {
+        let event = timeout(PATIENCE, stream.event()).await;
+        let event = event.expect("no change is lost").unwrap();
+        if event.data.is_empty() {
+            continue;
+        }
+        let told: Value = serde_json::from_str(&event.data).unwrap();
+        let told = told["params"]["uri"].as_str().unwrap();
+        assert!(left.remove(told), "{told} is told twice");
+        last = event.id;
+    }
+    last
+}
+
+// Covers: LHTTP-06, RES-07
+#[tokio::test]
+async fn what_a_stream_has_no_room_for_is_told_later() {
+    let server = narrow().await;
+    for revision in [
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ] {
+        let session = server.session(revision).await;
+        for number in 0..RESOURCES {
+            let request = Request::legacy(&session, &subscribe(number), revision);
+            let (_, answer) = server.message(&request).await;
+            assert_eq!(answer["result"], json!({}));
+        }
+        let mut stream = server.send(&get(&session, revision)).await;
+        let mut last = None;
+        for _ in 0..3 {
+            change_all(&server);
+            last = told_all(&mut stream).await;
+        }
+        // Changes while the connection is broken are reported, too, if the client resumes the stream.
+        drop(stream);
+        change_all(&server);
+        let again = get(&session, revision).header("Last-Event-ID", &last.unwrap());
+        let mut stream = server.send(&again).await;
+        told_all(&mut stream).await;
+    }
+}
+
+// Covers: SSE-05, RES-07
+#[tokio::test]
+async fn what_a_stream_of_2024_has_no_room_for_is_told_later() {
+    let server = narrow().await;
+    for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
+        let mut client = Old::open(&server, "/sse").await;
+        client.shake(revision).await;
+        for number in 0..RESOURCES {
+            assert_eq!(client.post(&subscribe(number)).await, 202);
+            assert_eq!(client.next().await["result"], json!({}));
+        }
+        for _ in 0..3 {
+            change_all(&server);
+            told_all(&mut client.stream).await;
+        }
+    }
+}
+
+// Covers: LHTTP-06, TOOL-17
+#[tokio::test]
+async fn a_list_that_changed_before_its_session_came_here_is_told_of() {
+    let limits = Limits::default();
+    let sessions = Arc::new(MemorySessions::new(&limits));
+    let [one, two] = instances(sessions, None, limits).await;
+    for revision in [Revision::V2025_03_26, Revision::V2025_11_25] {
+        let session = one.session(revision).await;
+        // The other instance does not know of this change.
+        one.handle.notify().tools_changed();
+        let mut stream = two.send(&get(&session, revision)).await;
+        let mut told = BTreeSet::new();
+        while !told.contains("notifications/tools/list_changed") {
+            let message = told_in_time(&mut stream).await;
+            let method = message["method"].as_str().unwrap().to_owned();
+            assert!(told.insert(method), "told twice");
+        }
+        // The instance where the session began reports it, too, and nothing else.
+        let mut stream = one.send(&get(&session, revision)).await;
+        let first = stream.next().await.unwrap();
+        assert_eq!(first["method"], "notifications/tools/list_changed");
+        one.handle.notify().prompts_changed();
+        let second = stream.next().await.unwrap();
+        assert_eq!(second["method"], "notifications/prompts/list_changed");
+    }
+}

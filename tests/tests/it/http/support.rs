@@ -1,0 +1,211 @@
+//! Servers on free ports, and clients that complete the handshake with them.
+
+use std::net::SocketAddr;
+
+use mcp_runtime::http::HttpOptions;
+use mcp_runtime::prelude::*;
+use mcp_runtime::{Limits, ServerHandle};
+use serde_json::{Value, json};
+use tests::Revision;
+use tests::http::{Request, Response, send};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::fixture::{self, Shared};
+
+/// Closes the client's connection, and answers after `go_on` is notified.
+#[tool(tags("http"))]
+async fn let_go(ctx: &Context, shared: State<Shared>) -> &'static str {
+    let go_on = shared.0.0.go_on.notified();
+    ctx.close_stream();
+    shared
+        .0
+        .0
+        .started
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    shared.0.0.changed.notify_waiters();
+    go_on.await;
+    "came back"
+}
+
+/// Takes arguments that headers mirror.
+#[tool(tags("http"))]
+fn mirror(
+    #[arg(header = "Region")] region: Option<String>,
+    #[arg(header = "Count")] count: Option<i64>,
+    #[arg(header = "Urgent")] urgent: Option<bool>,
+) -> String {
+    format!("{region:?} {count:?} {urgent:?}")
+}
+
+/// Reports progress once, then waits until it is told to continue, or is cancelled.
+#[tool(tags("http"))]
+async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
+    ctx.progress(1);
+    crate::fixture::waiting::wait(shared).await
+}
+
+/// Blocks the thread it runs on.
+#[tool(tags("http"))]
+fn hog(shared: State<Shared>) {
+    shared
+        .0
+        .0
+        .started
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    shared.0.0.changed.notify_waiters();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+}
+
+/// The name of a user.
+#[derive(Elicit)]
+struct Name {
+    name: String,
+}
+
+/// Reports progress, then asks for a name.
+#[tool(tags("http"))]
+async fn ask_name(ctx: &Context) -> Result<String> {
+    if ctx.can_elicit() {
+        ctx.progress(1);
+    }
+    let Name { name } = ctx.elicit("Who are you?").key("who").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// A server on a free port. It ends when this is dropped.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    pub(crate) shared: Shared,
+    pub(crate) handle: ServerHandle,
+    pub(crate) task: JoinHandle<Result<(), mcp_runtime::Error>>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Serves the fixture.
+pub(crate) async fn serve() -> Served {
+    serve_with(HttpOptions::new(), Limits::default()).await
+}
+
+/// Serves the fixture with these options and limits.
+pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
+    serve_server(fixture::server().limits(limits).http(options)).await
+}
+
+/// Serves this server, with the tools of the fixture that need HTTP.
+pub(crate) async fn serve_server(server: Server) -> Served {
+    let shared = Shared::default();
+    let server = server.tags(["http"]).state(shared.clone());
+    let handle = server.handle();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let task = tokio::spawn(server.serve_http_listener(listener));
+    Served {
+        address,
+        shared,
+        handle,
+        task,
+    }
+}
+
+impl Served {
+    pub(crate) async fn send(&self, request: &Request) -> Response {
+        send(self.address, request).await
+    }
+
+    /// Sends a request whose answer is one message.
+    pub(crate) async fn message(&self, request: &Request) -> (u16, Value) {
+        let mut response = self.send(request).await;
+        (response.status, response.message().await)
+    }
+
+    /// Sends a request that must fail with this status and code.
+    pub(crate) async fn refused(&self, request: &Request, status: u16, code: i64) {
+        let (got, message) = self.message(request).await;
+        assert_eq!(
+            (got, &message["error"]["code"]),
+            (status, &json!(code)),
+            "{message}"
+        );
+    }
+
+    /// Completes the handshake and returns the id of the session.
+    pub(crate) async fn session(&self, revision: Revision) -> String {
+        let mut response = self.send(&initialize(revision)).await;
+        assert_eq!(response.status, 200);
+        let session = response.header("mcp-session-id").unwrap().to_owned();
+        let result = response.message().await;
+        assert_eq!(result["result"]["protocolVersion"], revision.date());
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let mut response = self
+            .send(&Request::legacy(&session, &ready, revision))
+            .await;
+        assert_eq!((response.status, &*response.text().await), (202, ""));
+        session
+    }
+}
+
+pub(crate) fn initialize(revision: Revision) -> Request {
+    let params = json!({
+        "protocolVersion": revision.date(),
+        "capabilities": {},
+        "clientInfo": {"name": "tests", "version": "1"},
+    });
+    Request::bare(
+        &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
+        revision,
+    )
+}
+
+/// Creates a handshake with a client name, and a client capability, of these lengths.
+pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"experimental": {"x": {"y": "z".repeat(capability)}}},
+        "clientInfo": {"name": "n".repeat(name), "version": "1"},
+    });
+    let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    Request::bare(&message, Revision::V2025_11_25)
+}
+
+/// Creates a call of a tool in a session.
+pub(crate) fn call(
+    session: &str,
+    id: i64,
+    name: &str,
+    arguments: Value,
+    revision: Revision,
+) -> Request {
+    let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
+    let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    Request::legacy(session, &message, revision)
+}
+
+/// Returns the next message of a stream. Needs a timeout, because comments keep a silent stream open for ever.
+pub(crate) async fn told_in_time(stream: &mut Response) -> Value {
+    let next = tokio::time::timeout(tests::client::PATIENCE, stream.next()).await;
+    next.expect("it is told").expect("the stream is open")
+}
+
+/// Returns the text of a tool's result.
+pub(crate) fn text(message: &Value) -> &str {
+    message["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text in {message}"))
+}
+
+impl Served {
+    /// Waits until the server no longer listens.
+    pub(crate) async fn refused_connection(mut self) {
+        let ended = tokio::time::timeout(tests::client::PATIENCE, &mut self.task).await;
+        ended.expect("the server ends in time").unwrap().unwrap();
+        tokio::net::TcpStream::connect(self.address)
+            .await
+            .expect_err("nobody listens");
+    }
+}

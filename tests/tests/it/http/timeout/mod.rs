@@ -1,0 +1,129 @@
+//! The limits of HTTP that are times: on a clock of our own, so that each is tried just below and just above its value.
+
+mod calls;
+mod connections;
+mod sessions;
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mcp_runtime::http::{HttpListener, HttpOptions};
+use mcp_runtime::{Limits, ServerHandle};
+use tests::Revision;
+use tests::http::{Request, Response, response, write};
+use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use crate::fixture::{self, Shared};
+use crate::http::support::initialize;
+
+/// Less than any difference that matters here.
+const MOMENT: Duration = Duration::from_millis(20);
+
+fn just_below(limit: Duration) -> Duration {
+    limit.saturating_sub(MOMENT)
+}
+
+fn just_above(limit: Duration) -> Duration {
+    limit + MOMENT
+}
+
+/// Connections that never leave the process.
+struct Inside(mpsc::UnboundedReceiver<DuplexStream>);
+
+impl HttpListener for Inside {
+    type Stream = DuplexStream;
+
+    async fn accept(&mut self) -> io::Result<DuplexStream> {
+        match self.0.recv().await {
+            Some(stream) => Ok(stream),
+            None => std::future::pending().await,
+        }
+    }
+
+    fn network_address(&self) -> io::Result<Option<SocketAddr>> {
+        Ok(None)
+    }
+}
+
+struct Served {
+    connections: mpsc::UnboundedSender<DuplexStream>,
+    shared: Shared,
+    handle: ServerHandle,
+    task: JoinHandle<Result<(), mcp_runtime::Error>>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn serve(limits: Limits) -> Served {
+    serve_with(limits, HttpOptions::new(), Duration::ZERO)
+}
+
+/// Serves connections whose handshake takes so long.
+fn serve_with(limits: Limits, options: HttpOptions, handshake: Duration) -> Served {
+    let (connections, accepted) = mpsc::unbounded_channel();
+    let shared = Shared::default();
+    let server = fixture::server()
+        .tags(["http"])
+        .state(shared.clone())
+        .limits(limits)
+        .http(options);
+    let handle = server.handle();
+    let serving = server.serve_http_with(Inside(accepted), move |stream| async move {
+        sleep(handshake).await;
+        io::Result::Ok(stream)
+    });
+    Served {
+        connections,
+        shared,
+        handle,
+        task: tokio::spawn(serving),
+    }
+}
+
+impl Served {
+    fn connect(&self) -> DuplexStream {
+        let (here, there) = duplex(64 << 10);
+        self.connections.send(there).unwrap();
+        here
+    }
+
+    async fn send(&self, request: &Request) -> Response<DuplexStream> {
+        let mut stream = self.connect();
+        write(&mut stream, request).await;
+        response(stream, request).await.expect("an answer")
+    }
+
+    async fn status(&self, request: &Request) -> u16 {
+        let mut response = self.send(request).await;
+        response.text().await;
+        response.status
+    }
+
+    async fn session(&self) -> String {
+        let hello = self.send(&initialize(Revision::V2025_11_25)).await;
+        hello.header("mcp-session-id").unwrap().to_owned()
+    }
+}
+
+/// How long it takes until the server closes the connection.
+async fn closed(stream: &mut DuplexStream) -> Duration {
+    let began = Instant::now();
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+    began.elapsed()
+}
+
+fn about(took: Duration, limit: Duration) {
+    assert!(
+        took >= limit && took <= limit + Duration::from_secs(1),
+        "{took:?} instead of {limit:?}"
+    );
+}

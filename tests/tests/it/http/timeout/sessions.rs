@@ -1,0 +1,198 @@
+//! Sessions and their streams.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::Limits;
+use mcp_runtime::http::{
+    HttpOptions, HttpSessions, MaybeReady, MemorySessions, SessionRecord, SessionStore,
+};
+use serde_json::json;
+use tests::Revision;
+use tests::http::Request;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
+use tokio::time::{Instant, sleep};
+
+use super::{MOMENT, about, just_above, just_below, serve, serve_with};
+use crate::http::support::call;
+
+fn ping(session: &str) -> Request {
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    Request::legacy(session, &ping, Revision::V2025_11_25)
+}
+
+fn get(session: &str) -> Request {
+    Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session)
+}
+
+/// Sessions that are found only after a while.
+struct Slow(MemorySessions, Duration);
+
+impl SessionStore for Slow {
+    fn insert<'a>(
+        &'a self,
+        id: &'a str,
+        record: Arc<SessionRecord>,
+        keep: Duration,
+        in_use: &'a (dyn Fn(&str) -> bool + Sync),
+    ) -> MaybeReady<'a, bool> {
+        self.0.insert(id, record, keep, in_use)
+    }
+
+    fn load<'a>(
+        &'a self,
+        id: &'a str,
+        keep: Duration,
+    ) -> MaybeReady<'a, Option<Arc<SessionRecord>>> {
+        MaybeReady::later(async move {
+            sleep(self.1).await;
+            match self.0.load(id, keep) {
+                MaybeReady::Ready(known) => known,
+                MaybeReady::Later(later) => later.await,
+            }
+        })
+    }
+
+    fn save<'a>(&'a self, id: &'a str, record: Arc<SessionRecord>) -> MaybeReady<'a, bool> {
+        self.0.save(id, record)
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> MaybeReady<'a, bool> {
+        self.0.remove(id)
+    }
+}
+
+// Limits: sessions.store_timeout
+#[tokio::test(start_paused = true)]
+async fn a_store_has_its_time() {
+    let limits = Limits::default();
+    let most = limits.sessions.store_timeout;
+    for (takes, status) in [(just_below(most), 200), (just_above(most), 503)] {
+        let store = Slow(MemorySessions::new(&limits), takes);
+        let options = HttpOptions::new().sessions(HttpSessions::Store(Arc::new(store)));
+        let server = serve_with(limits.clone(), options, Duration::ZERO);
+        let session = server.session().await;
+        assert_eq!(server.status(&ping(&session)).await, status, "{takes:?}");
+    }
+}
+
+// Limits: sessions.start_timeout, sessions.idle_timeout, sessions.streaming_idle_timeout
+#[tokio::test(start_paused = true)]
+async fn sessions_end_when_nobody_uses_them() {
+    let limits = Limits::default();
+    let (start, idle) = (limits.sessions.start_timeout, limits.sessions.idle_timeout);
+    let streaming = limits.sessions.streaming_idle_timeout;
+    let server = serve(limits);
+    for (wait, status) in [(just_below(start), 200), (just_above(start), 404)] {
+        let session = server.session().await;
+        sleep(wait).await;
+        assert_eq!(server.status(&ping(&session)).await, status, "{wait:?}");
+    }
+    for (wait, status) in [(just_below(idle), 200), (just_above(idle), 404)] {
+        let session = server.session().await;
+        assert_eq!(server.status(&ping(&session)).await, 200);
+        sleep(wait).await;
+        assert_eq!(server.status(&ping(&session)).await, status, "{wait:?}");
+    }
+    // A stream keeps it for longer; how long is looked at now and then.
+    let slack = Duration::from_secs(30) + idle;
+    for (wait, status) in [(just_below(streaming), 200), (streaming + slack, 404)] {
+        let session = server.session().await;
+        let open = server.send(&get(&session)).await;
+        assert_eq!(open.status, 200);
+        let mut silent = open.into_stream();
+        let reading = tokio::spawn(async move {
+            let mut all = Vec::new();
+            let _ = silent.read_to_end(&mut all).await;
+        });
+        sleep(wait).await;
+        assert_eq!(server.status(&ping(&session)).await, status, "{wait:?}");
+        reading.abort();
+    }
+}
+
+// Limits: streams.replay_timeout, streams.max_replay_bytes, streams.max_replay_events
+#[tokio::test(start_paused = true)]
+async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
+    let time = Limits::default().streams.replay_timeout;
+    let slack = Duration::from_secs(10);
+    // A report of one value is two events beside the one that says where to go on: the value and the answer.
+    let size = 400;
+    for (limits, wait, status) in [
+        (Limits::default(), just_below(time), 200),
+        (Limits::default(), time + slack, 400),
+        (
+            Limits::default().with(|limits| limits.streams.max_replay_events = 3),
+            MOMENT,
+            200,
+        ),
+        (
+            Limits::default().with(|limits| limits.streams.max_replay_events = 2),
+            MOMENT,
+            200,
+        ),
+        (
+            Limits::default().with(|limits| limits.streams.max_replay_events = 1),
+            MOMENT,
+            400,
+        ),
+        (
+            Limits::default().with(|limits| limits.streams.max_replay_bytes = size),
+            MOMENT,
+            200,
+        ),
+        (
+            Limits::default().with(|limits| limits.streams.max_replay_bytes = size / 8),
+            MOMENT,
+            400,
+        ),
+    ] {
+        let server = serve(limits.clone());
+        let session = server.session().await;
+        let request = call(
+            &session,
+            1,
+            "report",
+            json!({"values": [1]}),
+            Revision::V2025_11_25,
+        );
+        let mut stream = server.send(&request).await;
+        let mut ids = Vec::new();
+        while let Some(event) = stream.event().await {
+            ids.extend(event.id);
+        }
+        sleep(wait).await;
+        let again = get(&session)
+            .header("Last-Event-ID", &ids[0])
+            .answering("tools/call");
+        let got = server.status(&again).await;
+        let (events, bytes) = (
+            limits.streams.max_replay_events,
+            limits.streams.max_replay_bytes,
+        );
+        assert_eq!(
+            got, status,
+            "{wait:?}, {events} events, {bytes} bytes, ids {ids:?}"
+        );
+    }
+}
+
+// Limits: streams.keep_alive_interval
+#[tokio::test(start_paused = true)]
+async fn a_silent_stream_says_something_now_and_then() {
+    let limits = Limits::default();
+    let keep_alive = limits.streams.keep_alive_interval;
+    let server = serve(limits);
+    let session = server.session().await;
+    let mut open = server.send(&get(&session)).await.into_stream();
+    // What is sent first says where to go on.
+    let began = Instant::now();
+    let mut comments = 0;
+    while comments < 2 {
+        let mut line = String::new();
+        let read = open.read_line(&mut line).await;
+        assert_ne!(read.unwrap(), 0);
+        comments += u32::from(line.starts_with(':'));
+    }
+    about(began.elapsed(), keep_alive * 2);
+}

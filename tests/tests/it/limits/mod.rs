@@ -1,0 +1,57 @@
+//! Each field of `Limits`: below, at, and above it.
+
+mod calls;
+mod message;
+mod streams;
+mod table;
+mod values;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_runtime::{Context, Limits, State, tool};
+use tests::{Client, Revision};
+
+use crate::support::connect;
+
+/// How many calls of `hold` run, and how many ran at most at once.
+#[derive(Default)]
+struct Held {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Holds a thread for a moment.
+#[tool(tags("limits"), blocking)]
+fn hold(held: &State<Held>) {
+    let now = held.now.fetch_add(1, Ordering::SeqCst) + 1;
+    held.most.fetch_max(now, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(50));
+    held.now.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Logs so many messages.
+#[tool(tags("limits"))]
+fn chatter(ctx: &Context, messages: u32) {
+    for message in 0..messages {
+        ctx.warning(message);
+    }
+}
+
+/// Reports so many steps at once.
+#[tool(tags("limits"))]
+fn steps(ctx: &Context, steps: u32) {
+    for step in 1..=steps {
+        ctx.progress((step, steps));
+    }
+}
+
+async fn tight(revision: Revision, limits: Limits) -> (Client, State<Held>) {
+    let held = State(Arc::new(Held::default()));
+    let server = mcp_runtime::Server::new("limits", "1")
+        .tags(["limits"])
+        .shared_state(Arc::clone(&held.0))
+        .limits(limits);
+    (connect(server, revision).await, held)
+}
