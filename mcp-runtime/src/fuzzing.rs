@@ -7,12 +7,12 @@ use std::any::Any;
 use std::time::Duration;
 
 #[cfg(feature = "sealing")]
+use mcp_schema::explain::describe;
+
 use crate::dispatch::seal::{Binding, Seal, SealingKey};
 use crate::handler::call::CallRefusal;
-use crate::handler::check::describe;
 use crate::handler::decode::{ArgumentStyle, Decoder};
 use crate::handler::parameter::{Parameter, ParameterMeta};
-use crate::handler::template::UriTemplate;
 
 #[cfg(feature = "auth")]
 pub use crate::auth::fuzzing::let_in;
@@ -22,6 +22,7 @@ pub use crate::transport::fuzzing::lines;
 pub use crate::transport::http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
+pub use mcp_schema::template::UriTemplate as Template;
 
 /// Describes a parameter of the type `T`, as an expansion does.
 #[must_use]
@@ -74,34 +75,6 @@ impl Arguments {
                 CallRefusal::Arguments(faults) => describe(&faults),
                 CallRefusal::Error(error) => panic!("{error:?}"),
             })
-    }
-}
-
-/// A template of addresses.
-#[derive(Debug)]
-pub struct Template(UriTemplate);
-
-impl Template {
-    /// Reads a template.
-    pub fn parse(template: &str) -> Result<Self, String> {
-        UriTemplate::parse(template).map(Self)
-    }
-
-    /// The names of its variables.
-    #[must_use]
-    pub fn variables(&self) -> &[String] {
-        self.0.variables()
-    }
-
-    /// The values with which it gives this address.
-    #[must_use]
-    pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
-        self.0.matches(uri)
-    }
-
-    /// The address these values give.
-    pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
-        self.0.expand(value)
     }
 }
 

@@ -3,8 +3,9 @@
 //! Ranking needs no dictionary and no index: one pass over the candidates assigns each to a class by how it matches the
 //! partial text. Within a class candidates keep their order, so authors decide which come first.
 
+use mcp_schema::suggest::distance;
+
 use crate::handler::handler_error::{HandlerError, IntoHandlerError};
-use crate::handler::suggest::distance;
 use crate::types::Completion;
 
 /// Maximum number of values in one result, set by the specification.

@@ -32,7 +32,7 @@ fn definitions(sources: &[Source]) -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn hardly_any_type_shares_its_name() {
-    for krate in ["mcp-macros/", "mcp-runtime/"] {
+    for krate in ["mcp-macros/", "mcp-runtime/", "mcp-schema/"] {
         let sources: Vec<_> = product()
             .into_iter()
             .filter(|source| source.path.starts_with(krate))

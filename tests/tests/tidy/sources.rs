@@ -58,10 +58,13 @@ fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 
 /// The sources of the crates that users build, without their tests.
 pub(crate) fn product() -> Vec<Source> {
-    files(&["mcp-macros/src", "mcp-runtime/src"], "rs")
-        .into_iter()
-        .filter(|source| !source.is_test())
-        .collect()
+    files(
+        &["mcp-macros/src", "mcp-runtime/src", "mcp-schema/src"],
+        "rs",
+    )
+    .into_iter()
+    .filter(|source| !source.is_test())
+    .collect()
 }
 
 impl Source {

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
+use mcp_schema::check::compile;
+use mcp_schema::constraint::{Bound, Constraints};
 use regex_lite::Regex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-
-use crate::handler::check::compile;
-use crate::handler::constraint::{Bound, Constraints};
 
 /// The constraints on a value, checked on its JSON text, independently of its type.
 #[derive(Debug)]

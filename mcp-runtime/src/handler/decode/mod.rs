@@ -4,7 +4,7 @@
 //! scanned twice, no key is copied, no tree is built. If anything is wrong, the slow path starts over: it examines all
 //! arguments, corrects frequent mistakes of models, and explains the rest with the help of the schema.
 //!
-//! Schemas are created by [`schema`](super::schema); values are checked against them by [`check`](super::check).
+//! `mcp_schema` creates schemas, and checks values against them.
 
 mod demand;
 mod forgive;
@@ -21,11 +21,12 @@ mod types;
 
 use std::any::{Any, TypeId};
 
+use mcp_schema::check::Validator;
+use mcp_schema::explain::push_token;
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::handler::call::CallRefusal;
-use crate::handler::check::{Validator, push_token};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::leading_string;
 use demand::Demand;

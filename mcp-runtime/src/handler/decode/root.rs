@@ -1,9 +1,9 @@
 //! The schema of an argument object under construction.
 
+use mcp_schema::query::allows;
 use serde_json::{Map, Value};
 
 use super::ArgumentStyle;
-use crate::handler::schema::allows;
 
 /// The argument object's schema under construction.
 #[derive(Default)]

@@ -1,17 +1,18 @@
 //! Prepares the parameters of a function at start-up, so that nothing has to be decided while calls are decoded.
 
+use mcp_schema::check::Validator;
+use mcp_schema::constraint::Constraints;
+use mcp_schema::generate::{Properties, Property};
+use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
 
 use super::demand::Demand;
-use super::header::find_headers;
+use super::header::{HEADER, find_headers};
 use super::root::ArgumentSchema;
 use super::types::Types;
 use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, Wire, plain};
-use crate::handler::check::Validator;
-use crate::handler::constraint::Constraints;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
-use crate::handler::schema::{Properties, allows, candidates};
 
 impl Decoder {
     /// Examines the parameters.
@@ -26,7 +27,7 @@ impl Decoder {
         raw_schema: Option<Schema>,
     ) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
-        let mut properties = Properties::new();
+        let mut properties = Properties::default();
         let mut root = ArgumentSchema::default();
         let mut wire: Vec<Wire> = Vec::new();
         let mut arguments = Vec::new();
@@ -35,8 +36,8 @@ impl Decoder {
             if parameter.ty.injected {
                 continue;
             }
-            let schema = properties.argument(parameter, &mut problems);
             if parameter.flatten {
+                let schema = properties.flattened(parameter.ty.schema, parameter.doc);
                 if let Some(first) = flatten.and_then(|first| parameters.get(first)) {
                     problems.push(format!(
                         "`{}` and `{}` both take the whole argument object; only one can",
@@ -46,6 +47,10 @@ impl Decoder {
                 flatten = Some(index);
                 root.flatten(schema, &mut problems);
                 continue;
+            }
+            let mut schema = properties.property(property(parameter), &mut problems);
+            if let (Some(header), Some(object)) = (parameter.header, schema.as_object_mut()) {
+                object.insert(HEADER.to_owned(), header.into());
             }
             let name = parameter.name;
             if wire.iter().any(|other| other.name == name) {
@@ -124,6 +129,26 @@ impl Decoder {
             raw,
             closed: closed && !raw && style != ArgumentStyle::Text,
         })
+    }
+}
+
+/// Returns a parameter as a property of the argument object.
+fn property(parameter: &ParameterMeta) -> Property<'_> {
+    Property {
+        name: parameter.name,
+        description: parameter.doc,
+        schema: parameter.ty.schema,
+        constraints: parameter.constraints,
+        default: match &parameter.default {
+            Some(DefaultValue::Json(text)) => Some(
+                serde_json::from_str(text)
+                    .map_err(|error| format!("the default is not JSON: {error}")),
+            ),
+            Some(DefaultValue::Rust { json, .. }) => Some(
+                json().map_err(|error| format!("the default cannot be written as JSON: {error}")),
+            ),
+            None => None,
+        },
     }
 }
 

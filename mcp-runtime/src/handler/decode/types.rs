@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 
+use mcp_schema::check::Validator;
 use serde_json::{Map, Value};
 
 use super::demand::Demand;
 use super::scan::{scan, skip, string_length};
-use crate::handler::check::Validator;
 use crate::jsonrpc::Decimal;
 
 /// The part of a parameter's schema that its type does not enforce.

@@ -4,9 +4,9 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
+use mcp_schema::suggest::closest;
 
 use crate::client::ListRequest;
-use crate::handler::suggest::closest;
 use crate::server::command_line::session::{CommandSession, common, is_chosen};
 use crate::server::command_line::{CommandError, CommandResult, commands, perform_in, print};
 

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::explain::LISTED;
 use super::*;
+use crate::explain::{LISTED, describe};
 
 fn explained(schema: Value, value: &Value) -> String {
     describe(&Validator::new(schema).unwrap().check(value))

@@ -1,10 +1,9 @@
-//! URIs and URI templates.
+//! The syntax of URIs and URI templates, in `const fn`s: applied at compile time to attributes, at run time to other definitions.
 //!
 //! Specification: RFC 3986 (schemes), RFC 6570 (templates).
 
-use super::verdict::character_length;
-use super::{RuleVerdict, same};
-use crate::types::Icon;
+use crate::suggest::same;
+use crate::verdict::{RuleVerdict, character_length};
 
 /// Checks that a URI starts with a scheme and a colon, and has no spaces, control characters or braces.
 #[must_use]
@@ -29,19 +28,6 @@ pub const fn uri(text: &str) -> RuleVerdict {
         }
     }
     RuleVerdict::HOLDS
-}
-
-/// Checks that the source of an icon is a URI that clients may fetch and display.
-#[must_use]
-pub const fn icon(src: &str) -> RuleVerdict {
-    if Icon::is_source(src) {
-        return RuleVerdict::HOLDS;
-    }
-    RuleVerdict::wrong(&[
-        "icon `",
-        src,
-        "` is not an `https:` or `data:` URI, and clients show no other; write one, as in `https://example.com/icon.png`",
-    ])
 }
 
 const fn no_scheme(text: &str) -> RuleVerdict {
@@ -245,14 +231,16 @@ const fn find(bytes: &[u8], mut index: usize, wanted: u8) -> usize {
 }
 
 /// The position of a variable's name in its template.
-#[derive(Clone, Copy)]
-pub(super) struct VariableSpan {
+#[derive(Clone, Copy, Debug)]
+pub struct VariableSpan {
     start: usize,
     end: usize,
 }
 
 impl VariableSpan {
-    pub(super) const fn name(self, template: &str) -> &str {
+    /// Returns the name.
+    #[must_use]
+    pub const fn name(self, template: &str) -> &str {
         slice(template, self.start, self.end)
     }
 
@@ -269,14 +257,17 @@ impl VariableSpan {
 }
 
 /// The variables of a template whose syntax has been checked.
-pub(super) struct Variables<'a> {
+#[derive(Debug)]
+pub struct Variables<'a> {
     bytes: &'a [u8],
     index: usize,
     inside: bool,
 }
 
 impl<'a> Variables<'a> {
-    pub(super) const fn new(template: &'a str) -> Self {
+    /// Before the first variable of a template.
+    #[must_use]
+    pub const fn new(template: &'a str) -> Self {
         Self {
             bytes: template.as_bytes(),
             index: 0,
@@ -284,7 +275,8 @@ impl<'a> Variables<'a> {
         }
     }
 
-    pub(super) const fn next(&mut self) -> Option<VariableSpan> {
+    /// Returns the position of the next variable; `None` after the last.
+    pub const fn next(&mut self) -> Option<VariableSpan> {
         while self.index < self.bytes.len() {
             let byte = self.bytes[self.index];
             if !self.inside {

@@ -5,11 +5,10 @@
 //! values, number formats become bounds, and documented variants become an `enum` with their documentation in the
 //! description. Output schemas keep `null`, because results contain it.
 //!
-//! Schemas are enforced by [`check`](super::check) and [`decode`](super::decode).
+//! [`check`](crate::check) enforces schemas.
 
 mod constrain;
 mod normalise;
-mod query;
 #[cfg(test)]
 mod tests;
 
@@ -17,16 +16,12 @@ use schemars::Schema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value};
 
-use crate::handler::parameter::{DefaultValue, ParameterMeta};
+use crate::constraint::Constraints;
 use constrain::constrain;
 use normalise::{Null, boolean, normalise};
-pub(crate) use query::{allows, candidates, hard_for_models};
-
-/// The schema keyword that names the header of a tool argument.
-pub(crate) const HEADER: &str = "x-mcp-header";
 
 /// Returns the schema of `structuredContent`, simplified for clients: references are inlined where possible, `null` is kept.
-pub(crate) fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
+pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();
     drop_type_title(&mut schema);
@@ -38,69 +33,79 @@ pub(crate) fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) ->
     Some(schema)
 }
 
-/// Creates the schemas of the parameters of one function, with one set of definitions for recursive types.
-pub(crate) struct Properties {
+/// A property of an object: its type, and the options of its author.
+#[derive(Debug)]
+pub struct Property<'p> {
+    /// Its name, for messages.
+    pub name: &'p str,
+    /// Its description; empty if it has none.
+    pub description: &'p str,
+    /// Returns the schema of its type; `None` allows any value.
+    pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+    /// The constraints on its value.
+    pub constraints: &'p Constraints,
+    /// The value if it is omitted, or the reason why there is no JSON for it.
+    pub default: Option<Result<Value, String>>,
+}
+
+/// Creates the schemas of the properties of one object, with one set of definitions for recursive types.
+#[derive(Debug)]
+pub struct Properties {
     generator: SchemaGenerator,
 }
 
-impl Properties {
-    pub(crate) fn new() -> Self {
+impl Default for Properties {
+    fn default() -> Self {
         Self {
             generator: settings().into_generator(),
         }
     }
+}
 
-    /// Returns the schema of one argument, with all options of its parameter. Mistakes are added to `problems`.
-    pub(crate) fn argument(
+impl Properties {
+    /// Returns the schema of one property, with all its options. Mistakes are added to `problems`.
+    pub fn property(&mut self, property: Property<'_>, problems: &mut Vec<String>) -> Value {
+        let mut schema = self.flattened(property.schema, property.description);
+        let before = problems.len();
+        constrain(&mut schema, property.constraints, problems);
+        match property.default {
+            Some(Ok(default)) => {
+                if let Some(object) = schema.as_object_mut().filter(|_| !default.is_null()) {
+                    object.insert("default".to_owned(), default);
+                }
+            }
+            Some(Err(problem)) => problems.push(problem),
+            None => {}
+        }
+        for problem in problems.iter_mut().skip(before) {
+            problem.insert_str(0, &format!("argument `{}`: ", property.name));
+        }
+        schema
+    }
+
+    /// Returns the schema of a type whose properties are among those of the object.
+    pub fn flattened(
         &mut self,
-        parameter: &ParameterMeta,
-        problems: &mut Vec<String>,
+        schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+        description: &str,
     ) -> Value {
-        let mut schema = (parameter.ty.schema)(&mut self.generator)
-            .map_or(Value::Object(Map::new()), Schema::to_value);
+        let mut schema =
+            schema(&mut self.generator).map_or(Value::Object(Map::new()), Schema::to_value);
         if let Value::Bool(allowed) = schema {
             schema = boolean(allowed);
         }
         if let Some(object) = schema.as_object_mut() {
             object.remove("$schema");
-            if !parameter.doc.is_empty() {
-                object.insert("description".to_owned(), parameter.doc.into());
+            if !description.is_empty() {
+                object.insert("description".to_owned(), description.into());
             }
         }
         normalise(&mut schema, Null::MeansAbsent);
-        if parameter.flatten {
-            return schema;
-        }
-        let name = parameter.name;
-        let before = problems.len();
-        constrain(&mut schema, parameter.constraints, problems);
-        let default = match &parameter.default {
-            Some(DefaultValue::Json(text)) => serde_json::from_str(text)
-                .map_err(|error| problems.push(format!("the default is not JSON: {error}")))
-                .ok(),
-            Some(DefaultValue::Rust { json, .. }) => json()
-                .map_err(|error| {
-                    problems.push(format!("the default cannot be written as JSON: {error}"));
-                })
-                .ok(),
-            None => None,
-        };
-        if let Some(object) = schema.as_object_mut() {
-            if let Some(default) = default.filter(|default| !default.is_null()) {
-                object.insert("default".to_owned(), default);
-            }
-            if let Some(header) = parameter.header {
-                object.insert(HEADER.to_owned(), header.into());
-            }
-        }
-        for problem in problems.iter_mut().skip(before) {
-            problem.insert_str(0, &format!("argument `{name}`: "));
-        }
         schema
     }
 
     /// Adds the definitions of recursive types.
-    pub(crate) fn finish(mut self, root: &mut Value) {
+    pub fn finish(mut self, root: &mut Value) {
         add_definitions(root, &mut self.generator, Null::MeansAbsent);
     }
 }

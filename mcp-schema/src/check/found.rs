@@ -1,20 +1,11 @@
-//! Messages for faults.
-//!
-//! Every message names the received and the allowed values, and suggests a likely correction.
+//! The faults that a check has found so far, and the choice among those of several branches.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{About, FAULTS, Fault};
-use crate::handler::kind::kind;
-use crate::handler::suggest::closest;
-
-/// Maximum length of a quoted value, in characters.
-pub(super) const QUOTED: usize = 60;
-
-/// Maximum number of allowed values in a message.
-pub(super) const LISTED: usize = 12;
+use super::FAULTS;
+use crate::explain::{About, Fault, either, push_token, quote, unknown_value};
 
 /// The position of a value, as a linked list on the stack. It becomes a JSON pointer only if there is a fault.
 pub(super) enum ValuePath<'a> {
@@ -236,102 +227,4 @@ pub(super) fn bounded(
         (unit, _) => format!("{unit}s"),
     };
     other(found, place, format!("{size} {unit}; allowed: {allowed}"));
-}
-
-/// Returns the message for a missing required item.
-pub(crate) fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
-    let mut text = format!("missing {what} `{name}`");
-    let Some(schema) = schema else { return text };
-    if let Some(Value::Array(allowed)) = schema.get("enum") {
-        let listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
-        let _ = write!(text, "; allowed: {}", listed.join(", "));
-        if allowed.len() > LISTED {
-            let _ = write!(text, ", {} more", allowed.len() - LISTED);
-        }
-    } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
-        let expected = match name {
-            // With the types of items or members.
-            "array" | "object" => kind(schema),
-            name => name.to_owned(),
-        };
-        let _ = write!(text, "; expected {expected}");
-    }
-    text
-}
-
-/// Returns the message for an unknown name.
-pub(crate) fn unknown(what: &str, name: &str, names: &[&str]) -> String {
-    let shown = quote_name(name);
-    if let Some(suggestion) = closest(name, names.iter().copied()) {
-        return format!("unknown {what} `{shown}`; did you mean `{suggestion}`?");
-    }
-    let mut text = format!("unknown {what} `{shown}`");
-    if !names.is_empty() && names.len() <= LISTED {
-        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let _ = write!(text, "; known: {}", listed.join(", "));
-    }
-    text
-}
-
-pub(super) fn unknown_value(allowed: &[Value], text: Option<&str>, received: &str) -> String {
-    let names = allowed.iter().filter_map(Value::as_str);
-    if let Some(name) = text.and_then(|text| closest(text, names)) {
-        return format!("unknown value {received}; did you mean \"{name}\"?");
-    }
-    if let [only] = allowed {
-        return format!("expected {}, received {received}", quote(only));
-    }
-    let mut listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
-    if let Some(more) = allowed.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        listed.push(format!("{more} more"));
-    }
-    format!("unknown value {received}; allowed: {}", listed.join(", "))
-}
-
-pub(super) fn either(names: &[String]) -> String {
-    match names {
-        [] => "nothing".to_owned(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
-    }
-}
-
-/// Returns a value as JSON, truncated to a sensible length.
-pub(crate) fn quote(value: &Value) -> String {
-    match value {
-        Value::Array(items) if items.is_empty() => "[]".to_owned(),
-        Value::Array(items) => format!("an array of {}", items.len()),
-        Value::Object(members) if members.is_empty() => "{}".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        Value::String(text) if text.chars().nth(QUOTED).is_some() => {
-            let start: String = text.chars().take(QUOTED).collect();
-            format!("{}…", Value::String(start))
-        }
-        scalar => scalar.to_string(),
-    }
-}
-
-/// Returns a name chosen by the client, escaped and truncated to a sensible length.
-pub(super) fn quote_name(name: &str) -> String {
-    let mut shown: String = name
-        .chars()
-        .take(QUOTED)
-        .flat_map(char::escape_debug)
-        .collect();
-    if name.chars().nth(QUOTED).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-/// Appends one reference token of a JSON pointer.
-pub(crate) fn push_token(out: &mut String, token: &str) {
-    out.push('/');
-    for character in token.chars() {
-        match character {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            other => out.push(other),
-        }
-    }
 }

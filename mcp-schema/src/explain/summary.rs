@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Number, Value};
 
 /// Returns a short summary of the values that a schema accepts: `[{city: string, days?: integer}]`.
-pub(crate) fn kind(schema: &Value) -> String {
+pub fn kind(schema: &Value) -> String {
     kind_within(schema, DEEPEST)
 }
 
@@ -101,7 +101,7 @@ fn object_kind(schema: &Value, depth: usize) -> String {
 }
 
 /// Returns the properties of an object: `name: kind`, or `name?: kind` if optional.
-pub(crate) fn members(schema: &Value, kind: impl Fn(&Value) -> String) -> Vec<String> {
+pub fn members(schema: &Value, kind: impl Fn(&Value) -> String) -> Vec<String> {
     let required = schema["required"].as_array();
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));

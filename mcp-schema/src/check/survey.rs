@@ -7,9 +7,9 @@ use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::DEPTH;
-use super::explain::{push_token, quote};
 use super::number::count;
 use super::pattern::compile;
+use crate::explain::{push_token, quote};
 
 /// The supported dialect, assumed for a schema without `$schema`.
 pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -271,5 +271,5 @@ pub(super) fn percent_decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
     }
-    crate::handler::template::decode(text)
+    crate::template::decode(text)
 }

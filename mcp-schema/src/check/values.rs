@@ -6,13 +6,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
+use super::FAULTS;
 use super::evaluate::{Check, Evaluated};
-use super::explain::{
-    RawFault, ValuePath, bounded, missing, other, property, quote, quote_name, unknown,
-};
+use super::found::{RawFault, ValuePath, bounded, other, property};
 use super::number::{canonical, compare, count, is_multiple};
-use super::{About, FAULTS};
-use crate::handler::suggest::closest;
+use crate::explain::{About, missing, quote, quote_name, unknown};
+use crate::suggest::closest;
 
 impl<'s> Check<'s> {
     pub(super) fn text(

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::query::allows;
-use crate::handler::check::compile;
-use crate::handler::constraint::{Bound, Constraints};
+use crate::check::compile;
+use crate::constraint::{Bound, Constraints};
+use crate::query::allows;
 
 /// Merges the constraints of `#[arg(…)]` into a schema. Constraints that do not apply to it are added to `problems`.
 pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems: &mut Vec<String>) {

@@ -4,8 +4,7 @@
 //! the first character its values cannot contain, or where the following literal begins, and is never retried. There is no
 //! backtracking, so the work is bounded by the length of the URI times that of the template.
 //!
-//! Levels 1 to 3 and explode (`*`) are supported; the syntax is validated by [`rules`](super::rules), which the macros apply
-//! too. Values are percent-decoded exactly once and must then be UTF-8. A value that contains NUL, has a segment `..`, or
+//! Levels 1 to 3 and explode (`*`) are supported; [`template_syntax`] validates the syntax, at compile time too. Values are percent-decoded exactly once and must then be UTF-8. A value that contains NUL, has a segment `..`, or
 //! begins with `/`, `\` or a drive letter does not match, whatever the expression, so that handlers that read files need not
 //! check for it. Variables that accept any path are the exception.
 //!
@@ -14,17 +13,18 @@
 mod expression;
 mod parse;
 mod percent;
+mod syntax;
 #[cfg(test)]
 mod tests;
 
-use crate::handler::rules;
 use parse::parts;
 pub use percent::percent_encode;
-pub(crate) use percent::{decode, encode};
+pub use percent::{decode, encode};
+pub use syntax::{VariableSpan, Variables, template_has_variable, template_syntax, uri};
 
 /// A parsed URI template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UriTemplate {
+pub struct UriTemplate {
     parts: Vec<TemplatePart>,
     variables: Vec<String>,
 }
@@ -53,11 +53,11 @@ struct Variable {
 
 /// The conversion of an exploded variable's values into a JSON array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ExplodedList {
+pub struct ExplodedList {
     /// `true` if each item is a string, even if its text is other valid JSON.
-    pub(crate) of_text: bool,
+    pub of_text: bool,
     /// `true` if a URI without a value gives an empty list: RFC 6570 expands an empty list to nothing.
-    pub(crate) required: bool,
+    pub required: bool,
 }
 
 /// The operator of an expression, which decides how its values are written.
@@ -108,7 +108,7 @@ impl Operator {
 
 /// The specificity of a template: the more of a URI it fixes, the earlier it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Specificity {
+pub struct Specificity {
     literal: usize,
     fewer_greedy: std::cmp::Reverse<usize>,
     fewer_variables: std::cmp::Reverse<usize>,
@@ -120,8 +120,8 @@ impl UriTemplate {
     /// # Errors
     ///
     /// If its syntax is invalid, the reason.
-    pub(crate) fn parse(template: &str) -> Result<Self, String> {
-        rules::template_syntax(template).into_result()?;
+    pub fn parse(template: &str) -> Result<Self, String> {
+        template_syntax(template).into_result()?;
         let parts = parts(template);
         let variables = parts
             .iter()
@@ -136,18 +136,18 @@ impl UriTemplate {
     }
 
     /// Returns the names of the variables, in order.
-    pub(crate) fn variables(&self) -> &[String] {
+    pub fn variables(&self) -> &[String] {
         &self.variables
     }
 
     /// Returns `true` if a variable takes any number of values: `{x*}`.
-    pub(crate) fn explodes(&self, name: &str) -> bool {
+    pub fn explodes(&self, name: &str) -> bool {
         self.all_variables()
             .any(|variable| variable.name == name && variable.explode)
     }
 
     /// Makes `matches` return the values of an exploded variable as the text of a JSON array.
-    pub(crate) fn keep_apart(&mut self, name: &str, list: ExplodedList) {
+    pub fn keep_apart(&mut self, name: &str, list: ExplodedList) {
         for part in &mut self.parts {
             if let TemplatePart::Expression(expression) = part {
                 for variable in &mut expression.variables {
@@ -160,7 +160,7 @@ impl UriTemplate {
     }
 
     /// Makes a variable accept values that lead out of a directory. Returns `false` if there is no such variable.
-    pub(crate) fn take_any_path(&mut self, name: &str) -> bool {
+    pub fn take_any_path(&mut self, name: &str) -> bool {
         let mut found = false;
         for part in &mut self.parts {
             if let TemplatePart::Expression(expression) = part {
@@ -186,7 +186,7 @@ impl UriTemplate {
     }
 
     /// Returns the specificity; the greatest is tried first.
-    pub(crate) fn specificity(&self) -> Specificity {
+    pub fn specificity(&self) -> Specificity {
         let literal = self.parts.iter().map(|part| match part {
             TemplatePart::Literal(text) => text.len(),
             TemplatePart::Expression(_) => 0,
@@ -203,7 +203,7 @@ impl UriTemplate {
 
     /// Returns the values of the variables with which the template expands to this URI; `None` if it does not match. Variables
     /// that the URI omits are omitted from the list.
-    pub(crate) fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
+    pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
         let mut found = Vec::with_capacity(self.variables.len());
         let mut rest = uri;
         let mut parts = self.parts.as_slice();
@@ -232,16 +232,9 @@ impl UriTemplate {
         Some(found)
     }
 
-    /// Expands the template with these values. A variable without a value is omitted; the value of an exploded variable is
+    /// Expands the template with these values: the inverse of [`matches`](Self::matches), against which tests check it. A variable without a value is omitted; the value of an exploded variable is
     /// split at the separator of its operator.
-    #[cfg_attr(
-        not(any(test, fuzzing)),
-        expect(
-            dead_code,
-            reason = "the inverse, against which the tests check `matches`"
-        )
-    )]
-    pub(crate) fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
+    pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
         let mut out = String::new();
         for part in &self.parts {
             match part {

@@ -6,12 +6,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::explain::{
-    Cause, RawFault, ValuePath, explain_choice, other, property, push, quote, unknown,
-};
+use super::Validator;
+use super::found::{Cause, RawFault, ValuePath, explain_choice, other, property, push};
 use super::number::{equal, is_of_type};
 use super::values::numbers;
-use super::{About, Validator};
+use crate::explain::{About, quote, unknown};
 
 /// The properties and items that some schema has evaluated, for the `unevaluated…` keywords.
 #[derive(Default)]

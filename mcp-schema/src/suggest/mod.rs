@@ -3,41 +3,21 @@
 //! A wrong suggestion costs a model more than none, so a name is suggested only if it is within two edits and less than half
 //! of it is changed.
 
+mod close;
+
+pub use close::{is_close, same};
+
 /// Maximum number of edits between the written and the suggested name.
 const EDITS: usize = 2;
 /// Maximum length of a name that is compared, in characters.
 const LONGEST: usize = 128;
 
-/// Returns the candidate closest to `word`, for a "did you mean" suggestion, if one is close enough. Of equally close
-/// candidates, the first.
-///
-/// ```
-/// use mcp_runtime::{text::did_you_mean, HandlerError};
-///
-/// fn no_such(plant: &str) -> HandlerError {
-///     match did_you_mean(plant, ["basil", "rose"]) {
-///         Some(meant) => HandlerError::exposed(format_args!("there is no {plant}; did you mean {meant}?")),
-///         None => HandlerError::exposed(format_args!("there is no {plant}; there are basil and rose")),
-///     }
-/// }
-/// ```
-///
-/// A candidate is close if it is within two edits (a character inserted, deleted, replaced, or swapped with its neighbour)
-/// that change less than half of it. Case, `-`, `_` and spaces are ignored. A word of more than 128 characters has no close
-/// candidates.
-#[must_use]
-pub fn did_you_mean<'n>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
-    closest(word, candidates)
-}
-
 /// Returns the name closest to `written`, if one is close enough. Of equally close names, the first.
-pub(crate) fn closest<'n>(
-    written: &str,
-    names: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
+///
+/// A name is close if it is within two edits (a character inserted, deleted, replaced, or swapped with its neighbour) that change
+/// less than half of it. Case, `-`, `_` and spaces are ignored. Nothing is close to a name of more than 128 characters.
+#[must_use]
+pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let written: Vec<char> = folded(written)?;
     let mut best: Option<(usize, &str)> = None;
     for name in names {
@@ -73,7 +53,8 @@ fn folded(name: &str) -> Option<Vec<char>> {
 }
 
 /// Counts the characters to insert, delete, replace or swap with their neighbour; `None` if more than `limit`.
-pub(crate) fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
+#[must_use]
+pub fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;
     }

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 pub(super) const PATTERN: usize = 4096;
 
 /// Compiles a pattern with the semantics of JSON Schema: unanchored, over Unicode scalar values. Matching takes linear time.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+pub fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > PATTERN {
         return Err(format!("the pattern is longer than {PATTERN} bytes"));
     }

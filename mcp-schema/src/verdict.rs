@@ -11,7 +11,8 @@ pub struct RuleVerdict {
 impl RuleVerdict {
     const CAPACITY: usize = 512;
 
-    pub(super) const HOLDS: Self = Self {
+    /// The rule holds.
+    pub const HOLDS: Self = Self {
         text: [0; Self::CAPACITY],
         length: 0,
         holds: true,
@@ -37,7 +38,7 @@ impl RuleVerdict {
     /// # Errors
     ///
     /// Returns the message if the rule does not hold.
-    pub(crate) fn into_result(self) -> Result<(), String> {
+    pub fn into_result(self) -> Result<(), String> {
         if self.holds {
             Ok(())
         } else {
@@ -45,7 +46,9 @@ impl RuleVerdict {
         }
     }
 
-    pub(super) const fn wrong(parts: &[&str]) -> Self {
+    /// Returns a verdict with this message.
+    #[must_use]
+    pub const fn wrong(parts: &[&str]) -> Self {
         let mut verdict = Self {
             holds: false,
             ..Self::HOLDS
@@ -59,7 +62,8 @@ impl RuleVerdict {
     }
 
     /// Appends text. Text that does not fit is truncated at a character boundary.
-    pub(super) const fn with(mut self, text: &str) -> Self {
+    #[must_use]
+    pub const fn with(mut self, text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut index = 0;
         while index < bytes.len() {
@@ -78,7 +82,8 @@ impl RuleVerdict {
     }
 
     /// Appends the description of a byte that is not allowed in a name.
-    pub(super) const fn with_named(self, byte: u8) -> Self {
+    #[must_use]
+    pub const fn with_named(self, byte: u8) -> Self {
         match byte {
             b' ' => self.with("a space"),
             0..=0x1F | 0x7F => self.with("a control character"),
@@ -88,7 +93,8 @@ impl RuleVerdict {
     }
 
     /// Appends an ASCII byte, or a question mark for any other byte.
-    pub(super) const fn with_byte(mut self, byte: u8) -> Self {
+    #[must_use]
+    pub const fn with_byte(mut self, byte: u8) -> Self {
         if self.length < Self::CAPACITY {
             self.text[self.length] = if byte.is_ascii() { byte } else { b'?' };
             self.length += 1;
@@ -97,7 +103,8 @@ impl RuleVerdict {
     }
 }
 
-pub(super) const fn character_length(first: u8) -> usize {
+/// Returns the length of a character in UTF-8, by its first byte.
+pub(crate) const fn character_length(first: u8) -> usize {
     match first {
         0..0xC0 => 1,
         0xC0..0xE0 => 2,

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 /// Decodes percent escapes once; `None` if one is invalid or the result is not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<String> {
+#[must_use]
+pub fn decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
     }
@@ -24,16 +25,8 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Percent-encodes a value as the variable `{variable}` of a URI template. Use it in the URIs of listings and notifications if
-/// variables are strings, because clients read, and subscribe to, exactly these URIs.
-///
-/// ```
-/// let name = mcp_runtime::text::percent_encode("olive oil, 1/2");
-/// assert_eq!(format!("shopping:///{name}"), "shopping:///olive%20oil%2C%201%2F2");
-/// ```
-///
-/// Letters, digits and `-._~` stay as they are. For `{+path}` see
-/// [`SafePath::to_percent_encoded`](crate::SafePath::to_percent_encoded). Source: RFC 6570, 3.2.2.
+/// Percent-encodes a value as the variable `{variable}` of a URI template: letters, digits and `-._~` stay as they are. Source:
+/// RFC 6570, 3.2.2.
 #[must_use]
 pub fn percent_encode(value: &str) -> String {
     let mut encoded = String::with_capacity(value.len());
@@ -42,7 +35,7 @@ pub fn percent_encode(value: &str) -> String {
 }
 
 /// Writes a string so that [`decode`] returns it; reserved characters are left unencoded if `keep_reserved`.
-pub(crate) fn encode(text: &str, keep_reserved: bool, out: &mut String) {
+pub fn encode(text: &str, keep_reserved: bool, out: &mut String) {
     for byte in text.bytes() {
         let reserved = b":/?#[]@!$&'()*+,;=";
         if byte.is_ascii_alphanumeric()

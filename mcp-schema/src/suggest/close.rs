@@ -1,12 +1,30 @@
-//! Similarity of names, for suggestions in compile errors.
+//! Equality and similarity of names at compile time, for suggestions in compile errors.
 
 /// Maximum length of a compared name, in bytes.
 const LONGEST: usize = 64;
 
+/// Returns `true` if two names are equal.
+#[must_use]
+pub const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < a.len() {
+        if a[index] != b[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 /// Returns `true` if at most two edits turn `written` into `name`, fewer than half the length of the longer one.
 ///
 /// An edit inserts, deletes or replaces a byte.
-pub(super) const fn is_close(written: &str, name: &str) -> bool {
+#[must_use]
+pub const fn is_close(written: &str, name: &str) -> bool {
     let (written, name) = (written.as_bytes(), name.as_bytes());
     if written.len() > LONGEST || name.len() > LONGEST {
         return false;

@@ -1,4 +1,4 @@
-//! Parser for templates whose syntax [`rules`](crate::handler::rules) have accepted.
+//! Parser for templates whose syntax [`template_syntax`](super::template_syntax) has accepted.
 
 use super::{Expression, Operator, TemplatePart, Variable};
 

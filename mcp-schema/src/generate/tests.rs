@@ -12,14 +12,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::handler::constraint::{Bound, Constraints};
-use crate::handler::parameter::ParameterMeta;
+use crate::constraint::{Bound, Constraints};
+use crate::query::{candidates, hard_for_models};
 
-/// Returns the schema of a parameter, or the problems with it.
-fn argument(parameter: &ParameterMeta) -> String {
+/// Returns a property of the type `T`.
+fn of<T: JsonSchema>(description: &'static str) -> Property<'static> {
+    Property {
+        name: "a",
+        description,
+        schema: |generator| Some(generator.subschema_for::<T>()),
+        constraints: &Constraints::NONE,
+        default: None,
+    }
+}
+
+/// Returns the schema of a property, or the problems with it.
+fn schema_of(property: Property<'_>) -> String {
     let mut problems = Vec::new();
-    let mut properties = Properties::new();
-    let mut schema = properties.argument(parameter, &mut problems);
+    let mut properties = Properties::default();
+    let mut schema = properties.property(property, &mut problems);
     properties.finish(&mut schema);
     if problems.is_empty() {
         schema.to_string()
@@ -79,38 +90,32 @@ enum Tagged {
     Square { side: Option<f64> },
 }
 
-fn check(parameter: ParameterMeta, expected: &Expect) {
-    expected.assert_eq(&argument(&parameter));
+fn check(property: Property<'_>, expected: &Expect) {
+    expected.assert_eq(&schema_of(property));
 }
 
 #[test]
 fn numbers_have_bounds_and_no_formats() {
     check(
-        ParameterMeta::of::<u8, _>("a", ""),
+        of::<u8>(""),
         &expect![[r#"{"type":"integer","minimum":0,"maximum":255}"#]],
     );
     check(
-        ParameterMeta::of::<i16, _>("a", ""),
+        of::<i16>(""),
         &expect![[r#"{"type":"integer","minimum":-32768,"maximum":32767}"#]],
     );
     check(
-        ParameterMeta::of::<u32, _>("a", ""),
+        of::<u32>(""),
         &expect![[r#"{"type":"integer","minimum":0,"maximum":4294967295}"#]],
     );
+    check(of::<i64>(""), &expect![[r#"{"type":"integer"}"#]]);
     check(
-        ParameterMeta::of::<i64, _>("a", ""),
-        &expect![[r#"{"type":"integer"}"#]],
-    );
-    check(
-        ParameterMeta::of::<u64, _>("a", ""),
+        of::<u64>(""),
         &expect![[r#"{"type":"integer","minimum":0}"#]],
     );
+    check(of::<f64>(""), &expect![[r#"{"type":"number"}"#]]);
     check(
-        ParameterMeta::of::<f64, _>("a", ""),
-        &expect![[r#"{"type":"number"}"#]],
-    );
-    check(
-        ParameterMeta::of::<Newtype, _>("a", ""),
+        of::<Newtype>(""),
         &expect![[r#"{"type":"integer","minimum":0,"maximum":4294967295}"#]],
     );
 }
@@ -118,15 +123,15 @@ fn numbers_have_bounds_and_no_formats() {
 #[test]
 fn absence_is_not_null() {
     check(
-        ParameterMeta::of::<Option<String>, _>("a", "Words"),
+        of::<Option<String>>("Words"),
         &expect![[r#"{"type":"string","description":"Words"}"#]],
     );
     check(
-        ParameterMeta::of::<Option<Plain>, _>("a", ""),
+        of::<Option<Plain>>(""),
         &expect![[r#"{"type":"string","enum":["rust","go"]}"#]],
     );
     check(
-        ParameterMeta::of::<Option<Vec<Option<i8>>>, _>("a", ""),
+        of::<Option<Vec<Option<i8>>>>(""),
         &expect![[
             r#"{"type":"array","items":{"type":["integer","null"],"minimum":-128,"maximum":127}}"#
         ]],
@@ -136,13 +141,13 @@ fn absence_is_not_null() {
 #[test]
 fn documented_variants_are_an_enum_and_a_description() {
     check(
-        ParameterMeta::of::<Documented, _>("a", ""),
+        of::<Documented>(""),
         &expect![[
             r#"{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}"#
         ]],
     );
     check(
-        ParameterMeta::of::<Option<Documented>, _>("a", "Which"),
+        of::<Option<Documented>>("Which"),
         &expect![[
             r#"{"description":"Which\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}"#
         ]],
@@ -152,31 +157,28 @@ fn documented_variants_are_an_enum_and_a_description() {
 #[test]
 fn structs_stand_in_place() {
     check(
-        ParameterMeta::of::<Filter, _>("a", ""),
+        of::<Filter>(""),
         &expect![[
             r#"{"type":"object","properties":{"before":{"type":"string","description":"Not before this day"},"plain":{"type":"string","enum":["rust","go"]},"limit":{"type":"integer","minimum":0,"maximum":255},"many":{"type":"array","items":{"type":["integer","null"],"minimum":-2147483648,"maximum":2147483647}},"documented":{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}},"required":["many","documented"]}"#
         ]],
     );
     check(
-        ParameterMeta::of::<Closed, _>("a", ""),
+        of::<Closed>(""),
         &expect![[
             r#"{"type":"object","additionalProperties":false,"properties":{"any":{}},"required":["any"]}"#
         ]],
     );
+    check(of::<serde_json::Value>(""), &expect!["{}"]);
     check(
-        ParameterMeta::of::<serde_json::Value, _>("a", ""),
-        &expect!["{}"],
-    );
-    check(
-        ParameterMeta::of::<Vec<serde_json::Value>, _>("a", ""),
+        of::<Vec<serde_json::Value>>(""),
         &expect![[r#"{"type":"array","items":{}}"#]],
     );
     check(
-        ParameterMeta::of::<BTreeMap<String, u64>, _>("a", ""),
+        of::<BTreeMap<String, u64>>(""),
         &expect![[r#"{"type":"object","additionalProperties":{"type":"integer","minimum":0}}"#]],
     );
     check(
-        ParameterMeta::of::<Tagged, _>("a", ""),
+        of::<Tagged>(""),
         &expect![[
             r#"{"oneOf":[{"type":"object","properties":{"kind":{"type":"string","const":"Circle"},"radius":{"type":"number"}},"required":["kind","radius"]},{"type":"object","properties":{"kind":{"type":"string","const":"Square"},"side":{"type":"number"}},"required":["kind"]}]}"#
         ]],
@@ -186,7 +188,7 @@ fn structs_stand_in_place() {
 #[test]
 fn only_types_that_hold_themselves_are_referred_to() {
     check(
-        ParameterMeta::of::<Node, _>("a", ""),
+        of::<Node>(""),
         &expect![[
             r##"{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},"required":["name","children"],"$defs":{"Node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},"required":["name","children"]}}}"##
         ]],
@@ -201,13 +203,18 @@ fn what_the_parameter_demands_is_in_the_schema() {
         ..Constraints::NONE
     };
     check(
-        ParameterMeta::of::<i64, _>("a", "")
-            .constraints(range)
-            .default_json("10"),
+        Property {
+            constraints: range,
+            default: Some(Ok(10.into())),
+            ..of::<i64>("")
+        },
         &expect![[r#"{"type":"integer","minimum":1,"maximum":9223372036854775807,"default":10}"#]],
     );
     check(
-        ParameterMeta::of::<u8, _>("a", "").constraints(range),
+        Property {
+            constraints: range,
+            ..of::<u8>("")
+        },
         &expect![[r#"{"type":"integer","minimum":1,"maximum":255}"#]],
     );
     const ITEM: Constraints = Constraints {
@@ -222,11 +229,12 @@ fn what_the_parameter_demands_is_in_the_schema() {
         ..Constraints::NONE
     };
     check(
-        ParameterMeta::of::<Option<Vec<String>>, _>("a", "")
-            .constraints(list)
-            .header("A"),
+        Property {
+            constraints: list,
+            ..of::<Option<Vec<String>>>("")
+        },
         &expect![[
-            r#"{"type":"array","items":{"type":"string","maxLength":3,"pattern":"^a"},"minItems":1,"examples":[["a"]],"x-mcp-header":"A"}"#
+            r#"{"type":"array","items":{"type":"string","maxLength":3,"pattern":"^a"},"minItems":1,"examples":[["a"]]}"#
         ]],
     );
 }
@@ -238,7 +246,10 @@ fn demands_that_make_no_sense_are_problems() {
         ..Constraints::NONE
     };
     check(
-        ParameterMeta::of::<Plain, _>("a", "").constraints(range),
+        Property {
+            constraints: range,
+            ..of::<Plain>("")
+        },
         &expect!["argument `a`: `range` applies to numbers, but its schema allows none"],
     );
     let length = &Constraints {
@@ -247,15 +258,21 @@ fn demands_that_make_no_sense_are_problems() {
         example: Some("x"),
         ..Constraints::NONE
     };
-    let text = argument(&ParameterMeta::of::<Newtype, _>("a", "").constraints(length));
+    let text = schema_of(Property {
+        constraints: length,
+        ..of::<Newtype>("")
+    });
     assert_eq!(text.lines().count(), 3, "{text}");
     let pattern = &Constraints {
         pattern: Some("("),
         ..Constraints::NONE
     };
     assert!(
-        argument(&ParameterMeta::of::<String, _>("a", "").constraints(pattern))
-            .contains("not supported")
+        schema_of(Property {
+            constraints: pattern,
+            ..of::<String>("")
+        })
+        .contains("not supported")
     );
 }
 
@@ -268,18 +285,11 @@ fn outputs_keep_their_nulls() {
 
 #[test]
 fn enums_and_booleans_offer_their_values() {
-    let values = |parameter: ParameterMeta| {
-        candidates(&serde_json::from_str(&argument(&parameter)).unwrap())
-    };
-    assert_eq!(
-        values(ParameterMeta::of::<Option<Documented>, _>("a", "")),
-        ["c", "rust", "go"]
-    );
-    assert_eq!(
-        values(ParameterMeta::of::<Option<bool>, _>("a", "")),
-        ["true", "false"]
-    );
-    assert!(values(ParameterMeta::of::<String, _>("a", "")).is_empty());
+    let values =
+        |property: Property<'_>| candidates(&serde_json::from_str(&schema_of(property)).unwrap());
+    assert_eq!(values(of::<Option<Documented>>("")), ["c", "rust", "go"]);
+    assert_eq!(values(of::<Option<bool>>("")), ["true", "false"]);
+    assert!(values(of::<String>("")).is_empty());
     let choice = serde_json::json!({"anyOf": [{"oneOf": [{"const": "a"}, {"enum": ["b", 1, null]}]}, {"type": "boolean"}]});
     assert_eq!(candidates(&choice), ["a", "b", "1", "true", "false"]);
 }
