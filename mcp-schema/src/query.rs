@@ -9,13 +9,13 @@ pub fn allows(schema: &Value, kind: &str) -> bool {
     let Some(object) = schema.as_object() else {
         return schema != &Value::Bool(false);
     };
-    let mut said = false;
+    let mut is_named = false;
     match object.get("type") {
         Some(Value::String(name)) => {
             if name != kind && !(name == "number" && kind == "integer") {
                 return false;
             }
-            said = true;
+            is_named = true;
         }
         Some(Value::Array(names)) => {
             if !names
@@ -24,7 +24,7 @@ pub fn allows(schema: &Value, kind: &str) -> bool {
             {
                 return false;
             }
-            said = true;
+            is_named = true;
         }
         _ => {}
     }
@@ -50,7 +50,7 @@ pub fn allows(schema: &Value, kind: &str) -> bool {
     if let Some(Value::Array(parts)) = object.get("allOf") {
         return parts.iter().all(|part| allows(part, kind));
     }
-    said || !object.contains_key("not")
+    is_named || !object.contains_key("not")
 }
 
 /// Returns the completion candidates that follow from a schema: the values of an `enum` or a `bool`, also inside a choice.

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::Validator;
+use super::equality::{equal, is_of_type};
 use super::found::{Cause, RawFault, ValuePath, explain_choice, other, property, push};
-use super::number::{equal, is_of_type};
 use super::values::numbers;
 use crate::explain::{About, quote, unknown};
 
@@ -47,7 +47,7 @@ impl<'s> Check<'s> {
         &mut self,
         schema: &'s Value,
         value: &'v Value,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
     ) -> Evaluated<'v> {
         if self.exhausted || !self.spend(1) {
@@ -59,12 +59,12 @@ impl<'s> Check<'s> {
         }
         let Value::Object(keywords) = schema else {
             if schema == &Value::Bool(false) {
-                other(found, place, "is not allowed here".to_owned());
+                other(found, path, "is not allowed here".to_owned());
             }
             return Evaluated::default();
         };
         self.depth -= 1;
-        let seen = self.keywords(keywords, value, place, found);
+        let seen = self.keywords(keywords, value, path, found);
         self.depth += 1;
         seen
     }
@@ -85,10 +85,10 @@ impl<'s> Check<'s> {
         &mut self,
         schema: &'s Value,
         value: &'v Value,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
     ) -> Option<Evaluated<'v>> {
         let mut found = Vec::new();
-        let seen = self.schema(schema, value, place, &mut found);
+        let seen = self.schema(schema, value, path, &mut found);
         found.is_empty().then_some(seen)
     }
 
@@ -96,7 +96,7 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
     ) -> Evaluated<'v> {
         let before = found.len();
@@ -108,8 +108,8 @@ impl<'s> Check<'s> {
                 .get(reference)
                 .and_then(|pointer| validator.schema.pointer(pointer));
             match target {
-                Some(target) => seen.add(self.schema(target, value, place, found)),
-                None => other(found, place, "cannot be checked".to_owned()),
+                Some(target) => seen.add(self.schema(target, value, path, found)),
+                None => other(found, path, "cannot be checked".to_owned()),
             }
         }
         if let Some(expected) = keywords.get("type")
@@ -123,7 +123,7 @@ impl<'s> Check<'s> {
                     .collect(),
                 name => name.as_str().map(str::to_owned).into_iter().collect(),
             };
-            push(found, place, Cause::Type(names), value);
+            push(found, path, Cause::Type(names), value);
             // Further messages about a value of the wrong type would not help.
             return seen;
         }
@@ -134,7 +134,7 @@ impl<'s> Check<'s> {
                     allowed: allowed.clone(),
                     text: value.as_str().map(str::to_owned),
                 };
-                push(found, place, cause, value);
+                push(found, path, cause, value);
             }
         }
         if let Some(allowed) = keywords.get("const")
@@ -144,19 +144,19 @@ impl<'s> Check<'s> {
                 allowed: vec![allowed.clone()],
                 text: value.as_str().map(str::to_owned),
             };
-            push(found, place, cause, value);
+            push(found, path, cause, value);
         }
         match value {
-            Value::Number(number) => numbers(keywords, number, place, found),
-            Value::String(text) => self.text(keywords, text, place, found),
-            Value::Array(items) => self.items(keywords, items, place, found, &mut seen),
-            Value::Object(members) => self.members(keywords, members, place, found, &mut seen),
+            Value::Number(number) => numbers(keywords, number, path, found),
+            Value::String(text) => self.text(keywords, text, path, found),
+            Value::Array(items) => self.items(keywords, items, path, found, &mut seen),
+            Value::Object(members) => self.members(keywords, members, path, found, &mut seen),
             Value::Null | Value::Bool(_) => {}
         }
-        self.combinations(keywords, value, place, found, &mut seen);
+        self.combinations(keywords, value, path, found, &mut seen);
         // Unevaluated members are known only after all other keywords have been applied.
         if self.validator.tracks && found.len() == before {
-            self.unevaluated(keywords, value, place, found, &mut seen);
+            self.unevaluated(keywords, value, path, found, &mut seen);
         }
         seen
     }
@@ -165,7 +165,7 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
         seen: &mut Evaluated<'v>,
     ) {
@@ -175,33 +175,33 @@ impl<'s> Check<'s> {
             .into_iter()
             .flatten()
         {
-            seen.add(self.schema(schema, value, place, found));
+            seen.add(self.schema(schema, value, path, found));
         }
         if let Some(Value::Array(branches)) = keywords.get("anyOf") {
-            self.choice(branches, false, value, place, found, seen);
+            self.choice(branches, false, value, path, found, seen);
         }
         if let Some(Value::Array(branches)) = keywords.get("oneOf") {
-            self.choice(branches, true, value, place, found, seen);
+            self.choice(branches, true, value, path, found, seen);
         }
         if let Some(schema) = keywords.get("not")
-            && self.fits(schema, value, place).is_some()
+            && self.fits(schema, value, path).is_some()
         {
             other(
                 found,
-                place,
+                path,
                 format!("{} is of a kind that is not allowed", quote(value)),
             );
         }
         if let Some(condition) = keywords.get("if") {
-            let branch = match self.fits(condition, value, place) {
-                Some(looked) => {
-                    seen.add(looked);
+            let branch = match self.fits(condition, value, path) {
+                Some(evaluated) => {
+                    seen.add(evaluated);
                     keywords.get("then")
                 }
                 None => keywords.get("else"),
             };
             if let Some(schema) = branch {
-                seen.add(self.schema(schema, value, place, found));
+                seen.add(self.schema(schema, value, path, found));
             }
         }
         if let (Some(Value::Object(schemas)), Value::Object(members)) =
@@ -209,7 +209,7 @@ impl<'s> Check<'s> {
         {
             for (name, schema) in schemas {
                 if members.contains_key(name) {
-                    seen.add(self.schema(schema, value, place, found));
+                    seen.add(self.schema(schema, value, path, found));
                 }
             }
         }
@@ -220,7 +220,7 @@ impl<'s> Check<'s> {
         branches: &'s [Value],
         exactly_one: bool,
         value: &'v Value,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
         seen: &mut Evaluated<'v>,
     ) {
@@ -231,10 +231,10 @@ impl<'s> Check<'s> {
                 return;
             }
             let mut wrong = Vec::new();
-            let looked = self.schema(branch, value, place, &mut wrong);
+            let evaluated = self.schema(branch, value, path, &mut wrong);
             if wrong.is_empty() {
                 matching += 1;
-                seen.add(looked);
+                seen.add(evaluated);
                 if !exactly_one && !self.validator.tracks {
                     return;
                 }
@@ -243,11 +243,11 @@ impl<'s> Check<'s> {
             }
         }
         match matching {
-            0 => explain_choice(failed, place, value, found),
+            0 => explain_choice(failed, path, value, found),
             1 => {}
             _ if exactly_one => other(
                 found,
-                place,
+                path,
                 format!(
                     "fits {matching} of the {} forms, of which it must fit exactly one",
                     branches.len()
@@ -261,7 +261,7 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
         seen: &mut Evaluated<'v>,
     ) {
@@ -271,10 +271,10 @@ impl<'s> Check<'s> {
             for (name, member) in members {
                 if !seen.all_properties && !seen.properties.contains(name.as_str()) {
                     if schema == &Value::Bool(false) {
-                        let message = unknown(place.noun(), name, &[]);
-                        property(found, place, message, About::Unknown);
+                        let message = unknown(path.noun(), name, &[]);
+                        property(found, path, message, About::Unknown);
                     } else {
-                        self.schema(schema, member, &ValuePath::Key(place, name), found);
+                        self.schema(schema, member, &ValuePath::Key(path, name), found);
                     }
                 }
             }
@@ -283,7 +283,7 @@ impl<'s> Check<'s> {
         if let (Some(schema), Value::Array(items)) = (keywords.get("unevaluatedItems"), value) {
             for (index, item) in items.iter().enumerate() {
                 if !seen.all_items && !seen.items.contains(&index) {
-                    self.schema(schema, item, &ValuePath::Index(place, index), found);
+                    self.schema(schema, item, &ValuePath::Index(path, index), found);
                 }
             }
             seen.all_items = true;

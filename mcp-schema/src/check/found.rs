@@ -91,11 +91,11 @@ impl RawFault {
 /// Explains a value that fits no branch: lists the types or values of all branches, or the faults of the closest one.
 pub(super) fn explain_choice(
     mut failed: Vec<Vec<RawFault>>,
-    place: &ValuePath<'_>,
+    path: &ValuePath<'_>,
     value: &Value,
     found: &mut Vec<RawFault>,
 ) {
-    let pointer = place.pointer();
+    let pointer = path.pointer();
     // A null branch only means that the value is optional.
     if failed.len() > 1 {
         failed.retain(|wrong| !matches!(wrong.as_slice(), [RawFault { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
@@ -112,7 +112,7 @@ pub(super) fn explain_choice(
                 }
             }
         }
-        push(found, place, Cause::Type(names), value);
+        push(found, path, Cause::Type(names), value);
         return;
     }
     failed.retain(|wrong| !wrong_type(wrong));
@@ -172,20 +172,20 @@ pub(super) fn explain_choice(
     }
 }
 
-pub(super) fn push(found: &mut Vec<RawFault>, place: &ValuePath<'_>, cause: Cause, value: &Value) {
+pub(super) fn push(found: &mut Vec<RawFault>, path: &ValuePath<'_>, cause: Cause, value: &Value) {
     if found.len() < FAULTS {
         found.push(RawFault {
-            pointer: place.pointer(),
+            pointer: path.pointer(),
             cause,
             received: quote(value),
         });
     }
 }
 
-pub(super) fn other(found: &mut Vec<RawFault>, place: &ValuePath<'_>, message: String) {
+pub(super) fn other(found: &mut Vec<RawFault>, path: &ValuePath<'_>, message: String) {
     push(
         found,
-        place,
+        path,
         Cause::Other(message, About::Value),
         &Value::Null,
     );
@@ -194,37 +194,9 @@ pub(super) fn other(found: &mut Vec<RawFault>, place: &ValuePath<'_>, message: S
 /// Adds a fault about a missing or unknown property.
 pub(super) fn property(
     found: &mut Vec<RawFault>,
-    place: &ValuePath<'_>,
+    path: &ValuePath<'_>,
     message: String,
     about: About,
 ) {
-    push(found, place, Cause::Other(message, about), &Value::Null);
-}
-
-pub(super) fn bounded(
-    size: usize,
-    minimum: Option<usize>,
-    maximum: Option<usize>,
-    unit: &str,
-    place: &ValuePath<'_>,
-    found: &mut Vec<RawFault>,
-) {
-    if minimum.is_none_or(|minimum| size >= minimum)
-        && maximum.is_none_or(|maximum| size <= maximum)
-    {
-        return;
-    }
-    let allowed = match (minimum, maximum) {
-        (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
-        (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
-        (Some(minimum), None) => format!("at least {minimum}"),
-        (_, Some(maximum)) => format!("at most {maximum}"),
-        (None, None) => return,
-    };
-    let unit = match (unit, size) {
-        (unit, 1) => unit.to_owned(),
-        ("property", _) => "properties".to_owned(),
-        (unit, _) => format!("{unit}s"),
-    };
-    other(found, place, format!("{size} {unit}; allowed: {allowed}"));
+    push(found, path, Cause::Other(message, about), &Value::Null);
 }

@@ -10,10 +10,9 @@
 //!
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
+mod equality;
 mod evaluate;
 mod found;
-mod number;
-mod pattern;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -27,7 +26,6 @@ use serde_json::Value;
 use crate::explain::Fault;
 use evaluate::Check;
 use found::{RawFault, ValuePath};
-pub use pattern::compile;
 use survey::Survey;
 
 /// Maximum number of steps for one value: one per schema visited, and more for long strings and large lists.
@@ -130,8 +128,8 @@ impl Validator {
         &self.schema
     }
 
-    fn run(&self, schema: &Value, value: &Value, place: &ValuePath<'_>) -> Vec<Fault> {
-        self.run_with(STEPS, false, schema, value, place)
+    fn run(&self, schema: &Value, value: &Value, path: &ValuePath<'_>) -> Vec<Fault> {
+        self.run_with(STEPS, false, schema, value, path)
     }
 
     fn run_with(
@@ -140,7 +138,7 @@ impl Validator {
         null_is_absent: bool,
         schema: &Value,
         value: &Value,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
     ) -> Vec<Fault> {
         let mut check = Check {
             validator: self,
@@ -150,9 +148,9 @@ impl Validator {
             null_is_absent,
         };
         let mut found = Vec::new();
-        check.schema(schema, value, place, &mut found);
+        check.schema(schema, value, path, &mut found);
         if check.exhausted {
-            return vec![Fault::new(place.pointer(), "too complex to be checked")];
+            return vec![Fault::new(path.pointer(), "too complex to be checked")];
         }
         found.into_iter().map(RawFault::into_fault).collect()
     }

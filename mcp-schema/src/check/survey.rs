@@ -7,8 +7,7 @@ use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::DEPTH;
-use super::number::count;
-use super::pattern::compile;
+use crate::constraint::{compile, count};
 use crate::explain::{push_token, quote};
 
 /// The supported dialect, assumed for a schema without `$schema`.
@@ -31,7 +30,7 @@ pub(super) struct Survey {
     root_id: Option<String>,
     pub(super) tracks: bool,
     /// The pointers of all subschemas examined so far.
-    places: HashSet<String>,
+    pointers: HashSet<String>,
 }
 
 impl Survey {
@@ -41,10 +40,10 @@ impl Survey {
         at: &mut String,
         depth: u32,
     ) -> Result<(), String> {
-        if depth > DEPTH || self.places.len() > SUBSCHEMAS {
+        if depth > DEPTH || self.pointers.len() > SUBSCHEMAS {
             return Err(problem(at, "the schema is too deep or too large"));
         }
-        self.places.insert(at.clone());
+        self.pointers.insert(at.clone());
         let object = match schema {
             Value::Bool(_) => return Ok(()),
             Value::Object(object) => object,
@@ -209,7 +208,7 @@ impl Survey {
                 )
             })?;
             let pointer = if fragment.is_empty() || fragment.starts_with('/') {
-                Some(fragment).filter(|pointer| self.places.contains(pointer))
+                Some(fragment).filter(|pointer| self.pointers.contains(pointer))
             } else {
                 self.anchors.get(&fragment).cloned()
             };

@@ -1,15 +1,17 @@
 //! The assertions of a schema about numbers, strings, arrays and objects.
 
-use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
 use super::FAULTS;
+use super::equality::canonical;
 use super::evaluate::{Check, Evaluated};
-use super::found::{RawFault, ValuePath, bounded, other, property};
-use super::number::{canonical, compare, count, is_multiple};
+use super::found::{RawFault, ValuePath, other, property};
+use crate::constraint::{
+    Bound, Counted, PATTERN, RangeKeyword, Size, count, is_multiple, mismatch, not_a_multiple,
+};
 use crate::explain::{About, missing, quote, quote_name, unknown};
 use crate::suggest::closest;
 
@@ -18,23 +20,15 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         text: &str,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
     ) {
-        let minimum = keywords.get("minLength").and_then(count);
-        let maximum = keywords.get("maxLength").and_then(count);
-        if minimum.is_some() || maximum.is_some() {
+        let allowed = Size::of_schema(keywords, Counted::Characters);
+        if allowed.is_limited() {
             self.spend(text.len() / 64);
-            bounded(
-                text.chars().count(),
-                minimum,
-                maximum,
-                "character",
-                place,
-                found,
-            );
+            check_size(allowed, text.chars().count(), path, found);
         }
-        if let Some(pattern) = keywords.get("pattern").and_then(Value::as_str)
+        if let Some(pattern) = keywords.get(PATTERN).and_then(Value::as_str)
             && self.spend(text.len().saturating_mul(pattern.len()) / 64)
             && !self
                 .validator
@@ -42,12 +36,7 @@ impl<'s> Check<'s> {
                 .get(pattern)
                 .is_some_and(|regex| regex.is_match(text))
         {
-            let received = quote(&Value::String(text.to_owned()));
-            other(
-                found,
-                place,
-                format!("{received} does not match the pattern `{pattern}`"),
-            );
+            other(found, path, mismatch(text, pattern));
         }
     }
 
@@ -55,19 +44,22 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         items: &'v [Value],
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
         seen: &mut Evaluated<'v>,
     ) {
-        let minimum = keywords.get("minItems").and_then(count);
-        let maximum = keywords.get("maxItems").and_then(count);
-        bounded(items.len(), minimum, maximum, "item", place, found);
+        check_size(
+            Size::of_schema(keywords, Counted::Items),
+            items.len(),
+            path,
+            found,
+        );
         let prefix = keywords
             .get("prefixItems")
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
         for (index, (schema, item)) in prefix.iter().zip(items).enumerate() {
-            self.schema(schema, item, &ValuePath::Index(place, index), found);
+            self.schema(schema, item, &ValuePath::Index(path, index), found);
             seen.items.insert(index);
         }
         if let Some(schema) = keywords.get("items") {
@@ -78,7 +70,7 @@ impl<'s> Check<'s> {
                 if schema == &Value::Bool(false) {
                     other(
                         found,
-                        place,
+                        path,
                         format!(
                             "has {} items; allowed: at most {}",
                             items.len(),
@@ -87,7 +79,7 @@ impl<'s> Check<'s> {
                     );
                     break;
                 }
-                self.schema(schema, item, &ValuePath::Index(place, index), found);
+                self.schema(schema, item, &ValuePath::Index(path, index), found);
             }
             seen.all_items = true;
         }
@@ -97,7 +89,7 @@ impl<'s> Check<'s> {
             let mut matching = 0;
             for (index, item) in items.iter().enumerate() {
                 if self
-                    .fits(schema, item, &ValuePath::Index(place, index))
+                    .fits(schema, item, &ValuePath::Index(path, index))
                     .is_some()
                 {
                     matching += 1;
@@ -107,7 +99,7 @@ impl<'s> Check<'s> {
             if matching < minimum {
                 other(
                     found,
-                    place,
+                    path,
                     format!(
                         "{matching} items are of the kind of which at least {minimum} are needed"
                     ),
@@ -116,7 +108,7 @@ impl<'s> Check<'s> {
             if let Some(maximum) = maximum.filter(|maximum| matching > *maximum) {
                 other(
                     found,
-                    place,
+                    path,
                     format!(
                         "{matching} items are of the kind of which at most {maximum} are allowed"
                     ),
@@ -134,7 +126,7 @@ impl<'s> Check<'s> {
                 if !known.insert(text) {
                     other(
                         found,
-                        &ValuePath::Index(place, index),
+                        &ValuePath::Index(path, index),
                         format!("{} is in the list already; items must differ", quote(item)),
                     );
                     break;
@@ -147,17 +139,20 @@ impl<'s> Check<'s> {
         &mut self,
         keywords: &'s Map<String, Value>,
         members: &'v Map<String, Value>,
-        place: &ValuePath<'_>,
+        path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
         seen: &mut Evaluated<'v>,
     ) {
-        let minimum = keywords.get("minProperties").and_then(count);
-        let maximum = keywords.get("maxProperties").and_then(count);
-        bounded(members.len(), minimum, maximum, "property", place, found);
+        check_size(
+            Size::of_schema(keywords, Counted::Properties),
+            members.len(),
+            path,
+            found,
+        );
         let properties = keywords.get("properties").and_then(Value::as_object);
         let patterns = keywords.get("patternProperties").and_then(Value::as_object);
         let additional = keywords.get("additionalProperties");
-        required(keywords, members, place, found);
+        required(keywords, members, path, found);
         for (name, member) in members {
             if found.len() >= FAULTS || self.exhausted {
                 break;
@@ -166,7 +161,7 @@ impl<'s> Check<'s> {
                 seen.properties.insert(name);
                 continue;
             }
-            let inner = ValuePath::Key(place, name);
+            let inner = ValuePath::Key(path, name);
             if let Some(schema) = keywords.get("propertyNames") {
                 let key = Value::String(name.clone());
                 let mut wrong = Vec::new();
@@ -174,7 +169,7 @@ impl<'s> Check<'s> {
                 if let Some(first) = wrong.into_iter().next() {
                     other(
                         found,
-                        place,
+                        path,
                         format!("property name: {}", first.into_fault().message),
                     );
                 }
@@ -204,8 +199,8 @@ impl<'s> Check<'s> {
                         .map(String::as_str);
                     let names: Vec<&str> =
                         names.filter(|name| !members.contains_key(*name)).collect();
-                    let message = unknown(place.noun(), name, &names);
-                    property(found, place, message, About::Unknown);
+                    let message = unknown(path.noun(), name, &names);
+                    property(found, path, message, About::Unknown);
                 }
                 Some(schema) if !known => {
                     known = true;
@@ -235,7 +230,7 @@ impl<'s> Check<'s> {
                 if !members.contains_key(needed) {
                     other(
                         found,
-                        place,
+                        path,
                         format!("`{name}` needs property `{needed}` beside it"),
                     );
                 }
@@ -247,35 +242,27 @@ impl<'s> Check<'s> {
 pub(super) fn numbers(
     keywords: &Map<String, Value>,
     number: &Number,
-    place: &ValuePath<'_>,
+    path: &ValuePath<'_>,
     found: &mut Vec<RawFault>,
 ) {
-    type Case = (&'static str, fn(Ordering) -> bool, &'static str);
-    let bound = |name: &str| match keywords.get(name) {
-        Some(Value::Number(bound)) => Some(bound),
-        _ => None,
-    };
-    let cases: [Case; 4] = [
-        ("minimum", Ordering::is_lt, "is less than"),
-        ("maximum", Ordering::is_gt, "is more than"),
-        ("exclusiveMinimum", Ordering::is_le, "is not more than"),
-        ("exclusiveMaximum", Ordering::is_ge, "is not less than"),
-    ];
-    for (name, fails, words) in cases {
-        if let Some(bound) = bound(name)
-            && fails(compare(number, bound))
+    for keyword in RangeKeyword::ALL {
+        if let Some(Value::Number(bound)) = keywords.get(keyword.name())
+            && !keyword.holds(Bound::of(number), Bound::of(bound))
         {
-            other(found, place, format!("{number} {words} {bound}"));
+            other(found, path, keyword.broken(number, bound));
         }
     }
-    if let Some(divisor) = bound("multipleOf")
+    if let Some(Value::Number(divisor)) = keywords.get("multipleOf")
         && !is_multiple(number, divisor)
     {
-        other(
-            found,
-            place,
-            format!("{number} is not a multiple of {divisor}"),
-        );
+        other(found, path, not_a_multiple(number, divisor));
+    }
+}
+
+/// Reports a size that is not allowed.
+fn check_size(allowed: Size, size: usize, path: &ValuePath<'_>, found: &mut Vec<RawFault>) {
+    if !allowed.holds(size) {
+        other(found, path, allowed.broken(size));
     }
 }
 
@@ -292,7 +279,7 @@ fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
 fn required(
     keywords: &Map<String, Value>,
     members: &Map<String, Value>,
-    place: &ValuePath<'_>,
+    path: &ValuePath<'_>,
     found: &mut Vec<RawFault>,
 ) {
     let properties = keywords.get("properties").and_then(Value::as_object);
@@ -305,18 +292,18 @@ fn required(
         .filter_map(Value::as_str)
     {
         if !members.contains_key(name) {
-            let mut message = missing(place.noun(), name, properties.and_then(|all| all.get(name)));
+            let mut message = missing(path.noun(), name, properties.and_then(|all| all.get(name)));
             // If unknown names are rejected, they are reported separately, with their own suggestions.
-            let strangers = members
+            let candidates = members
                 .keys()
                 .map(String::as_str)
                 .filter(|member| properties.is_none_or(|all| !all.contains_key(*member)));
             if additional != Some(&Value::Bool(false))
-                && let Some(stranger) = closest(name, strangers)
+                && let Some(candidate) = closest(name, candidates)
             {
-                let _ = write!(message, "; is `{}` meant?", quote_name(stranger));
+                let _ = write!(message, "; is `{}` meant?", quote_name(candidate));
             }
-            property(found, place, message, About::Missing(name.to_owned()));
+            property(found, path, message, About::Missing(name.to_owned()));
         }
     }
 }

@@ -38,10 +38,10 @@ fn kind_within(schema: &Value, depth: usize) -> String {
             "array" => list(schema, depth),
             "object" => object_kind(schema, depth),
             "boolean" => "true|false".to_owned(),
-            name => match (least(schema), most(schema)) {
-                (Some(least), Some(most)) => format!("{name} {least} to {most}"),
-                (Some(least), None) => format!("{name} from {least}"),
-                (None, Some(most)) => format!("{name} to {most}"),
+            name => match (minimum(schema), maximum(schema)) {
+                (Some(minimum), Some(maximum)) => format!("{name} {minimum} to {maximum}"),
+                (Some(minimum), None) => format!("{name} from {minimum}"),
+                (None, Some(maximum)) => format!("{name} to {maximum}"),
                 (None, None) => name.to_owned(),
             },
         },
@@ -54,22 +54,26 @@ fn kind_within(schema: &Value, depth: usize) -> String {
 }
 
 /// Returns the minimum, unless it is only the minimum of an integer type.
-fn least(schema: &Value) -> Option<&Number> {
-    let is_width = |least: i64| least == i64::from(i32::MIN) || least == i64::MIN;
-    let least = schema["minimum"].as_number();
-    least.filter(|least| !least.as_i64().is_some_and(is_width))
+fn minimum(schema: &Value) -> Option<&Number> {
+    let is_width = |minimum: i64| minimum == i64::from(i32::MIN) || minimum == i64::MIN;
+    let minimum = schema["minimum"].as_number();
+    minimum.filter(|minimum| !minimum.as_i64().is_some_and(is_width))
 }
 
 /// Returns the maximum, unless it is only the maximum of an integer type.
-fn most(schema: &Value) -> Option<&Number> {
+fn maximum(schema: &Value) -> Option<&Number> {
     const WIDTHS: [u64; 4] = [
         i32::MAX.unsigned_abs() as u64,
         u32::MAX as u64,
         i64::MAX.unsigned_abs(),
         u64::MAX,
     ];
-    let most = schema["maximum"].as_number();
-    most.filter(|most| !most.as_u64().is_some_and(|most| WIDTHS.contains(&most)))
+    let maximum = schema["maximum"].as_number();
+    maximum.filter(|maximum| {
+        !maximum
+            .as_u64()
+            .is_some_and(|maximum| WIDTHS.contains(&maximum))
+    })
 }
 
 /// Returns `[integer from 0]`, or `[string, integer]` for a tuple.

@@ -1,9 +1,8 @@
 //! Writes the constraints of `#[arg(…)]` into the schema of an argument.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
-use crate::check::compile;
-use crate::constraint::{Bound, Constraints};
+use crate::constraint::{Bound, Constraints, Counted, PATTERN, RangeKeyword, compile};
 use crate::query::allows;
 
 /// Merges the constraints of `#[arg(…)]` into a schema. Constraints that do not apply to it are added to `problems`.
@@ -13,33 +12,36 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
     let Some(object) = schema.as_object_mut() else {
         return;
     };
-    for (keyword, bound, upper) in [
-        ("minimum", constraints.minimum, false),
-        ("maximum", constraints.maximum, true),
+    for (keyword, bound) in [
+        (RangeKeyword::Minimum, constraints.minimum),
+        (RangeKeyword::Maximum, constraints.maximum),
     ] {
         let Some(bound) = bound else { continue };
         if !any_number {
             problems.push("`range` applies to numbers, but its schema allows none".to_owned());
             break;
         }
-        let Some(number) = number(bound) else {
+        let Some(number) = bound.to_json() else {
             problems.push(format!("`range`: {bound:?} cannot be written as JSON"));
             continue;
         };
-        let present = object.get(keyword).and_then(Value::as_f64);
-        let given = number.as_f64();
-        let narrower = match (present, given) {
-            (Some(present), Some(given)) if upper => given <= present,
-            (Some(present), Some(given)) => given >= present,
-            _ => true,
-        };
-        if narrower {
-            object.insert(keyword.to_owned(), Value::Number(number));
+        let present = object.get(keyword.name()).and_then(Value::as_number);
+        // A bound that is wider than that of the type is not needed.
+        if present.is_none_or(|present| keyword.holds(bound, Bound::of(present))) {
+            object.insert(keyword.name().to_owned(), Value::Number(number));
         }
     }
     for (length, on_text, on_list) in [
-        (constraints.min_length, "minLength", "minItems"),
-        (constraints.max_length, "maxLength", "maxItems"),
+        (
+            constraints.min_length,
+            Counted::Characters.keywords().0,
+            Counted::Items.keywords().0,
+        ),
+        (
+            constraints.max_length,
+            Counted::Characters.keywords().1,
+            Counted::Items.keywords().1,
+        ),
     ] {
         let Some(length) = length else { continue };
         if !text && !list {
@@ -56,7 +58,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
         }
     }
     for (name, value) in [
-        ("pattern", constraints.pattern),
+        (PATTERN, constraints.pattern),
         ("format", constraints.format),
     ] {
         let Some(value) = value else { continue };
@@ -66,7 +68,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
             ));
             continue;
         }
-        if name == "pattern"
+        if name == PATTERN
             && let Err(error) = compile(value)
         {
             problems.push(error);
@@ -91,12 +93,5 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
         } else {
             problems.push("`items` applies to lists, but its schema allows none".to_owned());
         }
-    }
-}
-
-fn number(bound: Bound) -> Option<Number> {
-    match bound {
-        Bound::Integer(whole) => Number::from_i128(whole),
-        Bound::Float(float) => Number::from_f64(float),
     }
 }

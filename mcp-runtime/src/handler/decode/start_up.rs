@@ -1,13 +1,12 @@
 //! Prepares the parameters of a function at start-up, so that nothing has to be decided while calls are decoded.
 
 use mcp_schema::check::Validator;
-use mcp_schema::constraint::Constraints;
+use mcp_schema::constraint::{Constraints, TextConstraints};
 use mcp_schema::generate::{Properties, Property};
 use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::demand::Demand;
 use super::header::{HEADER, find_headers};
 use super::root::ArgumentSchema;
 use super::types::Types;
@@ -59,7 +58,6 @@ impl Decoder {
             }
             let nullable = (parameter.ty.accepts)("null");
             let required = !nullable && parameter.default.is_none();
-            let demand = Demand::new(parameter.constraints);
             check_default(parameter, &mut problems);
             // The author's schema is enforced as a whole.
             let types = if raw_schema.is_some() || (parameter.ty.is_exact)() {
@@ -73,7 +71,7 @@ impl Decoder {
                 index,
                 nullable,
                 accepts_text: false,
-                demand: demand.map(Box::new),
+                constraints: TextConstraints::new(parameter.constraints).map(Box::new),
                 types,
             });
             arguments.push(info(parameter, schema, required));
@@ -254,7 +252,9 @@ fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
         ("`pattern`", Constraints { pattern, ..NONE }),
         ("`items`", Constraints { items, ..NONE }),
     ];
-    let breaks = |rule: &Constraints| Demand::new(rule).is_some_and(|demand| !demand.holds(text));
+    let breaks = |rule: &Constraints| {
+        TextConstraints::new(rule).is_some_and(|constraints| !constraints.holds(text))
+    };
     let broken = rules.iter().filter(|(_, rule)| breaks(rule));
     broken.map(|(name, _)| *name).collect()
 }

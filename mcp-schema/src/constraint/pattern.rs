@@ -3,14 +3,20 @@
 use std::fmt::Write as _;
 
 use regex_lite::Regex;
+use serde_json::Value;
+
+use crate::explain::quote;
+
+/// The keyword for patterns.
+pub(crate) const PATTERN: &str = "pattern";
 
 /// Maximum length of a pattern, in bytes.
-pub(super) const PATTERN: usize = 4096;
+const MAX_LENGTH: usize = 4096;
 
 /// Compiles a pattern with the semantics of JSON Schema: unanchored, over Unicode scalar values. Matching takes linear time.
-pub fn compile(pattern: &str) -> Result<Regex, String> {
-    if pattern.len() > PATTERN {
-        return Err(format!("the pattern is longer than {PATTERN} bytes"));
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+    if pattern.len() > MAX_LENGTH {
+        return Err(format!("the pattern is longer than {MAX_LENGTH} bytes"));
     }
     regex_lite::RegexBuilder::new(&translate(pattern))
         .size_limit(1 << 20)
@@ -18,8 +24,14 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
         .map_err(|error| format!("pattern `{pattern}` is not supported: {error}"))
 }
 
+/// Returns the message for a string that does not match a pattern.
+pub(crate) fn mismatch(text: &str, pattern: &str) -> String {
+    let received = quote(&Value::String(text.to_owned()));
+    format!("{received} does not match the pattern `{pattern}`")
+}
+
 /// Translates ECMA-262 syntax into the syntax of the regex engine, where the two differ.
-pub(super) fn translate(pattern: &str) -> String {
+fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
     let mut in_class = false;
