@@ -7,7 +7,6 @@ pub use crate::handler::call::{
     resource, running, tool,
 };
 pub use crate::handler::completion::IntoCompletionResult;
-pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use crate::handler::definition::{
     ClientFeature, Completes, CompletionTarget, Definition, GuardOptions, IntoSchema, Kind,
     Location, Options, Owner, Submitted, named, type_id_of,
@@ -25,6 +24,7 @@ pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
 pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};
 pub use inventory;
+pub use mcp_schema::constraint::{Bound, ConstraintFallback, Constraints, Probe};
 pub use serde_json;
 
 /// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call of

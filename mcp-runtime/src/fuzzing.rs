@@ -7,12 +7,12 @@ use std::any::Any;
 use std::time::Duration;
 
 #[cfg(feature = "sealing")]
+use mcp_schema::explain::describe;
+
 use crate::dispatch::seal::{Binding, Seal, SealingKey};
 use crate::handler::call::CallRefusal;
-use crate::handler::check::describe;
 use crate::handler::decode::{ArgumentStyle, Decoder};
 use crate::handler::parameter::{Parameter, ParameterMeta};
-use crate::handler::template::UriTemplate;
 
 #[cfg(feature = "auth")]
 pub use crate::auth::fuzzing::let_in;
@@ -22,6 +22,7 @@ pub use crate::transport::fuzzing::lines;
 pub use crate::transport::http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
+pub use mcp_schema::template::UriTemplate as Template;
 
 /// Describes a parameter of type `T`, as a macro expansion does.
 #[must_use]
@@ -77,35 +78,7 @@ impl Arguments {
     }
 }
 
-/// A URI template.
-#[derive(Debug)]
-pub struct Template(UriTemplate);
-
-impl Template {
-    /// Parses a template.
-    pub fn parse(template: &str) -> Result<Self, String> {
-        UriTemplate::parse(template).map(Self)
-    }
-
-    /// Returns the names of its variables.
-    #[must_use]
-    pub fn variables(&self) -> &[String] {
-        self.0.variables()
-    }
-
-    /// Returns the values with which the template expands to this URI.
-    #[must_use]
-    pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
-        self.0.matches(uri)
-    }
-
-    /// Returns the URI to which the template expands with these values.
-    pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
-        self.0.expand(value)
-    }
-}
-
-/// Seals and opens the state of calls.
+/// Seals and opens states.
 #[cfg(feature = "sealing")]
 #[derive(Debug)]
 pub struct States(Seal);

@@ -172,8 +172,31 @@ pub mod progress {
 /// Utilities for strings that clients, models and people read.
 pub mod text {
     pub use crate::handler::sanitize::strip_invisible;
-    pub use crate::handler::suggest::did_you_mean;
-    pub use crate::handler::template::percent_encode;
+    /// Finds the name that was probably meant, for a suggestion.
+    ///
+    /// ```
+    /// use mcp_runtime::{text::did_you_mean, HandlerError};
+    ///
+    /// fn no_such(plant: &str) -> HandlerError {
+    ///     match did_you_mean(plant, ["basil", "rose"]) {
+    ///         Some(meant) => HandlerError::exposed(format_args!("there is no {plant}; did you mean {meant}?")),
+    ///         None => HandlerError::exposed(format_args!("there is no {plant}; there are basil and rose")),
+    ///     }
+    /// }
+    /// ```
+    #[doc(inline)]
+    pub use mcp_schema::suggest::closest as did_you_mean;
+    /// Encodes a value for a URI. Use it in the URIs of listings and notifications if variables are strings, because clients read, and subscribe to, exactly
+    /// these URIs.
+    ///
+    /// ```
+    /// let name = mcp_runtime::text::percent_encode("olive oil, 1/2");
+    /// assert_eq!(format!("shopping:///{name}"), "shopping:///olive%20oil%2C%201%2F2");
+    /// ```
+    ///
+    /// For `{+path}` see [`SafePath::to_percent_encoded`](crate::SafePath::to_percent_encoded).
+    #[doc(inline)]
+    pub use mcp_schema::template::percent_encode;
 }
 
 /// Integration with `tracing`: log events for clients and the trace context of requests.

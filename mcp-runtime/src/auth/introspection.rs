@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Request;
 use hyper::header;
+use mcp_schema::template::percent_encode;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -18,7 +19,6 @@ use super::fetch::Fetcher;
 use super::static_tokens::hashed;
 use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
-use crate::handler::template::percent_encode;
 
 /// Maximum number of cached results.
 const MOST: usize = 1_000;

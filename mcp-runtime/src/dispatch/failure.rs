@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use mcp_schema::explain::{Fault, describe};
+
 use crate::dispatch::finish::{Finish, Target};
 use crate::error::Causes;
-use crate::handler::check::{Fault, describe};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{encode, errors};

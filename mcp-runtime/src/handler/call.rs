@@ -5,8 +5,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use mcp_schema::explain::Fault;
+
 use crate::context::Context;
-use crate::handler::check::Fault;
 use crate::handler::completion::{Candidates, IntoCompletionResult};
 use crate::handler::decode::Decoder;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};

@@ -4,8 +4,9 @@
 //! class according to how it matches the partial text. Candidates of the same class keep their order, so authors decide
 //! which ones come first.
 
+use mcp_schema::suggest::distance;
+
 use crate::handler::handler_error::{HandlerError, IntoHandlerError};
-use crate::handler::suggest::distance;
 use crate::types::Completion;
 
 /// Maximum number of values in one result, set by the specification.

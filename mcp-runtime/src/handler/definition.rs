@@ -3,13 +3,13 @@
 use std::any::TypeId;
 use std::time::Duration;
 
+use mcp_schema::suggest::same;
 use schemars::{Schema, SchemaGenerator};
 
 use crate::context::Caller;
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
-use crate::handler::rules::same;
 pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 

@@ -6,8 +6,9 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::LazyLock;
 
+use mcp_schema::explain::Fault;
+
 use crate::context::AskError;
-use crate::handler::check::Fault;
 use crate::jsonrpc::ErrorObject;
 
 /// The result of a handler. The `?` operator converts any error into [`HandlerError`].

@@ -6,16 +6,13 @@
 pub(crate) mod access;
 pub(crate) mod audience;
 pub(crate) mod call;
-pub(crate) mod check;
 pub(crate) mod completion;
-pub(crate) mod constraint;
 pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod exact;
 pub mod form;
 pub(crate) mod handler_error;
-pub(crate) mod kind;
 pub(crate) mod listing;
 pub(crate) mod middleware;
 pub(crate) mod output;
@@ -25,8 +22,5 @@ pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod sanitize;
-pub(crate) mod schema;
-pub(crate) mod suggest;
-pub(crate) mod template;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;

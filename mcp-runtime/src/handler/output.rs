@@ -216,7 +216,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::handler::schema::output_schema;
+    use mcp_schema::generate::output_schema;
 
     fn json(value: impl IntoToolResult) -> String {
         serde_json::to_string(&value.into_tool_result().unwrap()).unwrap()

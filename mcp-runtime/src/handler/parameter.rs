@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use mcp_schema::constraint::Constraints;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
 use crate::context::{Context, FromContext, States};
-use crate::handler::constraint::Constraints;
 use crate::handler::exact::is_exact;
 use crate::handler::handler_error::HandlerError;
 

@@ -6,10 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use mcp_schema::template::encode;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::handler::template::encode;
 
 /// A relative path that is chosen by a client but cannot point outside its directory.
 ///

@@ -3,16 +3,17 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use mcp_schema::check::Validator;
+use mcp_schema::generate::output_schema;
+use mcp_schema::query::{allows, hard_for_models};
+use mcp_schema::template::{ExplodedList, UriTemplate};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::handler::access::Access;
-use crate::handler::check::Validator;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
-use crate::handler::schema::{allows, hard_for_models, output_schema};
-use crate::handler::template::{ExplodedList, UriTemplate};
 use crate::registry::complete::{Completer, CompleterEntry, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::guards::Guards;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use mcp_schema::check::Validator;
+use mcp_schema::template::UriTemplate;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::handler::check::Validator;
 use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use crate::handler::rules;
-use crate::handler::template::UriTemplate;
 use crate::registry::complete::{Completer, Completions};
 use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::guards::Guards;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use mcp_schema::suggest::closest;
+
 use crate::context::{Capability, Edit, EditStep};
 use crate::error::{Error, ErrorKind};
 use crate::handler::audience::Audience;
 use crate::handler::dynamic::Item;
-use crate::handler::suggest::closest;
 use crate::registry::dynamic;
 use crate::registry::entry::{ListEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
 use crate::registry::snapshot::Snapshot;

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mcp_schema::explain::{Fault, missing};
+use mcp_schema::template::UriTemplate;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::handler::access::Access;
 use crate::handler::call::CallRefusal;
-use crate::handler::check::{Fault, missing};
 use crate::handler::decode::strings;
 use crate::handler::definition::ClientFeature;
 use crate::handler::listing::Lister;
-use crate::handler::template::UriTemplate;
 use crate::protocol::encode::CacheHint;
 use crate::protocol::shape::Shape;
 use crate::registry::complete::Completions;

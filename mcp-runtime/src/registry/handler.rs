@@ -4,11 +4,11 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use mcp_schema::check::Validator;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::handler::call::{Blocking, CallRefusal, HandlerCall, Output, Run, Running};
-use crate::handler::check::Validator;
 use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 

@@ -8,11 +8,12 @@
 
 use std::sync::OnceLock;
 
+use mcp_schema::check::Validator;
+use mcp_schema::explain::describe;
 use memchr::memmem;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::handler::check::{Validator, describe};
 use crate::protocol::shape::structured::OutputRoot;
 use crate::types::{CallToolResult, Tool};
 

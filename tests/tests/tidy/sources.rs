@@ -59,7 +59,12 @@ fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 /// The sources of the crates that users build, without their tests.
 pub(crate) fn product() -> Vec<Source> {
     files(
-        &["mcp-macros/src", "mcp-protocol/src", "mcp-runtime/src"],
+        &[
+            "mcp-macros/src",
+            "mcp-protocol/src",
+            "mcp-runtime/src",
+            "mcp-schema/src",
+        ],
         "rs",
     )
     .into_iter()

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
+use mcp_schema::template::UriTemplate;
 use serde_json::Value;
 
 use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::client::surface::schema::{Direction, narrowings};
-use crate::handler::template::UriTemplate;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,11 +5,12 @@
 
 use std::fmt::Write as _;
 
+use mcp_schema::query::allows;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::header::HEADER;
 use super::scan::{Borrowable, number_length, scan, string_length, take};
-use crate::handler::schema::{HEADER, allows};
 use crate::jsonrpc::Decimal;
 
 /// Maximum nesting depth that is examined.

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::handler::schema::HEADER;
+/// The schema keyword that names the header of a tool argument.
+pub(super) const HEADER: &str = "x-mcp-header";
 
 /// An argument that is mirrored by a header.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Reads arguments into a map of values, for handlers that are created at run time.
 
+use mcp_schema::explain::Fault;
 use serde_json::{Map, Value};
 
 use super::forgive::without_fractions;
 use super::scan::{entries, number_length, string_length};
 use super::{plain, pointer_to};
-use crate::handler::check::Fault;
 use crate::jsonrpc::Decimal;
 
 /// Reads arguments into a map; whole numbers stay exact.

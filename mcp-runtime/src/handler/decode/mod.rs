@@ -5,9 +5,8 @@
 //! examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
 //! schema.
 //!
-//! Schemas are created by [`schema`](super::schema); values are checked against them by [`check`](super::check).
+//! `mcp_schema` creates schemas, and checks values against them.
 
-mod demand;
 mod forgive;
 mod header;
 mod map;
@@ -22,14 +21,15 @@ mod types;
 
 use std::any::{Any, TypeId};
 
+use mcp_schema::check::Validator;
+use mcp_schema::constraint::TextConstraints;
+use mcp_schema::explain::push_token;
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::handler::call::CallRefusal;
-use crate::handler::check::{Validator, push_token};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::leading_string;
-use demand::Demand;
 pub(crate) use header::{HeaderArgument, find_headers};
 pub(crate) use map::to_map;
 pub(crate) use scan::entries;
@@ -107,7 +107,7 @@ struct Wire {
     /// `true` if `null` can be decoded, which makes the argument optional.
     nullable: bool,
     accepts_text: bool,
-    demand: Option<Box<Demand>>,
+    constraints: Option<Box<TextConstraints>>,
     /// The enforced part of its schema; `None` if the type itself enforces all of it.
     types: Option<Types>,
 }
@@ -197,7 +197,7 @@ impl Decoder {
                     Err(_) => return Ok(None),
                 },
             };
-            if wire.demand.is_some() || wire.types.is_some() {
+            if wire.constraints.is_some() || wire.types.is_some() {
                 let raw = rest.get(..length).unwrap_or("");
                 if !self.fits(wire, raw) {
                     return Ok(None);
@@ -262,7 +262,9 @@ impl Decoder {
 
     /// Returns `true` if a decoded value satisfies its constraints.
     fn fits(&self, wire: &Wire, raw: &str) -> bool {
-        wire.demand.as_ref().is_none_or(|demand| demand.holds(raw))
+        wire.constraints
+            .as_ref()
+            .is_none_or(|constraints| constraints.holds(raw))
             && (self.is_typed(wire, raw) || (wire.nullable && raw.trim_ascii() == "null"))
     }
 

@@ -1,9 +1,9 @@
 //! The schema of an argument object while it is being built.
 
+use mcp_schema::query::allows;
 use serde_json::{Map, Value};
 
 use super::ArgumentStyle;
-use crate::handler::schema::allows;
 
 /// The schema of an argument object while it is being built.
 #[derive(Default)]

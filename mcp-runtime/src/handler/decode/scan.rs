@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use mcp_schema::explain::{Fault, push_token};
 use serde::de::IgnoredAny;
 
 use super::{FAULTS, plain};
-use crate::handler::check::{Fault, push_token};
 use crate::jsonrpc::plain_bytes;
 
 /// The reason why the argument object cannot be split.

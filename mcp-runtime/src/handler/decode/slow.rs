@@ -6,13 +6,14 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use mcp_schema::check::Validator;
+use mcp_schema::explain::{About, Fault, missing, quote, unknown};
+use mcp_schema::query::allows;
 use serde_json::{Map, Value};
 
 use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
 use super::scan::{entries, pointer_at};
 use super::{Decoder, FAULTS, Wire, plain, pointer_to};
-use crate::handler::check::{About, Fault, Validator, missing, quote, unknown};
-use crate::handler::schema::allows;
 
 impl Decoder {
     /// Decodes the arguments, corrects mistakes where possible, and collects all other faults.

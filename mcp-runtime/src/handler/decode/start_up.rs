@@ -1,17 +1,17 @@
 //! Prepares the parameters of a function at start-up, so that nothing has to be decided while calls are decoded.
 
+use mcp_schema::check::Validator;
+use mcp_schema::constraint::{Constraints, TextConstraints};
+use mcp_schema::generate::{Properties, Property};
+use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::demand::Demand;
-use super::header::find_headers;
+use super::header::{HEADER, find_headers};
 use super::root::ArgumentSchema;
 use super::types::Types;
 use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, Wire, plain};
-use crate::handler::check::Validator;
-use crate::handler::constraint::Constraints;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
-use crate::handler::schema::{Properties, allows, candidates};
 
 impl Decoder {
     /// Examines the parameters.
@@ -26,7 +26,7 @@ impl Decoder {
         raw_schema: Option<Schema>,
     ) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
-        let mut properties = Properties::new();
+        let mut properties = Properties::default();
         let mut root = ArgumentSchema::default();
         let mut wire: Vec<Wire> = Vec::new();
         let mut arguments = Vec::new();
@@ -35,8 +35,8 @@ impl Decoder {
             if parameter.ty.injected {
                 continue;
             }
-            let schema = properties.argument(parameter, &mut problems);
             if parameter.flatten {
+                let schema = properties.flattened(parameter.ty.schema, parameter.doc);
                 if let Some(first) = flatten.and_then(|first| parameters.get(first)) {
                     problems.push(format!(
                         "`{}` and `{}` both take the whole argument object; only one can",
@@ -47,6 +47,10 @@ impl Decoder {
                 root.flatten(schema, &mut problems);
                 continue;
             }
+            let mut schema = properties.property(property(parameter), &mut problems);
+            if let (Some(header), Some(object)) = (parameter.header, schema.as_object_mut()) {
+                object.insert(HEADER.to_owned(), header.into());
+            }
             let name = parameter.name;
             if wire.iter().any(|other| other.name == name) {
                 problems.push(format!("argument `{name}` is defined twice"));
@@ -54,7 +58,6 @@ impl Decoder {
             }
             let nullable = (parameter.ty.accepts)("null");
             let required = !nullable && parameter.default.is_none();
-            let demand = Demand::new(parameter.constraints);
             check_default(parameter, &mut problems);
             // The author's schema is enforced as a whole.
             let types = if raw_schema.is_some() || (parameter.ty.is_exact)() {
@@ -68,7 +71,7 @@ impl Decoder {
                 index,
                 nullable,
                 accepts_text: false,
-                demand: demand.map(Box::new),
+                constraints: TextConstraints::new(parameter.constraints).map(Box::new),
                 types,
             });
             arguments.push(info(parameter, schema, required));
@@ -124,6 +127,26 @@ impl Decoder {
             raw,
             closed: closed && !raw && style != ArgumentStyle::Text,
         })
+    }
+}
+
+/// Returns a parameter as a property of the argument object.
+fn property(parameter: &ParameterMeta) -> Property<'_> {
+    Property {
+        name: parameter.name,
+        description: parameter.doc,
+        schema: parameter.ty.schema,
+        constraints: parameter.constraints,
+        default: match &parameter.default {
+            Some(DefaultValue::Json(text)) => Some(
+                serde_json::from_str(text)
+                    .map_err(|error| format!("the default is not JSON: {error}")),
+            ),
+            Some(DefaultValue::Rust { json, .. }) => Some(
+                json().map_err(|error| format!("the default cannot be written as JSON: {error}")),
+            ),
+            None => None,
+        },
     }
 }
 
@@ -229,7 +252,9 @@ fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
         ("`pattern`", Constraints { pattern, ..NONE }),
         ("`items`", Constraints { items, ..NONE }),
     ];
-    let breaks = |rule: &Constraints| Demand::new(rule).is_some_and(|demand| !demand.holds(text));
+    let breaks = |rule: &Constraints| {
+        TextConstraints::new(rule).is_some_and(|constraints| !constraints.holds(text))
+    };
     let broken = rules.iter().filter(|(_, rule)| breaks(rule));
     broken.map(|(name, _)| *name).collect()
 }

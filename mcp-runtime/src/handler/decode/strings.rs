@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use mcp_schema::explain::{Fault, quote};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::scan::{Borrowable, entries};
 use super::{Decoder, FAULTS, Wire, pointer_to};
-use crate::handler::check::{Fault, quote};
 
 impl Decoder {
     /// Converts an object of strings into the object that [`decode`](Self::decode) reads: a string stays a string if

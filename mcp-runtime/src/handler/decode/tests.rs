@@ -4,14 +4,14 @@
     reason = "each case is next to the type it tests"
 )]
 
+use mcp_schema::constraint::{Bound, Constraints};
+use mcp_schema::explain::describe;
 use proptest::prelude::*;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::handler::check::describe;
-use crate::handler::constraint::{Bound, Constraints};
 use crate::handler::parameter::ParameterMeta;
 use crate::handler::safe_path::SafePath;
 

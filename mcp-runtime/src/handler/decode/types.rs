@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 
+use mcp_schema::check::Validator;
+use mcp_schema::constraint::TextConstraints;
 use serde_json::{Map, Value};
 
-use super::demand::Demand;
-use super::scan::{scan, skip, string_length};
-use crate::handler::check::Validator;
+use super::scan::{number_length, scan, skip, string_length};
 use crate::jsonrpc::Decimal;
 
 /// The part of a parameter's schema that its type does not enforce.
@@ -102,17 +102,10 @@ impl Kinds {
 
 /// Keywords that are read elsewhere, make no assertion, or are left to the type, such as `enum`, because a variant may
 /// be accepted under several names.
-const PASSED_OVER: [&str; 21] = [
+const PASSED_OVER: [&str; 14] = [
     "type",
     "required",
     "enum",
-    "minimum",
-    "maximum",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "pattern",
     "title",
     "description",
     "default",
@@ -130,7 +123,7 @@ const PASSED_OVER: [&str; 21] = [
 #[derive(Debug)]
 pub(super) struct Shape {
     kinds: Kinds,
-    demand: Option<Demand>,
+    constraints: Option<TextConstraints>,
     members: HashMap<String, Member>,
     /// The shape of all members that are not listed in `members`.
     others: Option<Box<Shape>>,
@@ -160,7 +153,7 @@ impl Shape {
         }
         let mut shape = Self {
             kinds: Kinds::read(object.get("type"))?,
-            demand: Demand::of_schema(object)?,
+            constraints: TextConstraints::of_schema(object),
             members: HashMap::new(),
             others: None,
             first: Vec::new(),
@@ -191,7 +184,10 @@ impl Shape {
                         .map(Self::read)
                         .collect::<Option<_>>()?;
                 }
-                keyword if PASSED_OVER.contains(&keyword) || keyword.starts_with("x-") => {}
+                keyword
+                    if PASSED_OVER.contains(&keyword)
+                        || TextConstraints::KEYWORDS.contains(&keyword)
+                        || keyword.starts_with("x-") => {}
                 _ => return None,
             }
         }
@@ -230,7 +226,7 @@ impl Shape {
 
     fn says_something(&self) -> bool {
         self.kinds != Kinds::ANY
-            || self.demand.is_some()
+            || self.constraints.is_some()
             || !self.members.is_empty()
             || self.others.is_some()
             || !self.first.is_empty()
@@ -249,18 +245,16 @@ impl Shape {
             b'f' => (Kinds::BOOLEAN, 5),
             b'n' => (Kinds::NULL, 4),
             b'-' | b'0'..=b'9' => {
-                let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
-                let length = text.bytes().position(|byte| !is_part(byte));
-                let length = length.unwrap_or(text.len());
+                let length = number_length(text);
                 (self.kind_of_number(text.get(..length)?), length)
             }
             _ => return None,
         };
         let fits = self.kinds.has(kind)
-            && self
-                .demand
-                .as_ref()
-                .is_none_or(|demand| text.get(..length).is_some_and(|json| demand.holds(json)));
+            && self.constraints.as_ref().is_none_or(|constraints| {
+                text.get(..length)
+                    .is_some_and(|json| constraints.holds(json))
+            });
         fits.then_some(length)
     }
 

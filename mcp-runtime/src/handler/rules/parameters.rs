@@ -1,8 +1,9 @@
 //! Rules that compare the parameters of a function with its URI or URI template.
 
+use mcp_schema::suggest::is_close;
+use mcp_schema::template::{Variables, template_has_variable, template_syntax};
+
 use super::RuleVerdict;
-use super::address::{Variables, template_has_variable, template_syntax};
-use super::close::is_close;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
@@ -17,12 +18,12 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdi
     while let Some(variable) = variables.next() {
         let name = variable.name(template);
         if !has_argument(parameters, name) {
-            return RuleVerdict::wrong(&[
+            let verdict = RuleVerdict::wrong(&[
                 "URI template variable `",
                 name,
                 "` has no parameter of that name; ",
-            ])
-            .with_meant(name, parameters, "this function has ");
+            ]);
+            return with_meant(verdict, name, parameters, "this function has ");
         }
     }
     RuleVerdict::HOLDS
@@ -110,42 +111,45 @@ pub const fn completed_argument(
     if has_argument(parameters, name) {
         return RuleVerdict::HOLDS;
     }
-    RuleVerdict::wrong(&[kind, " `", function, "` has no argument `", name, "`; "])
-        .with_meant(name, parameters, "it has ")
+    let verdict = RuleVerdict::wrong(&[kind, " `", function, "` has no argument `", name, "`; "]);
+    with_meant(verdict, name, parameters, "it has ")
 }
 
-impl RuleVerdict {
-    /// Appends the argument that `name` probably means, or else all arguments.
-    const fn with_meant(self, name: &str, parameters: &[ParameterMeta], there_are: &str) -> Self {
-        let mut index = 0;
-        while index < parameters.len() {
-            let candidate = parameters[index].name;
-            if !parameters[index].ty.injected && is_close(name, candidate) {
-                return self.with("did you mean `").with(candidate).with("`?");
-            }
-            index += 1;
+/// Appends the argument that `name` probably means, or else all arguments.
+const fn with_meant(
+    verdict: RuleVerdict,
+    name: &str,
+    parameters: &[ParameterMeta],
+    there_are: &str,
+) -> RuleVerdict {
+    let mut index = 0;
+    while index < parameters.len() {
+        let candidate = parameters[index].name;
+        if !parameters[index].ty.injected && is_close(name, candidate) {
+            return verdict.with("did you mean `").with(candidate).with("`?");
         }
-        self.with(there_are).with_arguments(parameters)
+        index += 1;
     }
+    with_arguments(verdict.with(there_are), parameters)
+}
 
-    /// Appends the names of all arguments.
-    const fn with_arguments(mut self, parameters: &[ParameterMeta]) -> Self {
-        let mut index = 0;
-        let mut first = true;
-        while index < parameters.len() {
-            if !parameters[index].ty.injected {
-                self = self
-                    .with(if first { "`" } else { ", `" })
-                    .with(parameters[index].name)
-                    .with("`");
-                first = false;
-            }
-            index += 1;
+/// Appends the names of all arguments.
+const fn with_arguments(mut verdict: RuleVerdict, parameters: &[ParameterMeta]) -> RuleVerdict {
+    let mut index = 0;
+    let mut first = true;
+    while index < parameters.len() {
+        if !parameters[index].ty.injected {
+            verdict = verdict
+                .with(if first { "`" } else { ", `" })
+                .with(parameters[index].name)
+                .with("`");
+            first = false;
         }
-        if first {
-            self.with("no arguments")
-        } else {
-            self
-        }
+        index += 1;
+    }
+    if first {
+        verdict.with("no arguments")
+    } else {
+        verdict
     }
 }

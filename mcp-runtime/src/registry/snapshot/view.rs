@@ -6,10 +6,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use mcp_schema::suggest::closest;
+
 use super::Snapshot;
 use super::readable::{Readable, ReadableEntry};
 use crate::context::Caller;
-use crate::handler::suggest::closest;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::complete::Completing;

@@ -1,10 +1,10 @@
 //! `complete`: completes an argument of a prompt, or a variable of a resource template.
 
 use clap::{Arg, ArgMatches, Command};
+use mcp_schema::template::UriTemplate;
 use serde_json::{Value, json};
 
 use crate::client::ListRequest;
-use crate::handler::template::UriTemplate;
 use crate::server::command_line::arguments::arguments;
 use crate::server::command_line::call::{given, name};
 use crate::server::command_line::outcome::CommandResult;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use clap::Command;
+use mcp_schema::explain::{kind, members};
 use serde_json::Value;
 
 use crate::client::ListRequest;
-use crate::handler::kind::{kind, members};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, common};

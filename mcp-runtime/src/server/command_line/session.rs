@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_schema::suggest::closest;
 use serde_json::{Value, json};
 
 use crate::client::{ClientHost, Failure, InProcessClient, ListRequest};
 use crate::context::{Caller, Principal};
-use crate::handler::suggest::closest;
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
 use crate::server::command_line::outcome::CommandError;

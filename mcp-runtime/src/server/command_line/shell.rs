@@ -4,9 +4,9 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
+use mcp_schema::suggest::closest;
 
 use crate::client::ListRequest;
-use crate::handler::suggest::closest;
 use crate::server::command_line::commands::{commands, perform_in};
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use mcp_schema::explain::kind;
+use mcp_schema::suggest::closest;
 use serde_json::{Map, Value, json};
 
 use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
-use crate::handler::kind::kind;
-use crate::handler::suggest::closest;
 use crate::server::command_line::arguments::typed;
 use crate::server::command_line::print;
 use crate::types::LoggingLevel;

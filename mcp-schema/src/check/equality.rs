@@ -1,0 +1,84 @@
+//! Types and equality of values by the rules of JSON Schema.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::constraint::{Bound, whole};
+
+/// Returns `true` if a value has the type, or one of the types, of the keyword `type`.
+pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
+    match expected {
+        Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
+        Value::String(name) => match (name.as_str(), value) {
+            ("null", Value::Null)
+            | ("boolean", Value::Bool(_))
+            | ("number", Value::Number(_))
+            | ("string", Value::String(_))
+            | ("array", Value::Array(_))
+            | ("object", Value::Object(_)) => true,
+            ("integer", Value::Number(number)) => {
+                whole(number).is_some() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Compares values by the rules of JSON Schema: numbers by value, members in any order.
+pub(super) fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => Bound::of(a).compare(Bound::of(b)).is_eq(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Appends a string that is equal for equal values and different for all others.
+pub(super) fn canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Number(number) => match whole(number) {
+            Some(whole) => {
+                let _ = write!(out, "{whole}");
+            }
+            None => {
+                let _ = write!(out, "{number}");
+            }
+        },
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            let mut names: Vec<&String> = members.keys().collect();
+            names.sort_unstable();
+            out.push('{');
+            for name in names {
+                let _ = write!(out, "{name:?}:");
+                if let Some(member) = members.get(name) {
+                    canonical(member, out);
+                }
+                out.push(',');
+            }
+            out.push('}');
+        }
+        Value::String(text) => {
+            let _ = write!(out, "{text:?}");
+        }
+        Value::Null | Value::Bool(_) => {
+            let _ = write!(out, "{value}");
+        }
+    }
+}

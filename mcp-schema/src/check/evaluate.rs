@@ -1,0 +1,292 @@
+//! Applies a schema to a value: references, types, choices, and the tracking of evaluated properties and items.
+//!
+//! The assertions for each type of value are in [`values`](super::values).
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::Validator;
+use super::equality::{equal, is_of_type};
+use super::found::{Cause, RawFault, ValuePath, explain_choice, other, property, push};
+use super::values::numbers;
+use crate::explain::{About, quote, unknown};
+
+/// The properties and items that some schema has evaluated, for the `unevaluated…` keywords.
+#[derive(Default)]
+pub(super) struct Evaluated<'v> {
+    pub(super) properties: HashSet<&'v str>,
+    pub(super) items: HashSet<usize>,
+    pub(super) all_properties: bool,
+    pub(super) all_items: bool,
+}
+
+impl Evaluated<'_> {
+    fn add(&mut self, other: Self) {
+        self.properties.extend(other.properties);
+        self.items.extend(other.items);
+        self.all_properties |= other.all_properties;
+        self.all_items |= other.all_items;
+    }
+}
+
+/// One check of one value, with the remaining budget of work.
+pub(super) struct Check<'s> {
+    pub(super) validator: &'s Validator,
+    pub(super) steps: u32,
+    pub(super) depth: u32,
+    pub(super) exhausted: bool,
+    /// `true` if `null` counts as an absent property, where the property is optional.
+    pub(super) null_is_absent: bool,
+}
+
+impl<'s> Check<'s> {
+    /// Checks a value and returns the evaluated properties and items. Only new entries in `found` count as failures; it may
+    /// contain earlier ones.
+    pub(super) fn schema<'v>(
+        &mut self,
+        schema: &'s Value,
+        value: &'v Value,
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+    ) -> Evaluated<'v> {
+        if self.exhausted || !self.spend(1) {
+            return Evaluated::default();
+        }
+        if self.depth == 0 {
+            self.exhausted = true;
+            return Evaluated::default();
+        }
+        let Value::Object(keywords) = schema else {
+            if schema == &Value::Bool(false) {
+                other(found, path, "is not allowed here".to_owned());
+            }
+            return Evaluated::default();
+        };
+        self.depth -= 1;
+        let seen = self.keywords(keywords, value, path, found);
+        self.depth += 1;
+        seen
+    }
+
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+        if let Some(left) = self.steps.checked_sub(steps) {
+            self.steps = left;
+            true
+        } else {
+            self.exhausted = true;
+            false
+        }
+    }
+
+    /// Returns `None` if the value does not match, without the reasons.
+    pub(super) fn fits<'v>(
+        &mut self,
+        schema: &'s Value,
+        value: &'v Value,
+        path: &ValuePath<'_>,
+    ) -> Option<Evaluated<'v>> {
+        let mut found = Vec::new();
+        let seen = self.schema(schema, value, path, &mut found);
+        found.is_empty().then_some(seen)
+    }
+
+    fn keywords<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        value: &'v Value,
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+    ) -> Evaluated<'v> {
+        let before = found.len();
+        let mut seen = Evaluated::default();
+        if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
+            let validator = self.validator;
+            let target = validator
+                .references
+                .get(reference)
+                .and_then(|pointer| validator.schema.pointer(pointer));
+            match target {
+                Some(target) => seen.add(self.schema(target, value, path, found)),
+                None => other(found, path, "cannot be checked".to_owned()),
+            }
+        }
+        if let Some(expected) = keywords.get("type")
+            && !is_of_type(expected, value)
+        {
+            let names = match expected {
+                Value::Array(names) => names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+                name => name.as_str().map(str::to_owned).into_iter().collect(),
+            };
+            push(found, path, Cause::Type(names), value);
+            // Further messages about a value of the wrong type would not help.
+            return seen;
+        }
+        if let Some(Value::Array(allowed)) = keywords.get("enum") {
+            self.spend(allowed.len());
+            if !allowed.iter().any(|candidate| equal(candidate, value)) {
+                let cause = Cause::Value {
+                    allowed: allowed.clone(),
+                    text: value.as_str().map(str::to_owned),
+                };
+                push(found, path, cause, value);
+            }
+        }
+        if let Some(allowed) = keywords.get("const")
+            && !equal(allowed, value)
+        {
+            let cause = Cause::Value {
+                allowed: vec![allowed.clone()],
+                text: value.as_str().map(str::to_owned),
+            };
+            push(found, path, cause, value);
+        }
+        match value {
+            Value::Number(number) => numbers(keywords, number, path, found),
+            Value::String(text) => self.text(keywords, text, path, found),
+            Value::Array(items) => self.items(keywords, items, path, found, &mut seen),
+            Value::Object(members) => self.members(keywords, members, path, found, &mut seen),
+            Value::Null | Value::Bool(_) => {}
+        }
+        self.combinations(keywords, value, path, found, &mut seen);
+        // Unevaluated members are known only after all other keywords have been applied.
+        if self.validator.tracks && found.len() == before {
+            self.unevaluated(keywords, value, path, found, &mut seen);
+        }
+        seen
+    }
+
+    fn combinations<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        value: &'v Value,
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
+    ) {
+        for schema in keywords
+            .get("allOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            seen.add(self.schema(schema, value, path, found));
+        }
+        if let Some(Value::Array(branches)) = keywords.get("anyOf") {
+            self.choice(branches, false, value, path, found, seen);
+        }
+        if let Some(Value::Array(branches)) = keywords.get("oneOf") {
+            self.choice(branches, true, value, path, found, seen);
+        }
+        if let Some(schema) = keywords.get("not")
+            && self.fits(schema, value, path).is_some()
+        {
+            other(
+                found,
+                path,
+                format!("{} is of a kind that is not allowed", quote(value)),
+            );
+        }
+        if let Some(condition) = keywords.get("if") {
+            let branch = match self.fits(condition, value, path) {
+                Some(evaluated) => {
+                    seen.add(evaluated);
+                    keywords.get("then")
+                }
+                None => keywords.get("else"),
+            };
+            if let Some(schema) = branch {
+                seen.add(self.schema(schema, value, path, found));
+            }
+        }
+        if let (Some(Value::Object(schemas)), Value::Object(members)) =
+            (keywords.get("dependentSchemas"), value)
+        {
+            for (name, schema) in schemas {
+                if members.contains_key(name) {
+                    seen.add(self.schema(schema, value, path, found));
+                }
+            }
+        }
+    }
+
+    fn choice<'v>(
+        &mut self,
+        branches: &'s [Value],
+        exactly_one: bool,
+        value: &'v Value,
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
+    ) {
+        let mut matching = 0_usize;
+        let mut failed = Vec::new();
+        for branch in branches {
+            if self.exhausted {
+                return;
+            }
+            let mut wrong = Vec::new();
+            let evaluated = self.schema(branch, value, path, &mut wrong);
+            if wrong.is_empty() {
+                matching += 1;
+                seen.add(evaluated);
+                if !exactly_one && !self.validator.tracks {
+                    return;
+                }
+            } else {
+                failed.push(wrong);
+            }
+        }
+        match matching {
+            0 => explain_choice(failed, path, value, found),
+            1 => {}
+            _ if exactly_one => other(
+                found,
+                path,
+                format!(
+                    "fits {matching} of the {} forms, of which it must fit exactly one",
+                    branches.len()
+                ),
+            ),
+            _ => {}
+        }
+    }
+
+    fn unevaluated<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        value: &'v Value,
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
+    ) {
+        if let (Some(schema), Value::Object(members)) =
+            (keywords.get("unevaluatedProperties"), value)
+        {
+            for (name, member) in members {
+                if !seen.all_properties && !seen.properties.contains(name.as_str()) {
+                    if schema == &Value::Bool(false) {
+                        let message = unknown(path.noun(), name, &[]);
+                        property(found, path, message, About::Unknown);
+                    } else {
+                        self.schema(schema, member, &ValuePath::Key(path, name), found);
+                    }
+                }
+            }
+            seen.all_properties = true;
+        }
+        if let (Some(schema), Value::Array(items)) = (keywords.get("unevaluatedItems"), value) {
+            for (index, item) in items.iter().enumerate() {
+                if !seen.all_items && !seen.items.contains(&index) {
+                    self.schema(schema, item, &ValuePath::Index(path, index), found);
+                }
+            }
+            seen.all_items = true;
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The faults that a check has found so far, and the choice among those of several branches.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::FAULTS;
+use crate::explain::{About, Fault, either, push_token, quote, unknown_value};
+
+/// The position of a value, as a linked list on the stack. It becomes a JSON pointer only if there is a fault.
+pub(super) enum ValuePath<'a> {
+    Root,
+    /// The root of an argument object, whose properties are called arguments.
+    Arguments,
+    Key(&'a ValuePath<'a>, &'a str),
+    Index(&'a ValuePath<'a>, usize),
+}
+
+impl ValuePath<'_> {
+    pub(super) fn pointer(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    /// Returns the noun for a property of this value.
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Self::Arguments => "argument",
+            _ => "property",
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Root | Self::Arguments => {}
+            Self::Key(parent, key) => {
+                parent.write(out);
+                push_token(out, key);
+            }
+            Self::Index(parent, index) => {
+                parent.write(out);
+                let _ = write!(out, "/{index}");
+            }
+        }
+    }
+}
+
+/// A fault without its message, so that the branches of a choice can be compared and merged.
+pub(super) struct RawFault {
+    pointer: String,
+    cause: Cause,
+    received: String,
+}
+
+pub(super) enum Cause {
+    /// The value has none of these types.
+    Type(Vec<String>),
+    /// The value is none of these; `text` is the received value, if it was a string.
+    Value {
+        allowed: Vec<Value>,
+        text: Option<String>,
+    },
+    /// Any other fault, with its message.
+    Other(String, About),
+}
+
+impl RawFault {
+    pub(super) fn into_fault(self) -> Fault {
+        let mut about = About::Value;
+        let message = match self.cause {
+            Cause::Other(message, what) => {
+                about = what;
+                message
+            }
+            Cause::Type(expected) => {
+                format!("expected {}, received {}", either(&expected), self.received)
+            }
+            Cause::Value { allowed, text } => {
+                unknown_value(&allowed, text.as_deref(), &self.received)
+            }
+        };
+        Fault {
+            pointer: self.pointer,
+            message,
+            about,
+        }
+    }
+}
+
+/// Explains a value that fits no branch: lists the types or values of all branches, or the faults of the closest one.
+pub(super) fn explain_choice(
+    mut failed: Vec<Vec<RawFault>>,
+    path: &ValuePath<'_>,
+    value: &Value,
+    found: &mut Vec<RawFault>,
+) {
+    let pointer = path.pointer();
+    // A null branch only means that the value is optional.
+    if failed.len() > 1 {
+        failed.retain(|wrong| !matches!(wrong.as_slice(), [RawFault { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
+    }
+    let wrong_type = |wrong: &[RawFault]| matches!(wrong, [RawFault { cause: Cause::Type(_), pointer: at, .. }] if *at == pointer);
+    if failed.iter().all(|wrong| wrong_type(wrong)) {
+        let mut names: Vec<String> = Vec::new();
+        for cause in failed.into_iter().flatten().map(|found| found.cause) {
+            if let Cause::Type(more) = cause {
+                for name in more {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+        }
+        push(found, path, Cause::Type(names), value);
+        return;
+    }
+    failed.retain(|wrong| !wrong_type(wrong));
+    // The tag of a tagged union: if every branch fails at the same pointer, all allowed tags are listed.
+    let tag = |wrong: &[RawFault]| {
+        wrong.iter().find_map(|found| {
+            matches!(found.cause, Cause::Value { .. }).then(|| found.pointer.clone())
+        })
+    };
+    let first_tag = failed.first().and_then(|wrong| tag(wrong));
+    if failed.len() > 1 && first_tag.is_some() && failed.iter().all(|wrong| tag(wrong) == first_tag)
+    {
+        let mut merged: Option<RawFault> = None;
+        for item in failed.into_iter().flatten() {
+            if Some(&item.pointer) != first_tag.as_ref() {
+                continue;
+            }
+            match (&mut merged, item) {
+                (
+                    Some(RawFault {
+                        cause: Cause::Value { allowed, .. },
+                        ..
+                    }),
+                    RawFault {
+                        cause: Cause::Value { allowed: more, .. },
+                        ..
+                    },
+                ) => allowed.extend(more),
+                (
+                    none @ None,
+                    item @ RawFault {
+                        cause: Cause::Value { .. },
+                        ..
+                    },
+                ) => *none = Some(item),
+                _ => {}
+            }
+        }
+        found.extend(merged);
+        return;
+    }
+    // Otherwise the branch whose tag fits, and of those the one with the fewest faults.
+    let forms = failed.len();
+    let best = failed
+        .into_iter()
+        .min_by_key(|wrong| (tag(wrong).is_some(), wrong.len()));
+    for mut item in best.into_iter().flatten() {
+        if forms > 1
+            && item.pointer == pointer
+            && let Cause::Other(message, _) = &mut item.cause
+        {
+            let _ = write!(message, " (in the closest of {forms} allowed forms)");
+        }
+        if found.len() < FAULTS {
+            found.push(item);
+        }
+    }
+}
+
+pub(super) fn push(found: &mut Vec<RawFault>, path: &ValuePath<'_>, cause: Cause, value: &Value) {
+    if found.len() < FAULTS {
+        found.push(RawFault {
+            pointer: path.pointer(),
+            cause,
+            received: quote(value),
+        });
+    }
+}
+
+pub(super) fn other(found: &mut Vec<RawFault>, path: &ValuePath<'_>, message: String) {
+    push(
+        found,
+        path,
+        Cause::Other(message, About::Value),
+        &Value::Null,
+    );
+}
+
+/// Adds a fault about a missing or unknown property.
+pub(super) fn property(
+    found: &mut Vec<RawFault>,
+    path: &ValuePath<'_>,
+    message: String,
+    about: About,
+) {
+    push(found, path, Cause::Other(message, about), &Value::Null);
+}

@@ -1,0 +1,157 @@
+//! Checks JSON against a schema and explains everything that is wrong with it.
+//!
+//! JSON Schema 2020-12 without network access: all assertions and applicators of the dialect, with references only within
+//! the document. Unsupported schemas are rejected when the validator is created, never ignored when it runs. `format` is an
+//! annotation, the default of the dialect. Work is bounded, so neither a hostile value nor a recursive schema can keep the
+//! validator busy.
+//!
+//! [`generate`](crate::generate) creates the schemas, and [`explain`](crate::explain) words the faults; callers decide what to do
+//! about them.
+//!
+//! Specification: <https://json-schema.org/draft/2020-12>.
+
+mod equality;
+mod evaluate;
+mod found;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::collections::HashMap;
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+use crate::explain::Fault;
+use evaluate::Check;
+use found::{RawFault, ValuePath};
+use survey::Survey;
+
+/// Maximum number of steps for one value: one per schema visited, and more for long strings and large lists.
+const STEPS: u32 = 500_000;
+
+/// Maximum nesting of schemas while a value is checked.
+const DEPTH: u32 = 192;
+
+/// Maximum number of collected faults; more would not help.
+const FAULTS: usize = 100;
+
+/// A schema that has been examined and is ready for checks.
+#[derive(Debug)]
+pub struct Validator {
+    schema: Value,
+    patterns: HashMap<String, Regex>,
+    /// The JSON pointer of each `$ref`, by its text.
+    references: HashMap<String, String>,
+    /// `true` if a keyword needs to know which properties and items have been evaluated.
+    tracks: bool,
+}
+
+impl Validator {
+    /// Examines a schema.
+    ///
+    /// # Errors
+    ///
+    /// An unsupported schema, with the JSON pointer of the problem: another dialect, a reference that leaves the document
+    /// or points to nothing, a pattern that does not compile, a keyword whose value has the wrong type.
+    pub fn new(schema: Value) -> Result<Self, String> {
+        let mut survey = Survey::default();
+        survey.schema(&schema, &mut String::new(), 0)?;
+        let references = survey.resolve()?;
+        Ok(Self {
+            patterns: survey.patterns,
+            references,
+            tracks: survey.tracks,
+            schema,
+        })
+    }
+
+    /// Returns all faults of a value.
+    pub fn check(&self, value: &Value) -> Vec<Fault> {
+        self.run(&self.schema, value, &ValuePath::Root)
+    }
+
+    /// Returns all faults in the output of a tool, given the length of its JSON. The budget of steps grows with the length,
+    /// because only the author controls the output.
+    pub fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
+        /// Maximum number of additional steps per byte.
+        const STEPS_A_BYTE: u32 = 64;
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let steps = STEPS.saturating_add(length.saturating_mul(STEPS_A_BYTE));
+        self.run_with(steps, false, &self.schema, value, &ValuePath::Root)
+    }
+
+    /// Returns all faults in the arguments of a call.
+    pub fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
+        self.run(&self.schema, arguments, &ValuePath::Arguments)
+    }
+
+    /// Returns all faults in the value of one argument, of which this is the schema.
+    pub fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
+        self.run(
+            &self.schema,
+            value,
+            &ValuePath::Key(&ValuePath::Arguments, name),
+        )
+    }
+
+    /// Returns all faults in the value of one property of the root.
+    pub fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
+        match self.schema.get("properties").and_then(|all| all.get(name)) {
+            Some(schema) => self.run(schema, value, &ValuePath::Key(&ValuePath::Root, name)),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns all faults in the value of one property of the root, or in the arguments as a whole, where `null` counts as
+    /// an absent optional property.
+    pub fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
+        let Some(name) = name else {
+            return self.run_with(STEPS, true, &self.schema, value, &ValuePath::Arguments);
+        };
+        match self.schema.get("properties").and_then(|all| all.get(name)) {
+            Some(schema) => self.run_with(
+                STEPS,
+                true,
+                schema,
+                value,
+                &ValuePath::Key(&ValuePath::Root, name),
+            ),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the schema.
+    #[must_use]
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn run(&self, schema: &Value, value: &Value, path: &ValuePath<'_>) -> Vec<Fault> {
+        self.run_with(STEPS, false, schema, value, path)
+    }
+
+    fn run_with(
+        &self,
+        steps: u32,
+        null_is_absent: bool,
+        schema: &Value,
+        value: &Value,
+        path: &ValuePath<'_>,
+    ) -> Vec<Fault> {
+        let mut check = Check {
+            validator: self,
+            steps,
+            depth: DEPTH,
+            exhausted: false,
+            null_is_absent,
+        };
+        let mut found = Vec::new();
+        check.schema(schema, value, path, &mut found);
+        if check.exhausted {
+            return vec![Fault::new(path.pointer(), "too complex to be checked")];
+        }
+        found.into_iter().map(RawFault::into_fault).collect()
+    }
+}

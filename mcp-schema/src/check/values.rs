@@ -1,0 +1,309 @@
+//! The assertions of a schema about numbers, strings, arrays and objects.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Number, Value};
+
+use super::FAULTS;
+use super::equality::canonical;
+use super::evaluate::{Check, Evaluated};
+use super::found::{RawFault, ValuePath, other, property};
+use crate::constraint::{
+    Bound, Counted, PATTERN, RangeKeyword, Size, count, is_multiple, mismatch, not_a_multiple,
+};
+use crate::explain::{About, missing, quote, quote_name, unknown};
+use crate::suggest::closest;
+
+impl<'s> Check<'s> {
+    pub(super) fn text(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        text: &str,
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+    ) {
+        let allowed = Size::of_schema(keywords, Counted::Characters);
+        if allowed.is_limited() {
+            self.spend(text.len() / 64);
+            check_size(allowed, text.chars().count(), path, found);
+        }
+        if let Some(pattern) = keywords.get(PATTERN).and_then(Value::as_str)
+            && self.spend(text.len().saturating_mul(pattern.len()) / 64)
+            && !self
+                .validator
+                .patterns
+                .get(pattern)
+                .is_some_and(|regex| regex.is_match(text))
+        {
+            other(found, path, mismatch(text, pattern));
+        }
+    }
+
+    pub(super) fn items<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        items: &'v [Value],
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
+    ) {
+        check_size(
+            Size::of_schema(keywords, Counted::Items),
+            items.len(),
+            path,
+            found,
+        );
+        let prefix = keywords
+            .get("prefixItems")
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
+        for (index, (schema, item)) in prefix.iter().zip(items).enumerate() {
+            self.schema(schema, item, &ValuePath::Index(path, index), found);
+            seen.items.insert(index);
+        }
+        if let Some(schema) = keywords.get("items") {
+            for (index, item) in items.iter().enumerate().skip(prefix.len()) {
+                if found.len() >= FAULTS || self.exhausted {
+                    break;
+                }
+                if schema == &Value::Bool(false) {
+                    other(
+                        found,
+                        path,
+                        format!(
+                            "has {} items; allowed: at most {}",
+                            items.len(),
+                            prefix.len()
+                        ),
+                    );
+                    break;
+                }
+                self.schema(schema, item, &ValuePath::Index(path, index), found);
+            }
+            seen.all_items = true;
+        }
+        if let Some(schema) = keywords.get("contains") {
+            let minimum = keywords.get("minContains").and_then(count).unwrap_or(1);
+            let maximum = keywords.get("maxContains").and_then(count);
+            let mut matching = 0;
+            for (index, item) in items.iter().enumerate() {
+                if self
+                    .fits(schema, item, &ValuePath::Index(path, index))
+                    .is_some()
+                {
+                    matching += 1;
+                    seen.items.insert(index);
+                }
+            }
+            if matching < minimum {
+                other(
+                    found,
+                    path,
+                    format!(
+                        "{matching} items are of the kind of which at least {minimum} are needed"
+                    ),
+                );
+            }
+            if let Some(maximum) = maximum.filter(|maximum| matching > *maximum) {
+                other(
+                    found,
+                    path,
+                    format!(
+                        "{matching} items are of the kind of which at most {maximum} are allowed"
+                    ),
+                );
+            }
+        }
+        if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
+            let mut known = HashSet::new();
+            for (index, item) in items.iter().enumerate() {
+                let mut text = String::new();
+                canonical(item, &mut text);
+                if !self.spend(text.len() / 16) {
+                    break;
+                }
+                if !known.insert(text) {
+                    other(
+                        found,
+                        &ValuePath::Index(path, index),
+                        format!("{} is in the list already; items must differ", quote(item)),
+                    );
+                    break;
+                }
+            }
+        }
+    }
+
+    pub(super) fn members<'v>(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        members: &'v Map<String, Value>,
+        path: &ValuePath<'_>,
+        found: &mut Vec<RawFault>,
+        seen: &mut Evaluated<'v>,
+    ) {
+        check_size(
+            Size::of_schema(keywords, Counted::Properties),
+            members.len(),
+            path,
+            found,
+        );
+        let properties = keywords.get("properties").and_then(Value::as_object);
+        let patterns = keywords.get("patternProperties").and_then(Value::as_object);
+        let additional = keywords.get("additionalProperties");
+        required(keywords, members, path, found);
+        for (name, member) in members {
+            if found.len() >= FAULTS || self.exhausted {
+                break;
+            }
+            if self.null_is_absent && member.is_null() && may_lack(keywords, name) {
+                seen.properties.insert(name);
+                continue;
+            }
+            let inner = ValuePath::Key(path, name);
+            if let Some(schema) = keywords.get("propertyNames") {
+                let key = Value::String(name.clone());
+                let mut wrong = Vec::new();
+                self.schema(schema, &key, &inner, &mut wrong);
+                if let Some(first) = wrong.into_iter().next() {
+                    other(
+                        found,
+                        path,
+                        format!("property name: {}", first.into_fault().message),
+                    );
+                }
+            }
+            let mut known = false;
+            if let Some(schema) = properties.and_then(|all| all.get(name)) {
+                known = true;
+                self.schema(schema, member, &inner, found);
+            }
+            for (pattern, schema) in patterns.into_iter().flatten() {
+                self.spend(name.len().saturating_mul(pattern.len()) / 64);
+                if self
+                    .validator
+                    .patterns
+                    .get(pattern)
+                    .is_some_and(|regex| regex.is_match(name))
+                {
+                    known = true;
+                    self.schema(schema, member, &inner, found);
+                }
+            }
+            match additional {
+                Some(Value::Bool(false)) if !known => {
+                    let names = properties
+                        .into_iter()
+                        .flat_map(Map::keys)
+                        .map(String::as_str);
+                    let names: Vec<&str> =
+                        names.filter(|name| !members.contains_key(*name)).collect();
+                    let message = unknown(path.noun(), name, &names);
+                    property(found, path, message, About::Unknown);
+                }
+                Some(schema) if !known => {
+                    known = true;
+                    self.schema(schema, member, &inner, found);
+                }
+                _ => {}
+            }
+            if known {
+                seen.properties.insert(name);
+            }
+        }
+        for (name, needed) in keywords
+            .get("dependentRequired")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            if !members.contains_key(name) {
+                continue;
+            }
+            for needed in needed
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+            {
+                if !members.contains_key(needed) {
+                    other(
+                        found,
+                        path,
+                        format!("`{name}` needs property `{needed}` beside it"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn numbers(
+    keywords: &Map<String, Value>,
+    number: &Number,
+    path: &ValuePath<'_>,
+    found: &mut Vec<RawFault>,
+) {
+    for keyword in RangeKeyword::ALL {
+        if let Some(Value::Number(bound)) = keywords.get(keyword.name())
+            && !keyword.holds(Bound::of(number), Bound::of(bound))
+        {
+            other(found, path, keyword.broken(number, bound));
+        }
+    }
+    if let Some(Value::Number(divisor)) = keywords.get("multipleOf")
+        && !is_multiple(number, divisor)
+    {
+        other(found, path, not_a_multiple(number, divisor));
+    }
+}
+
+/// Reports a size that is not allowed.
+fn check_size(allowed: Size, size: usize, path: &ValuePath<'_>, found: &mut Vec<RawFault>) {
+    if !allowed.holds(size) {
+        other(found, path, allowed.broken(size));
+    }
+}
+
+/// Returns `true` if a property is known and optional.
+fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
+    let is_known = keywords
+        .get("properties")
+        .is_some_and(|all| all.get(name).is_some());
+    let required = keywords.get("required").and_then(Value::as_array);
+    is_known && !required.is_some_and(|names| names.iter().any(|other| other == name))
+}
+
+/// Reports required properties that are missing.
+fn required(
+    keywords: &Map<String, Value>,
+    members: &Map<String, Value>,
+    path: &ValuePath<'_>,
+    found: &mut Vec<RawFault>,
+) {
+    let properties = keywords.get("properties").and_then(Value::as_object);
+    let additional = keywords.get("additionalProperties");
+    for name in keywords
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        if !members.contains_key(name) {
+            let mut message = missing(path.noun(), name, properties.and_then(|all| all.get(name)));
+            // If unknown names are rejected, they are reported separately, with their own suggestions.
+            let candidates = members
+                .keys()
+                .map(String::as_str)
+                .filter(|member| properties.is_none_or(|all| !all.contains_key(*member)));
+            if additional != Some(&Value::Bool(false))
+                && let Some(candidate) = closest(name, candidates)
+            {
+                let _ = write!(message, "; is `{}` meant?", quote_name(candidate));
+            }
+            property(found, path, message, About::Missing(name.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Numbers compared by value rather than by spelling: `1` and `1.0` are equal.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+/// An end of a range. Whole numbers stay exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// A whole number.
+    Integer(i128),
+    /// Any other number.
+    Float(f64),
+}
+
+impl Bound {
+    /// Returns a number of JSON. Whole numbers may be written with a fraction of zero.
+    pub(crate) fn of(number: &Number) -> Self {
+        match whole(number) {
+            Some(whole) => Self::Integer(whole),
+            None => Self::Float(number.as_f64().unwrap_or(f64::NAN)),
+        }
+    }
+
+    /// Reads the JSON text of a number; `None` if it is something else.
+    #[inline]
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        match text.parse::<i128>() {
+            Ok(whole) => Some(Self::Integer(whole)),
+            Err(_) => text.parse::<f64>().ok().map(Self::Float),
+        }
+    }
+
+    /// Returns the number in JSON; `None` if JSON has no such number.
+    pub(crate) fn to_json(self) -> Option<Number> {
+        match self {
+            Self::Integer(whole) => Number::from_i128(whole),
+            Self::Float(float) => Number::from_f64(float),
+        }
+    }
+
+    /// Compares by value. Numbers that have no order are equal.
+    #[inline]
+    pub(crate) fn compare(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => a.cmp(&b),
+            (a, b) => a.float().partial_cmp(&b.float()).unwrap_or(Ordering::Equal),
+        }
+    }
+
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "the number it is compared with has no more precision either"
+    )]
+    fn float(self) -> f64 {
+        match self {
+            Self::Integer(whole) => whole as f64,
+            Self::Float(float) => float,
+        }
+    }
+}
+
+/// Returns the value of a keyword that is a count. Whole numbers may be written with a fraction of zero.
+pub(crate) fn count(value: &Value) -> Option<usize> {
+    let Value::Number(number) = value else {
+        return None;
+    };
+    match whole(number) {
+        Some(whole) => usize::try_from(whole).ok(),
+        None => None,
+    }
+}
+
+/// Returns the number as an integer, if it is one.
+pub(crate) fn whole(number: &Number) -> Option<i128> {
+    if let Some(whole) = number.as_i128() {
+        return Some(whole);
+    }
+    let float = number.as_f64()?;
+    // 2^100 exceeds all integer types in use, and converts without loss.
+    if float.fract() == 0.0 && float.abs() < 1.267_650_600_228_229_4e30 {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "whole and within range, just checked"
+        )]
+        return Some(float as i128);
+    }
+    None
+}
+
+/// Returns `true` if dividing the number leaves no remainder, also for fractions such as 0.1.
+pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
+    if let (Some(number), Some(divisor)) = (whole(number), whole(divisor)) {
+        return divisor != 0 && number % divisor == 0;
+    }
+    if let (Some((number, scale)), Some((divisor, other))) = (decimal(number), decimal(divisor)) {
+        let common = scale.max(other);
+        let raise = |mantissa: i128, scale: u32| {
+            10_i128
+                .checked_pow(common.checked_sub(scale)?)
+                .and_then(|factor| mantissa.checked_mul(factor))
+        };
+        if let (Some(number), Some(divisor)) = (raise(number, scale), raise(divisor, other)) {
+            return divisor != 0 && number % divisor == 0;
+        }
+    }
+    let quotient = number.as_f64().unwrap_or(f64::NAN) / divisor.as_f64().unwrap_or(f64::NAN);
+    quotient.is_finite() && quotient.fract() == 0.0
+}
+
+/// Returns the number as a whole number divided by a power of ten, as written.
+fn decimal(number: &Number) -> Option<(i128, u32)> {
+    let text = number.to_string();
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text.as_str(), 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let scale = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    match u32::try_from(scale) {
+        Ok(scale) => Some((digits, scale)),
+        Err(_) => Some((
+            10_i128
+                .checked_pow(scale.unsigned_abs())?
+                .checked_mul(digits)?,
+            0,
+        )),
+    }
+}

@@ -1,0 +1,62 @@
+//! Ranges of numbers, and multiples.
+
+use serde_json::Number;
+
+use super::Bound;
+
+/// A keyword that bounds numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RangeKeyword {
+    Minimum,
+    Maximum,
+    ExclusiveMinimum,
+    ExclusiveMaximum,
+}
+
+impl RangeKeyword {
+    /// All of them, in the order of their messages.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Minimum,
+        Self::Maximum,
+        Self::ExclusiveMinimum,
+        Self::ExclusiveMaximum,
+    ];
+
+    /// Returns the keyword.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Minimum => "minimum",
+            Self::Maximum => "maximum",
+            Self::ExclusiveMinimum => "exclusiveMinimum",
+            Self::ExclusiveMaximum => "exclusiveMaximum",
+        }
+    }
+
+    /// Returns `true` if a number is within the bound.
+    #[inline]
+    pub(crate) fn holds(self, number: Bound, bound: Bound) -> bool {
+        let order = number.compare(bound);
+        match self {
+            Self::Minimum => order.is_ge(),
+            Self::Maximum => order.is_le(),
+            Self::ExclusiveMinimum => order.is_gt(),
+            Self::ExclusiveMaximum => order.is_lt(),
+        }
+    }
+
+    /// Returns the message for a number beyond the bound.
+    pub(crate) fn broken(self, number: &Number, bound: &Number) -> String {
+        let relation = match self {
+            Self::Minimum => "is less than",
+            Self::Maximum => "is more than",
+            Self::ExclusiveMinimum => "is not more than",
+            Self::ExclusiveMaximum => "is not less than",
+        };
+        format!("{number} {relation} {bound}")
+    }
+}
+
+/// Returns the message for a number that breaks `multipleOf`.
+pub(crate) fn not_a_multiple(number: &Number, divisor: &Number) -> String {
+    format!("{number} is not a multiple of {divisor}")
+}

@@ -1,0 +1,90 @@
+//! Sizes of strings, arrays and objects.
+
+use serde_json::{Map, Value};
+
+use super::count;
+
+/// The units in which sizes are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    Characters,
+    Items,
+    Properties,
+}
+
+impl Counted {
+    /// Returns the keywords for the minimum and the maximum.
+    pub(crate) const fn keywords(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Characters => ("minLength", "maxLength"),
+            Self::Items => ("minItems", "maxItems"),
+            Self::Properties => ("minProperties", "maxProperties"),
+        }
+    }
+
+    fn noun(self, size: usize) -> &'static str {
+        match (self, size) {
+            (Self::Characters, 1) => "character",
+            (Self::Characters, _) => "characters",
+            (Self::Items, 1) => "item",
+            (Self::Items, _) => "items",
+            (Self::Properties, 1) => "property",
+            (Self::Properties, _) => "properties",
+        }
+    }
+}
+
+/// The allowed sizes of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    counted: Counted,
+    minimum: Option<usize>,
+    maximum: Option<usize>,
+}
+
+impl Size {
+    /// Returns the sizes that the author of an argument allows.
+    pub(crate) fn new(counted: Counted, minimum: Option<u64>, maximum: Option<u64>) -> Self {
+        let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        Self {
+            counted,
+            minimum: minimum.map(size),
+            maximum: maximum.map(size),
+        }
+    }
+
+    /// Returns the sizes that a schema allows.
+    pub(crate) fn of_schema(keywords: &Map<String, Value>, counted: Counted) -> Self {
+        let (minimum, maximum) = counted.keywords();
+        Self {
+            counted,
+            minimum: keywords.get(minimum).and_then(count),
+            maximum: keywords.get(maximum).and_then(count),
+        }
+    }
+
+    /// Returns `true` if some sizes are not allowed.
+    #[inline]
+    pub(crate) fn is_limited(self) -> bool {
+        self.minimum.is_some() || self.maximum.is_some()
+    }
+
+    /// Returns `true` if a size is allowed.
+    #[inline]
+    pub(crate) fn holds(self, size: usize) -> bool {
+        self.minimum.is_none_or(|minimum| size >= minimum)
+            && self.maximum.is_none_or(|maximum| size <= maximum)
+    }
+
+    /// Returns the message for a size that is not allowed.
+    pub(crate) fn broken(self, size: usize) -> String {
+        let allowed = match (self.minimum, self.maximum) {
+            (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
+            (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
+            (Some(minimum), None) => format!("at least {minimum}"),
+            (None, Some(maximum)) => format!("at most {maximum}"),
+            (None, None) => "any number".to_owned(),
+        };
+        format!("{size} {}; allowed: {allowed}", self.counted.noun(size))
+    }
+}

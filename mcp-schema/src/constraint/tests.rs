@@ -1,0 +1,148 @@
+//! Constraints hold for the text of a value as they do for the value.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::check::Validator;
+use crate::generate::{Properties, Property};
+
+/// Returns the schema of a value that is constrained by nothing else.
+fn schema(constraints: &Constraints) -> Value {
+    let property = Property {
+        name: "a",
+        description: "",
+        schema: |_| None,
+        constraints,
+        default: None,
+    };
+    let mut problems = Vec::new();
+    let schema = Properties::default().property(property, &mut problems);
+    assert!(problems.is_empty(), "{problems:?}");
+    schema
+}
+
+/// Asserts that the author's constraints, the text and the value have one verdict, and returns it.
+fn holds(constraints: &Constraints, value: &Value) -> bool {
+    let schema = schema(constraints);
+    let text = value.to_string();
+    let expected = Validator::new(schema.clone())
+        .unwrap()
+        .check(value)
+        .is_empty();
+    let on_text = |text_constraints: Option<TextConstraints>| {
+        text_constraints.is_none_or(|constraints| constraints.holds(&text))
+    };
+    assert_eq!(
+        on_text(TextConstraints::new(constraints)),
+        expected,
+        "{constraints:?} {text}"
+    );
+    if constraints.items.is_none() {
+        let of_schema = TextConstraints::of_schema(schema.as_object().unwrap());
+        assert_eq!(on_text(of_schema), expected, "{schema} {text}");
+    }
+    expected
+}
+
+#[test]
+fn bounds_are_part_of_the_range() {
+    let range = Constraints {
+        minimum: Some(Bound::Integer(1)),
+        maximum: Some(Bound::Float(2.5)),
+        ..Constraints::NONE
+    };
+    for (value, expected) in [
+        (json!(1), true),
+        (json!(1.0), true),
+        (json!(2.5), true),
+        (json!(0), false),
+        (json!(0.999), false),
+        (json!(3), false),
+        (json!(-1e300), false),
+        (json!("0"), true),
+        (json!([0]), true),
+        (json!(null), true),
+    ] {
+        assert_eq!(holds(&range, &value), expected, "{value}");
+    }
+    let exact = Constraints {
+        minimum: Some(Bound::Integer((1 << 53) + 1)),
+        ..Constraints::NONE
+    };
+    assert!(!holds(&exact, &json!(1_i64 << 53)));
+    assert!(holds(&exact, &json!((1_i64 << 53) + 1)));
+}
+
+#[test]
+fn sizes_are_those_of_strings_and_of_lists() {
+    let length = Constraints {
+        min_length: Some(1),
+        max_length: Some(2),
+        ..Constraints::NONE
+    };
+    for (value, expected) in [
+        (json!(""), false),
+        (json!("ä"), true),
+        (json!("\n\""), true),
+        (json!("abc"), false),
+        (json!([]), false),
+        (json!([[1, 2, 3]]), true),
+        (json!([1, 2, 3]), false),
+        (json!(3), true),
+        (json!({}), true),
+    ] {
+        assert_eq!(holds(&length, &value), expected, "{value}");
+    }
+}
+
+#[test]
+fn patterns_and_items_hold_for_what_they_name() {
+    const ITEM: Constraints = Constraints {
+        pattern: Some("^a"),
+        max_length: Some(2),
+        ..Constraints::NONE
+    };
+    let list = Constraints {
+        items: Some(&ITEM),
+        ..Constraints::NONE
+    };
+    for (value, expected) in [
+        (json!([]), true),
+        (json!(["a", "ab"]), true),
+        (json!(["a", "b"]), false),
+        (json!(["abc"]), false),
+        (json!("b"), true),
+    ] {
+        assert_eq!(holds(&list, &value), expected, "{value}");
+    }
+    assert!(holds(&ITEM, &json!("a\n")));
+    assert!(!holds(&ITEM, &json!("\na")));
+}
+
+fn number() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-4_i64..4).prop_map(Value::from),
+        (-8_i32..8).prop_map(|quarters| Value::from(f64::from(quarters) / 4.0)),
+        any::<f64>().prop_map(Value::from),
+    ]
+}
+
+fn bound() -> impl Strategy<Value = Option<Bound>> {
+    number().prop_map(|value| {
+        let bound = value.as_number().map(Bound::of);
+        bound.filter(|bound| bound.to_json().is_some())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn text_and_value_have_one_verdict(minimum in bound(), maximum in bound(), value in number()) {
+        let range = Constraints { minimum, maximum, ..Constraints::NONE };
+        holds(&range, &value);
+    }
+}

@@ -1,0 +1,142 @@
+//! Enforces constraints on the JSON text of a value, independently of its type.
+
+use std::borrow::Cow;
+
+use regex_lite::Regex;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::{Bound, Constraints, Counted, PATTERN, RangeKeyword, Size, compile};
+
+/// The constraints on a value, checked on its JSON text, without building the value.
+#[derive(Debug)]
+pub struct TextConstraints {
+    minimum: Option<Bound>,
+    maximum: Option<Bound>,
+    characters: Size,
+    size: Size,
+    pattern: Option<Regex>,
+    items: Option<Box<Self>>,
+}
+
+impl TextConstraints {
+    /// The keywords of a schema that [`of_schema`](Self::of_schema) reads.
+    pub const KEYWORDS: [&str; 7] = [
+        RangeKeyword::Minimum.name(),
+        RangeKeyword::Maximum.name(),
+        Counted::Characters.keywords().0,
+        Counted::Characters.keywords().1,
+        Counted::Items.keywords().0,
+        Counted::Items.keywords().1,
+        PATTERN,
+    ];
+
+    /// Returns `None` if there are no enforceable constraints.
+    #[must_use]
+    pub fn new(constraints: &Constraints) -> Option<Self> {
+        let size = |counted| Size::new(counted, constraints.min_length, constraints.max_length);
+        let own = Self {
+            minimum: constraints.minimum,
+            maximum: constraints.maximum,
+            characters: size(Counted::Characters),
+            size: size(Counted::Items),
+            // An invalid pattern has been reported with the schema.
+            pattern: constraints
+                .pattern
+                .and_then(|pattern| compile(pattern).ok()),
+            items: constraints.items.and_then(Self::new).map(Box::new),
+        };
+        own.says_something().then_some(own)
+    }
+
+    /// Returns the constraints of a valid schema on numbers, strings and the number of items; those on items are not included.
+    /// `None` if there are none.
+    #[must_use]
+    pub fn of_schema(keywords: &Map<String, Value>) -> Option<Self> {
+        let bound = |keyword: RangeKeyword| {
+            let bound = keywords.get(keyword.name()).and_then(Value::as_number);
+            bound.map(Bound::of)
+        };
+        let own = Self {
+            minimum: bound(RangeKeyword::Minimum),
+            maximum: bound(RangeKeyword::Maximum),
+            characters: Size::of_schema(keywords, Counted::Characters),
+            size: Size::of_schema(keywords, Counted::Items),
+            pattern: keywords
+                .get(PATTERN)
+                .and_then(Value::as_str)
+                .and_then(|pattern| compile(pattern).ok()),
+            items: None,
+        };
+        own.says_something().then_some(own)
+    }
+
+    fn says_something(&self) -> bool {
+        self.minimum.is_some()
+            || self.maximum.is_some()
+            || self.characters.is_limited()
+            || self.size.is_limited()
+            || self.pattern.is_some()
+            || self.items.is_some()
+    }
+
+    /// Returns `true` if a value, known to be valid JSON, satisfies the constraints.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, json: &str) -> bool {
+        let json = json.trim_ascii();
+        match json.as_bytes().first() {
+            Some(b'"') => self.holds_for_string(json),
+            Some(b'[') => self.holds_for_array(json),
+            Some(b'-' | b'0'..=b'9') => self.holds_for_number(json),
+            _ => true,
+        }
+    }
+
+    fn holds_for_string(&self, json: &str) -> bool {
+        if !self.characters.is_limited() && self.pattern.is_none() {
+            return true;
+        }
+        let inner = json.get(1..json.len().saturating_sub(1)).unwrap_or("");
+        let text = if inner.contains('\\') {
+            match serde_json::from_str::<String>(json) {
+                Ok(text) => Cow::Owned(text),
+                Err(_) => return false,
+            }
+        } else {
+            Cow::Borrowed(inner)
+        };
+        (!self.characters.is_limited() || self.characters.holds(text.chars().count()))
+            && self
+                .pattern
+                .as_ref()
+                .is_none_or(|pattern| pattern.is_match(&text))
+    }
+
+    fn holds_for_array(&self, json: &str) -> bool {
+        if !self.size.is_limited() && self.items.is_none() {
+            return true;
+        }
+        let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json) else {
+            return false;
+        };
+        self.size.holds(items.len())
+            && self
+                .items
+                .as_ref()
+                .is_none_or(|own| items.iter().all(|item| own.holds(item.get())))
+    }
+
+    fn holds_for_number(&self, json: &str) -> bool {
+        if self.minimum.is_none() && self.maximum.is_none() {
+            return true;
+        }
+        let Some(number) = Bound::read(json) else {
+            return false;
+        };
+        let within = |keyword: RangeKeyword, bound: Option<Bound>| {
+            bound.is_none_or(|bound| keyword.holds(number, bound))
+        };
+        within(RangeKeyword::Minimum, self.minimum) && within(RangeKeyword::Maximum, self.maximum)
+    }
+}

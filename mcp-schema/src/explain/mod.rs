@@ -1,0 +1,180 @@
+//! Faults in values, in words that a model can act on.
+//!
+//! Every message names the received and the allowed values, and suggests a likely correction. [`check`](crate::check) finds
+//! the faults.
+
+mod summary;
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::suggest::closest;
+pub use summary::{kind, members};
+
+/// Maximum number of lines in the result of [`describe`].
+const LINES: usize = 20;
+
+/// Maximum length of a quoted value, in characters.
+const QUOTED: usize = 60;
+
+/// Maximum number of allowed values in a message.
+pub(crate) const LISTED: usize = 12;
+
+/// One fault in the arguments of a call, in words a model can act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// JSON pointer to the value; empty for the argument object itself.
+    pub pointer: String,
+    /// The received value, the allowed values, and a suggestion.
+    pub message: String,
+    /// The subject of the fault, for code that has to tell faults apart.
+    pub about: About,
+}
+
+/// The subject of a fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum About {
+    /// A property of this name is missing.
+    Missing(String),
+    /// A property is unknown.
+    Unknown,
+    /// The value itself.
+    #[default]
+    Value,
+}
+
+impl Fault {
+    /// Describes a fault in a value.
+    pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            pointer: pointer.into(),
+            message: message.into(),
+            about: About::Value,
+        }
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.pointer.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.pointer, self.message)
+        }
+    }
+}
+
+/// Returns the text for the model: one line per fault, limited to the first twenty.
+pub fn describe(faults: &[Fault]) -> String {
+    let mut text = String::new();
+    for fault in faults.iter().take(LINES) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let _ = write!(text, "{fault}");
+    }
+    if let Some(more) = faults.len().checked_sub(LINES).filter(|more| *more > 0) {
+        let _ = write!(text, "\n… and {more} more");
+    }
+    text
+}
+
+/// Returns the message for a missing required item.
+pub fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
+    let mut text = format!("missing {what} `{name}`");
+    let Some(schema) = schema else { return text };
+    if let Some(Value::Array(allowed)) = schema.get("enum") {
+        let listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
+        let _ = write!(text, "; allowed: {}", listed.join(", "));
+        if allowed.len() > LISTED {
+            let _ = write!(text, ", {} more", allowed.len() - LISTED);
+        }
+    } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
+        let expected = match name {
+            // With the types of items or members.
+            "array" | "object" => kind(schema),
+            name => name.to_owned(),
+        };
+        let _ = write!(text, "; expected {expected}");
+    }
+    text
+}
+
+/// Returns the message for an unknown name.
+pub fn unknown(what: &str, name: &str, names: &[&str]) -> String {
+    let shown = quote_name(name);
+    if let Some(suggestion) = closest(name, names.iter().copied()) {
+        return format!("unknown {what} `{shown}`; did you mean `{suggestion}`?");
+    }
+    let mut text = format!("unknown {what} `{shown}`");
+    if !names.is_empty() && names.len() <= LISTED {
+        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let _ = write!(text, "; known: {}", listed.join(", "));
+    }
+    text
+}
+
+pub(crate) fn unknown_value(allowed: &[Value], text: Option<&str>, received: &str) -> String {
+    let names = allowed.iter().filter_map(Value::as_str);
+    if let Some(name) = text.and_then(|text| closest(text, names)) {
+        return format!("unknown value {received}; did you mean \"{name}\"?");
+    }
+    if let [only] = allowed {
+        return format!("expected {}, received {received}", quote(only));
+    }
+    let mut listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
+    if let Some(more) = allowed.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        listed.push(format!("{more} more"));
+    }
+    format!("unknown value {received}; allowed: {}", listed.join(", "))
+}
+
+pub(crate) fn either(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// Returns a value as JSON, truncated to a sensible length.
+pub fn quote(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.is_empty() => "[]".to_owned(),
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(members) if members.is_empty() => "{}".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::String(text) if text.chars().nth(QUOTED).is_some() => {
+            let start: String = text.chars().take(QUOTED).collect();
+            format!("{}…", Value::String(start))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+/// Returns a name chosen by the client, escaped and truncated to a sensible length.
+pub(crate) fn quote_name(name: &str) -> String {
+    let mut shown: String = name
+        .chars()
+        .take(QUOTED)
+        .flat_map(char::escape_debug)
+        .collect();
+    if name.chars().nth(QUOTED).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Appends one reference token of a JSON pointer.
+pub fn push_token(out: &mut String, token: &str) {
+    out.push('/');
+    for character in token.chars() {
+        match character {
+            '~' => out.push_str("~0"),
+            '/' => out.push_str("~1"),
+            other => out.push(other),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Writes the constraints of `#[arg(…)]` into the schema of an argument.
+
+use serde_json::{Map, Value};
+
+use crate::constraint::{Bound, Constraints, Counted, PATTERN, RangeKeyword, compile};
+use crate::query::allows;
+
+/// Merges the constraints of `#[arg(…)]` into a schema. Constraints that do not apply to it are added to `problems`.
+pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems: &mut Vec<String>) {
+    let any_number = allows(schema, "number") || allows(schema, "integer");
+    let (text, list) = (allows(schema, "string"), allows(schema, "array"));
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    for (keyword, bound) in [
+        (RangeKeyword::Minimum, constraints.minimum),
+        (RangeKeyword::Maximum, constraints.maximum),
+    ] {
+        let Some(bound) = bound else { continue };
+        if !any_number {
+            problems.push("`range` applies to numbers, but its schema allows none".to_owned());
+            break;
+        }
+        let Some(number) = bound.to_json() else {
+            problems.push(format!("`range`: {bound:?} cannot be written as JSON"));
+            continue;
+        };
+        let present = object.get(keyword.name()).and_then(Value::as_number);
+        // A bound that is wider than that of the type is not needed.
+        if present.is_none_or(|present| keyword.holds(bound, Bound::of(present))) {
+            object.insert(keyword.name().to_owned(), Value::Number(number));
+        }
+    }
+    for (length, on_text, on_list) in [
+        (
+            constraints.min_length,
+            Counted::Characters.keywords().0,
+            Counted::Items.keywords().0,
+        ),
+        (
+            constraints.max_length,
+            Counted::Characters.keywords().1,
+            Counted::Items.keywords().1,
+        ),
+    ] {
+        let Some(length) = length else { continue };
+        if !text && !list {
+            problems.push(
+                "`length` applies to strings and lists, but its schema allows neither".to_owned(),
+            );
+            break;
+        }
+        if text {
+            object.insert(on_text.to_owned(), length.into());
+        }
+        if list {
+            object.insert(on_list.to_owned(), length.into());
+        }
+    }
+    for (name, value) in [
+        (PATTERN, constraints.pattern),
+        ("format", constraints.format),
+    ] {
+        let Some(value) = value else { continue };
+        if !text {
+            problems.push(format!(
+                "`{name}` applies to strings, but its schema allows none"
+            ));
+            continue;
+        }
+        if name == PATTERN
+            && let Err(error) = compile(value)
+        {
+            problems.push(error);
+            continue;
+        }
+        object.insert(name.to_owned(), value.into());
+    }
+    if let Some(example) = constraints.example {
+        match serde_json::from_str::<Value>(example) {
+            Ok(example) => {
+                object.insert("examples".to_owned(), Value::Array(vec![example]));
+            }
+            Err(error) => problems.push(format!("the example is not JSON: {error}")),
+        }
+    }
+    if let Some(inner) = constraints.items {
+        if list {
+            let items = object
+                .entry("items")
+                .or_insert_with(|| Value::Object(Map::new()));
+            constrain(items, inner, problems);
+        } else {
+            problems.push("`items` applies to lists, but its schema allows none".to_owned());
+        }
+    }
+}

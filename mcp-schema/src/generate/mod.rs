@@ -1,0 +1,155 @@
+//! Conversion of Rust types into schemas that model APIs accept.
+//!
+//! The schemas that `schemars` derives are correct, but several model APIs reject parts of them. Input schemas are therefore
+//! simplified without changing the values they allow: subschemas are inlined where possible, `null` is removed from optional
+//! values, number formats become bounds, and documented variants become an `enum` with their documentation in the
+//! description. Output schemas keep `null`, because results contain it.
+//!
+//! [`check`](crate::check) enforces schemas.
+
+mod constrain;
+mod normalise;
+#[cfg(test)]
+mod tests;
+
+use schemars::Schema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value};
+
+use crate::constraint::Constraints;
+use constrain::constrain;
+use normalise::{Null, boolean, normalise};
+
+/// Returns the schema of `structuredContent`, simplified for clients: references are inlined where possible, `null` is kept.
+pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
+    let mut generator = settings().for_serialize().into_generator();
+    let mut schema = make(&mut generator)?.to_value();
+    drop_type_title(&mut schema);
+    normalise(&mut schema, Null::Kept);
+    if let Value::Bool(allowed) = schema {
+        schema = boolean(allowed);
+    }
+    add_definitions(&mut schema, &mut generator, Null::Kept);
+    Some(schema)
+}
+
+/// A property of an object: its type, and the options of its author.
+#[derive(Debug)]
+pub struct Property<'p> {
+    /// Its name, for messages.
+    pub name: &'p str,
+    /// Its description; empty if it has none.
+    pub description: &'p str,
+    /// Returns the schema of its type; `None` allows any value.
+    pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+    /// The constraints on its value.
+    pub constraints: &'p Constraints,
+    /// The value if it is omitted, or the reason why there is no JSON for it.
+    pub default: Option<Result<Value, String>>,
+}
+
+/// Creates the schemas of the properties of one object, with one set of definitions for recursive types.
+#[derive(Debug)]
+pub struct Properties {
+    generator: SchemaGenerator,
+}
+
+impl Default for Properties {
+    fn default() -> Self {
+        Self {
+            generator: settings().into_generator(),
+        }
+    }
+}
+
+impl Properties {
+    /// Returns the schema of one property, with all its options. Mistakes are added to `problems`.
+    pub fn property(&mut self, property: Property<'_>, problems: &mut Vec<String>) -> Value {
+        let mut schema = self.flattened(property.schema, property.description);
+        let before = problems.len();
+        constrain(&mut schema, property.constraints, problems);
+        match property.default {
+            Some(Ok(default)) => {
+                if let Some(object) = schema.as_object_mut().filter(|_| !default.is_null()) {
+                    object.insert("default".to_owned(), default);
+                }
+            }
+            Some(Err(problem)) => problems.push(problem),
+            None => {}
+        }
+        for problem in problems.iter_mut().skip(before) {
+            problem.insert_str(0, &format!("argument `{}`: ", property.name));
+        }
+        schema
+    }
+
+    /// Returns the schema of a type whose properties are among those of the object.
+    pub fn flattened(
+        &mut self,
+        schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+        description: &str,
+    ) -> Value {
+        let mut schema =
+            schema(&mut self.generator).map_or(Value::Object(Map::new()), Schema::to_value);
+        if let Value::Bool(allowed) = schema {
+            schema = boolean(allowed);
+        }
+        if let Some(object) = schema.as_object_mut() {
+            object.remove("$schema");
+            if !description.is_empty() {
+                object.insert("description".to_owned(), description.into());
+            }
+        }
+        normalise(&mut schema, Null::MeansAbsent);
+        schema
+    }
+
+    /// Adds the definitions of recursive types.
+    pub fn finish(mut self, root: &mut Value) {
+        add_definitions(root, &mut self.generator, Null::MeansAbsent);
+    }
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    })
+}
+
+fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: Null) {
+    let mut definitions = generator.take_definitions(true);
+    if definitions.is_empty() {
+        return;
+    }
+    for definition in definitions.values_mut() {
+        normalise(
+            definition,
+            if null == Null::Kept {
+                null
+            } else {
+                Null::Value
+            },
+        );
+    }
+    if let Some(object) = root.as_object_mut() {
+        match object
+            .entry("$defs")
+            .or_insert_with(|| Value::Object(Map::new()))
+        {
+            Value::Object(present) => present.extend(definitions),
+            other => *other = Value::Object(definitions),
+        }
+    }
+}
+
+/// Removes the title of a root schema if it is only the name of the type, rather than a title that the author wrote.
+fn drop_type_title(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut()
+        && let Some(Value::String(title)) = object.get("title")
+        && !title.contains(' ')
+        && title.starts_with(|first: char| first.is_uppercase())
+    {
+        object.remove("title");
+    }
+}

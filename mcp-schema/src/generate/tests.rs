@@ -1,0 +1,317 @@
+//! The schemas of Rust types, as a model sees them.
+#![allow(
+    clippy::items_after_statements,
+    clippy::needless_pass_by_value,
+    reason = "each case is next to the type it tests"
+)]
+
+use std::collections::BTreeMap;
+
+use expect_test::{Expect, expect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::constraint::{Bound, Constraints};
+use crate::query::{candidates, hard_for_models};
+
+/// Returns a property of the type `T`.
+fn of<T: JsonSchema>(description: &'static str) -> Property<'static> {
+    Property {
+        name: "a",
+        description,
+        schema: |generator| Some(generator.subschema_for::<T>()),
+        constraints: &Constraints::NONE,
+        default: None,
+    }
+}
+
+/// Returns the schema of a property, or the problems with it.
+fn schema_of(property: Property<'_>) -> String {
+    let mut problems = Vec::new();
+    let mut properties = Properties::default();
+    let mut schema = properties.property(property, &mut problems);
+    properties.finish(&mut schema);
+    if problems.is_empty() {
+        schema.to_string()
+    } else {
+        problems.join("\n")
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Plain {
+    Rust,
+    Go,
+}
+
+/// A language.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Documented {
+    /// Fast.
+    Rust,
+    /// Simple.
+    Go,
+    C,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Filter {
+    /// Not before this day
+    before: Option<String>,
+    plain: Option<Plain>,
+    #[serde(default)]
+    limit: Option<u8>,
+    many: Vec<Option<i32>>,
+    documented: Documented,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Closed {
+    any: serde_json::Value,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Node {
+    name: String,
+    children: Vec<Node>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Newtype(u32);
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Tagged {
+    Circle { radius: f64 },
+    Square { side: Option<f64> },
+}
+
+fn check(property: Property<'_>, expected: &Expect) {
+    expected.assert_eq(&schema_of(property));
+}
+
+#[test]
+fn numbers_have_bounds_and_no_formats() {
+    check(
+        of::<u8>(""),
+        &expect![[r#"{"type":"integer","minimum":0,"maximum":255}"#]],
+    );
+    check(
+        of::<i16>(""),
+        &expect![[r#"{"type":"integer","minimum":-32768,"maximum":32767}"#]],
+    );
+    check(
+        of::<u32>(""),
+        &expect![[r#"{"type":"integer","minimum":0,"maximum":4294967295}"#]],
+    );
+    check(of::<i64>(""), &expect![[r#"{"type":"integer"}"#]]);
+    check(
+        of::<u64>(""),
+        &expect![[r#"{"type":"integer","minimum":0}"#]],
+    );
+    check(of::<f64>(""), &expect![[r#"{"type":"number"}"#]]);
+    check(
+        of::<Newtype>(""),
+        &expect![[r#"{"type":"integer","minimum":0,"maximum":4294967295}"#]],
+    );
+}
+
+#[test]
+fn absence_is_not_null() {
+    check(
+        of::<Option<String>>("Words"),
+        &expect![[r#"{"type":"string","description":"Words"}"#]],
+    );
+    check(
+        of::<Option<Plain>>(""),
+        &expect![[r#"{"type":"string","enum":["rust","go"]}"#]],
+    );
+    check(
+        of::<Option<Vec<Option<i8>>>>(""),
+        &expect![[
+            r#"{"type":"array","items":{"type":["integer","null"],"minimum":-128,"maximum":127}}"#
+        ]],
+    );
+}
+
+#[test]
+fn documented_variants_are_an_enum_and_a_description() {
+    check(
+        of::<Documented>(""),
+        &expect![[
+            r#"{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}"#
+        ]],
+    );
+    check(
+        of::<Option<Documented>>("Which"),
+        &expect![[
+            r#"{"description":"Which\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}"#
+        ]],
+    );
+}
+
+#[test]
+fn structs_stand_in_place() {
+    check(
+        of::<Filter>(""),
+        &expect![[
+            r#"{"type":"object","properties":{"before":{"type":"string","description":"Not before this day"},"plain":{"type":"string","enum":["rust","go"]},"limit":{"type":"integer","minimum":0,"maximum":255},"many":{"type":"array","items":{"type":["integer","null"],"minimum":-2147483648,"maximum":2147483647}},"documented":{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}},"required":["many","documented"]}"#
+        ]],
+    );
+    check(
+        of::<Closed>(""),
+        &expect![[
+            r#"{"type":"object","additionalProperties":false,"properties":{"any":{}},"required":["any"]}"#
+        ]],
+    );
+    check(of::<serde_json::Value>(""), &expect!["{}"]);
+    check(
+        of::<Vec<serde_json::Value>>(""),
+        &expect![[r#"{"type":"array","items":{}}"#]],
+    );
+    check(
+        of::<BTreeMap<String, u64>>(""),
+        &expect![[r#"{"type":"object","additionalProperties":{"type":"integer","minimum":0}}"#]],
+    );
+    check(
+        of::<Tagged>(""),
+        &expect![[
+            r#"{"oneOf":[{"type":"object","properties":{"kind":{"type":"string","const":"Circle"},"radius":{"type":"number"}},"required":["kind","radius"]},{"type":"object","properties":{"kind":{"type":"string","const":"Square"},"side":{"type":"number"}},"required":["kind"]}]}"#
+        ]],
+    );
+}
+
+#[test]
+fn only_types_that_hold_themselves_are_referred_to() {
+    check(
+        of::<Node>(""),
+        &expect![[
+            r##"{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},"required":["name","children"],"$defs":{"Node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},"required":["name","children"]}}}"##
+        ]],
+    );
+}
+
+#[test]
+fn what_the_parameter_demands_is_in_the_schema() {
+    let range = &Constraints {
+        minimum: Some(Bound::Integer(1)),
+        maximum: Some(Bound::Integer(9_223_372_036_854_775_807)),
+        ..Constraints::NONE
+    };
+    check(
+        Property {
+            constraints: range,
+            default: Some(Ok(10.into())),
+            ..of::<i64>("")
+        },
+        &expect![[r#"{"type":"integer","minimum":1,"maximum":9223372036854775807,"default":10}"#]],
+    );
+    check(
+        Property {
+            constraints: range,
+            ..of::<u8>("")
+        },
+        &expect![[r#"{"type":"integer","minimum":1,"maximum":255}"#]],
+    );
+    const ITEM: Constraints = Constraints {
+        max_length: Some(3),
+        pattern: Some("^a"),
+        ..Constraints::NONE
+    };
+    let list = &Constraints {
+        min_length: Some(1),
+        items: Some(&ITEM),
+        example: Some(r#"["a"]"#),
+        ..Constraints::NONE
+    };
+    check(
+        Property {
+            constraints: list,
+            ..of::<Option<Vec<String>>>("")
+        },
+        &expect![[
+            r#"{"type":"array","items":{"type":"string","maxLength":3,"pattern":"^a"},"minItems":1,"examples":[["a"]]}"#
+        ]],
+    );
+}
+
+#[test]
+fn demands_that_make_no_sense_are_problems() {
+    let range = &Constraints {
+        minimum: Some(Bound::Integer(1)),
+        ..Constraints::NONE
+    };
+    check(
+        Property {
+            constraints: range,
+            ..of::<Plain>("")
+        },
+        &expect!["argument `a`: `range` applies to numbers, but its schema allows none"],
+    );
+    let length = &Constraints {
+        max_length: Some(1),
+        pattern: Some("("),
+        example: Some("x"),
+        ..Constraints::NONE
+    };
+    let text = schema_of(Property {
+        constraints: length,
+        ..of::<Newtype>("")
+    });
+    assert_eq!(text.lines().count(), 3, "{text}");
+    let pattern = &Constraints {
+        pattern: Some("("),
+        ..Constraints::NONE
+    };
+    assert!(
+        schema_of(Property {
+            constraints: pattern,
+            ..of::<String>("")
+        })
+        .contains("not supported")
+    );
+}
+
+#[test]
+fn outputs_keep_their_nulls() {
+    let schema = output_schema(|generator| Some(generator.subschema_for::<Filter>())).unwrap();
+    expect![[r#"{"type":"object","properties":{"before":{"type":["string","null"],"description":"Not before this day"},"plain":{"type":["string","null"],"enum":["rust","go",null]},"limit":{"type":["integer","null"],"minimum":0,"maximum":255,"default":null},"many":{"type":"array","items":{"type":["integer","null"],"minimum":-2147483648,"maximum":2147483647}},"documented":{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}},"required":["before","plain","limit","many","documented"]}"#]]
+        .assert_eq(&schema.to_string());
+}
+
+#[test]
+fn enums_and_booleans_offer_their_values() {
+    let values =
+        |property: Property<'_>| candidates(&serde_json::from_str(&schema_of(property)).unwrap());
+    assert_eq!(values(of::<Option<Documented>>("")), ["c", "rust", "go"]);
+    assert_eq!(values(of::<Option<bool>>("")), ["true", "false"]);
+    assert!(values(of::<String>("")).is_empty());
+    let choice = serde_json::json!({"anyOf": [{"oneOf": [{"const": "a"}, {"enum": ["b", 1, null]}]}, {"type": "boolean"}]});
+    assert_eq!(candidates(&choice), ["a", "b", "1", "true", "false"]);
+}
+
+#[test]
+fn what_model_apis_refuse_is_found_wherever_it_stands() {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "plain": {"type": "string"},
+            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"anyOf": [{}, {}]}]},
+            "list": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+            "tagged": {"oneOf": [{"type": "object", "properties": {"a/b": {"anyOf": []}}}]},
+        },
+    });
+    assert_eq!(
+        hard_for_models(&schema),
+        [
+            ("/pair".to_owned(), "a tuple"),
+            ("/pair/1".to_owned(), "an untagged choice"),
+            ("/list/*".to_owned(), "an untagged choice"),
+            ("/tagged/0/a~1b".to_owned(), "an untagged choice"),
+        ]
+    );
+}

@@ -1,0 +1,159 @@
+//! Queries about the values that a schema allows.
+
+use serde_json::Value;
+
+use crate::explain::push_token;
+
+/// Returns `true` if the schema may allow a value of this type, as far as its keywords show.
+pub fn allows(schema: &Value, kind: &str) -> bool {
+    let Some(object) = schema.as_object() else {
+        return schema != &Value::Bool(false);
+    };
+    let mut is_named = false;
+    match object.get("type") {
+        Some(Value::String(name)) => {
+            if name != kind && !(name == "number" && kind == "integer") {
+                return false;
+            }
+            is_named = true;
+        }
+        Some(Value::Array(names)) => {
+            if !names
+                .iter()
+                .any(|name| name == kind || (name == "number" && kind == "integer"))
+            {
+                return false;
+            }
+            is_named = true;
+        }
+        _ => {}
+    }
+    let matches = |value: &Value| match kind {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" | "number" => value.is_number(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    };
+    if let Some(Value::Array(allowed)) = object.get("enum") {
+        return allowed.iter().any(matches);
+    }
+    if let Some(value) = object.get("const") {
+        return matches(value);
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(branches)) = object.get(keyword) {
+            return branches.iter().any(|branch| allows(branch, kind));
+        }
+    }
+    if let Some(Value::Array(parts)) = object.get("allOf") {
+        return parts.iter().all(|part| allows(part, kind));
+    }
+    is_named || !object.contains_key("not")
+}
+
+/// Returns the completion candidates that follow from a schema: the values of an `enum` or a `bool`, also inside a choice.
+pub fn candidates(schema: &Value) -> Vec<String> {
+    let mut values = Vec::new();
+    collect_candidates(schema, 0, &mut values);
+    values
+}
+
+fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
+    let Some(object) = schema.as_object().filter(|_| depth < 16) else {
+        return;
+    };
+    let mut add = |value: &Value| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+            _ => return,
+        };
+        if !values.contains(&text) {
+            values.push(text);
+        }
+    };
+    if let Some(Value::Array(allowed)) = object.get("enum") {
+        allowed.iter().for_each(add);
+        return;
+    }
+    if let Some(value) = object.get("const") {
+        add(value);
+        return;
+    }
+    let boolean = |name: &Value| name == "boolean";
+    if object.get("type").is_some_and(|kind| {
+        boolean(kind)
+            || kind
+                .as_array()
+                .is_some_and(|names| names.iter().any(boolean))
+    }) {
+        add(&Value::Bool(true));
+        add(&Value::Bool(false));
+    }
+    for keyword in ["oneOf", "anyOf"] {
+        for branch in object
+            .get(keyword)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            collect_candidates(branch, depth + 1, values);
+        }
+    }
+}
+
+/// Returns the parts of an input schema that several model APIs reject: for each, the pointer through names and items, and
+/// the Rust construct that causes it.
+///
+/// None of them can be simplified without changing the values it allows.
+pub fn hard_for_models(schema: &Value) -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    find_hard(schema, &mut String::new(), 0, &mut found);
+    found
+}
+
+fn find_hard(
+    schema: &Value,
+    pointer: &mut String,
+    depth: u32,
+    found: &mut Vec<(String, &'static str)>,
+) {
+    let Some(object) = schema.as_object().filter(|_| depth < 64) else {
+        return;
+    };
+    if object.contains_key("prefixItems") {
+        found.push((pointer.clone(), "a tuple"));
+    }
+    if object.contains_key("anyOf") {
+        found.push((pointer.clone(), "an untagged choice"));
+    }
+    let mut inside = |name: &str, schema: &Value| {
+        let length = pointer.len();
+        push_token(pointer, name);
+        find_hard(schema, pointer, depth + 1, found);
+        pointer.truncate(length);
+    };
+    for keyword in ["properties", "$defs"] {
+        for (name, schema) in object
+            .get(keyword)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            inside(name, schema);
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(schema) = object.get(keyword) {
+            inside("*", schema);
+        }
+    }
+    for keyword in ["oneOf", "anyOf", "allOf", "prefixItems"] {
+        let branches = object.get(keyword).and_then(Value::as_array);
+        for (index, schema) in branches.into_iter().flatten().enumerate() {
+            inside(&index.to_string(), schema);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! URI templates (RFC 6570): matching of URIs, the reverse of expansion.
+//!
+//! A template is parsed into literals and expressions. A URI is matched in one pass over the template: an expression ends at
+//! the first character its values cannot contain, or where the following literal begins, and is never retried. There is no
+//! backtracking, so the work is bounded by the length of the URI times that of the template.
+//!
+//! Levels 1 to 3 and explode (`*`) are supported; [`template_syntax`] validates the syntax, at compile time too. Values are percent-decoded exactly once and must then be UTF-8. A value that contains NUL, has a segment `..`, or
+//! begins with `/`, `\` or a drive letter does not match, whatever the expression, so that handlers that read files need not
+//! check for it. Variables that accept any path are the exception.
+//!
+//! Specification: RFC 6570.
+
+mod expression;
+mod parse;
+mod percent;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+use parse::parts;
+pub use percent::percent_encode;
+pub use percent::{decode, encode};
+pub use syntax::{VariableSpan, Variables, template_has_variable, template_syntax, uri};
+
+/// A parsed URI template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UriTemplate {
+    parts: Vec<TemplatePart>,
+    variables: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum TemplatePart {
+    Literal(String),
+    Expression(Expression),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Expression {
+    operator: Operator,
+    variables: Vec<Variable>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Variable {
+    name: String,
+    explode: bool,
+    /// Set if the parameter is a list: the values are kept separate, as a JSON array.
+    list: Option<ExplodedList>,
+    /// `true` if its values may lead out of a directory.
+    any_path: bool,
+}
+
+/// The conversion of an exploded variable's values into a JSON array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExplodedList {
+    /// `true` if each item is a string, even if its text is other valid JSON.
+    pub of_text: bool,
+    /// `true` if a URI without a value gives an empty list: RFC 6570 expands an empty list to nothing.
+    pub required: bool,
+}
+
+/// The operator of an expression, which decides how its values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    /// `{x}`
+    Simple,
+    /// `{+x}`
+    Reserved,
+    /// `{#x}`
+    Fragment,
+    /// `{.x}`
+    Label,
+    /// `{/x}`
+    Path,
+    /// `{;x}`
+    Parameters,
+    /// `{?x}`
+    Query,
+    /// `{&x}`
+    Continuation,
+}
+
+impl Operator {
+    /// Returns the character before the first value, and the separator between values.
+    fn marks(self) -> (Option<char>, char) {
+        match self {
+            Self::Simple | Self::Reserved => (None, ','),
+            Self::Fragment => (Some('#'), ','),
+            Self::Label => (Some('.'), '.'),
+            Self::Path => (Some('/'), '/'),
+            Self::Parameters => (Some(';'), ';'),
+            Self::Query => (Some('?'), '&'),
+            Self::Continuation => (Some('&'), '&'),
+        }
+    }
+
+    /// Returns `true` if values are written as `name=value`.
+    fn is_named(self) -> bool {
+        matches!(self, Self::Parameters | Self::Query | Self::Continuation)
+    }
+
+    /// Returns `true` if reserved characters are not encoded.
+    fn keeps_reserved(self) -> bool {
+        matches!(self, Self::Reserved | Self::Fragment)
+    }
+}
+
+/// The specificity of a template: the more of a URI it fixes, the earlier it is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Specificity {
+    literal: usize,
+    fewer_greedy: std::cmp::Reverse<usize>,
+    fewer_variables: std::cmp::Reverse<usize>,
+}
+
+impl UriTemplate {
+    /// Parses a template.
+    ///
+    /// # Errors
+    ///
+    /// If its syntax is invalid, the reason.
+    pub fn parse(template: &str) -> Result<Self, String> {
+        template_syntax(template).into_result()?;
+        let parts = parts(template);
+        let variables = parts
+            .iter()
+            .filter_map(|part| match part {
+                TemplatePart::Literal(_) => None,
+                TemplatePart::Expression(expression) => Some(&expression.variables),
+            })
+            .flatten()
+            .map(|variable| variable.name.clone())
+            .collect();
+        Ok(Self { parts, variables })
+    }
+
+    /// Returns the names of the variables, in order.
+    pub fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
+    /// Returns `true` if a variable takes any number of values: `{x*}`.
+    pub fn explodes(&self, name: &str) -> bool {
+        self.all_variables()
+            .any(|variable| variable.name == name && variable.explode)
+    }
+
+    /// Makes `matches` return the values of an exploded variable as the text of a JSON array.
+    pub fn keep_apart(&mut self, name: &str, list: ExplodedList) {
+        for part in &mut self.parts {
+            if let TemplatePart::Expression(expression) = part {
+                for variable in &mut expression.variables {
+                    if variable.explode && variable.name == name {
+                        variable.list = Some(list);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes a variable accept values that lead out of a directory. Returns `false` if there is no such variable.
+    pub fn take_any_path(&mut self, name: &str) -> bool {
+        let mut found = false;
+        for part in &mut self.parts {
+            if let TemplatePart::Expression(expression) = part {
+                for variable in &mut expression.variables {
+                    if variable.name == name {
+                        variable.any_path = true;
+                        found = true;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn all_variables(&self) -> impl Iterator<Item = &Variable> {
+        self.parts
+            .iter()
+            .filter_map(|part| match part {
+                TemplatePart::Literal(_) => None,
+                TemplatePart::Expression(expression) => Some(&expression.variables),
+            })
+            .flatten()
+    }
+
+    /// Returns the specificity; the greatest is tried first.
+    pub fn specificity(&self) -> Specificity {
+        let literal = self.parts.iter().map(|part| match part {
+            TemplatePart::Literal(text) => text.len(),
+            TemplatePart::Expression(_) => 0,
+        });
+        let greedy = self.parts.iter().filter(
+            |part| matches!(part, TemplatePart::Expression(expression) if expression.is_greedy()),
+        );
+        Specificity {
+            literal: literal.sum(),
+            fewer_greedy: std::cmp::Reverse(greedy.count()),
+            fewer_variables: std::cmp::Reverse(self.variables.len()),
+        }
+    }
+
+    /// Returns the values of the variables with which the template expands to this URI; `None` if it does not match. Variables
+    /// that the URI omits are omitted from the list.
+    pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
+        let mut found = Vec::with_capacity(self.variables.len());
+        let mut rest = uri;
+        let mut parts = self.parts.as_slice();
+        while let [part, following @ ..] = parts {
+            parts = following;
+            match part {
+                TemplatePart::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
+                TemplatePart::Expression(expression) => {
+                    let taken = expression.extent(rest, following)?;
+                    let (text, after) = rest.split_at_checked(taken)?;
+                    expression.read(text, &mut found)?;
+                    rest = after;
+                }
+            }
+        }
+        if !rest.is_empty() {
+            return None;
+        }
+        for variable in self.all_variables() {
+            if variable.list.is_some_and(|list| list.required)
+                && !found.iter().any(|(name, _)| *name == variable.name)
+            {
+                found.push((&variable.name, "[]".to_owned()));
+            }
+        }
+        Some(found)
+    }
+
+    /// Expands the template with these values: the inverse of [`matches`](Self::matches), against which tests check it. A variable without a value is omitted; the value of an exploded variable is
+    /// split at the separator of its operator.
+    pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                TemplatePart::Literal(text) => out.push_str(text),
+                TemplatePart::Expression(expression) => expression.write(&value, &mut out),
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,114 @@
+//! The result of a rule, with a message that a `const fn` can write.
+
+/// The result of a rule: it holds, or a message that says what is wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleVerdict {
+    text: [u8; RuleVerdict::CAPACITY],
+    length: usize,
+    holds: bool,
+}
+
+impl RuleVerdict {
+    const CAPACITY: usize = 512;
+
+    /// The rule holds.
+    pub const HOLDS: Self = Self {
+        text: [0; Self::CAPACITY],
+        length: 0,
+        holds: true,
+    };
+
+    /// Returns `true` if the rule holds.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// Returns the message; empty if the rule holds.
+    #[must_use]
+    pub const fn text(&self) -> &str {
+        match str::from_utf8(self.text.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "",
+        }
+    }
+
+    /// Converts the verdict into a `Result`, for callers at run time.
+    ///
+    /// # Errors
+    ///
+    /// Returns the message if the rule does not hold.
+    pub fn into_result(self) -> Result<(), String> {
+        if self.holds {
+            Ok(())
+        } else {
+            Err(self.text().to_owned())
+        }
+    }
+
+    /// Returns a verdict with this message.
+    #[must_use]
+    pub const fn wrong(parts: &[&str]) -> Self {
+        let mut verdict = Self {
+            holds: false,
+            ..Self::HOLDS
+        };
+        let mut index = 0;
+        while index < parts.len() {
+            verdict = verdict.with(parts[index]);
+            index += 1;
+        }
+        verdict
+    }
+
+    /// Appends text. Text that does not fit is truncated at a character boundary.
+    #[must_use]
+    pub const fn with(mut self, text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut index = 0;
+        while index < bytes.len() {
+            let length = character_length(bytes[index]);
+            if self.length + length > Self::CAPACITY || index + length > bytes.len() {
+                return self;
+            }
+            let end = index + length;
+            while index < end {
+                self.text[self.length] = bytes[index];
+                self.length += 1;
+                index += 1;
+            }
+        }
+        self
+    }
+
+    /// Appends the description of a byte that is not allowed in a name.
+    #[must_use]
+    pub const fn with_named(self, byte: u8) -> Self {
+        match byte {
+            b' ' => self.with("a space"),
+            0..=0x1F | 0x7F => self.with("a control character"),
+            0x80.. => self.with("a non-ASCII character"),
+            other => self.with("`").with_byte(other).with("`"),
+        }
+    }
+
+    /// Appends an ASCII byte, or a question mark for any other byte.
+    #[must_use]
+    pub const fn with_byte(mut self, byte: u8) -> Self {
+        if self.length < Self::CAPACITY {
+            self.text[self.length] = if byte.is_ascii() { byte } else { b'?' };
+            self.length += 1;
+        }
+        self
+    }
+}
+
+/// Returns the length of a character in UTF-8, by its first byte.
+pub(crate) const fn character_length(first: u8) -> usize {
+    match first {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    }
+}
