@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::explain::push_token;
 
 /// Returns `true` if the schema may allow a value of this type, as far as its keywords show.
+#[must_use]
 pub fn allows(schema: &Value, kind: &str) -> bool {
     let Some(object) = schema.as_object() else {
         return schema != &Value::Bool(false);
@@ -54,6 +55,7 @@ pub fn allows(schema: &Value, kind: &str) -> bool {
 }
 
 /// Returns the completion candidates that follow from a schema: the values of an `enum` or a `bool`, also inside a choice.
+#[must_use]
 pub fn candidates(schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
     collect_candidates(schema, 0, &mut values);
@@ -108,6 +110,7 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
 /// the Rust construct that causes it.
 ///
 /// None of them can be simplified without changing the values it allows.
+#[must_use]
 pub fn hard_for_models(schema: &Value) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     find_hard(schema, &mut String::new(), 0, &mut found);

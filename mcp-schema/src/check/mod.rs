@@ -68,12 +68,14 @@ impl Validator {
     }
 
     /// Returns all faults of a value.
+    #[must_use]
     pub fn check(&self, value: &Value) -> Vec<Fault> {
         self.run(&self.schema, value, &ValuePath::Root)
     }
 
     /// Returns all faults in the output of a tool, given the length of its JSON. The budget of steps grows with the length,
     /// because only the author controls the output.
+    #[must_use]
     pub fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
         /// Maximum number of additional steps per byte.
         const STEPS_A_BYTE: u32 = 64;
@@ -83,11 +85,13 @@ impl Validator {
     }
 
     /// Returns all faults in the arguments of a call.
+    #[must_use]
     pub fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
         self.run(&self.schema, arguments, &ValuePath::Arguments)
     }
 
     /// Returns all faults in the value of one argument, of which this is the schema.
+    #[must_use]
     pub fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
         self.run(
             &self.schema,
@@ -97,6 +101,7 @@ impl Validator {
     }
 
     /// Returns all faults in the value of one property of the root.
+    #[must_use]
     pub fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
         match self.schema.get("properties").and_then(|all| all.get(name)) {
             Some(schema) => self.run(schema, value, &ValuePath::Key(&ValuePath::Root, name)),
@@ -106,6 +111,7 @@ impl Validator {
 
     /// Returns all faults in the value of one property of the root, or in the arguments as a whole, where `null` counts as
     /// an absent optional property.
+    #[must_use]
     pub fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
         let Some(name) = name else {
             return self.run_with(STEPS, true, &self.schema, value, &ValuePath::Arguments);

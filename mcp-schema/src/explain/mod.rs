@@ -67,6 +67,7 @@ impl std::fmt::Display for Fault {
 }
 
 /// Returns the text for the model: one line per fault, limited to the first twenty.
+#[must_use]
 pub fn describe(faults: &[Fault]) -> String {
     let mut text = String::new();
     for fault in faults.iter().take(LINES) {
@@ -103,6 +104,7 @@ pub fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
 }
 
 /// Returns the message for an unknown name.
+#[must_use]
 pub fn unknown(what: &str, name: &str, names: &[&str]) -> String {
     let shown = quote_name(name);
     if let Some(suggestion) = closest(name, names.iter().copied()) {
@@ -140,6 +142,7 @@ pub(crate) fn either(names: &[String]) -> String {
 }
 
 /// Returns a value as JSON, truncated to a sensible length.
+#[must_use]
 pub fn quote(value: &Value) -> String {
     match value {
         Value::Array(items) if items.is_empty() => "[]".to_owned(),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Number, Value};
 
 /// Returns a short summary of the values that a schema accepts, such as `[{city: string, days?: integer}]`.
+#[must_use]
 pub fn kind(schema: &Value) -> String {
     kind_within(schema, DEEPEST)
 }

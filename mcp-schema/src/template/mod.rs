@@ -136,11 +136,13 @@ impl UriTemplate {
     }
 
     /// Returns the names of the variables, in order.
+    #[must_use]
     pub fn variables(&self) -> &[String] {
         &self.variables
     }
 
     /// Returns `true` if a variable takes any number of values: `{x*}`.
+    #[must_use]
     pub fn explodes(&self, name: &str) -> bool {
         self.all_variables()
             .any(|variable| variable.name == name && variable.explode)
@@ -186,6 +188,7 @@ impl UriTemplate {
     }
 
     /// Returns the specificity; the greatest is tried first.
+    #[must_use]
     pub fn specificity(&self) -> Specificity {
         let literal = self.parts.iter().map(|part| match part {
             TemplatePart::Literal(text) => text.len(),
@@ -203,6 +206,7 @@ impl UriTemplate {
 
     /// Returns the values of the variables with which the template expands to this URI; `None` if it does not match. Variables
     /// that the URI omits are omitted from the list.
+    #[must_use]
     pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
         let mut found = Vec::with_capacity(self.variables.len());
         let mut rest = uri;

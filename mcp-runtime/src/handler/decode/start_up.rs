@@ -47,10 +47,7 @@ impl Decoder {
                 root.flatten(schema, &mut problems);
                 continue;
             }
-            let mut schema = properties.property(property(parameter), &mut problems);
-            if let (Some(header), Some(object)) = (parameter.header, schema.as_object_mut()) {
-                object.insert(HEADER.to_owned(), header.into());
-            }
+            let schema = argument_schema(&mut properties, parameter, &mut problems);
             let name = parameter.name;
             if wire.iter().any(|other| other.name == name) {
                 problems.push(format!("argument `{name}` is defined twice"));
@@ -130,24 +127,33 @@ impl Decoder {
     }
 }
 
-/// Returns a parameter as a property of the argument object.
-fn property(parameter: &ParameterMeta) -> Property<'_> {
-    Property {
+/// Returns the schema of an argument, with all options of its parameter. Mistakes are added to `problems`.
+fn argument_schema(
+    properties: &mut Properties,
+    parameter: &ParameterMeta,
+    problems: &mut Vec<String>,
+) -> Value {
+    let default = match &parameter.default {
+        Some(DefaultValue::Json(text)) => Some(
+            serde_json::from_str(text).map_err(|error| format!("the default is not JSON: {error}")),
+        ),
+        Some(DefaultValue::Rust { json, .. }) => {
+            Some(json().map_err(|error| format!("the default cannot be written as JSON: {error}")))
+        }
+        None => None,
+    };
+    let property = Property {
         name: parameter.name,
         description: parameter.doc,
         schema: parameter.ty.schema,
         constraints: parameter.constraints,
-        default: match &parameter.default {
-            Some(DefaultValue::Json(text)) => Some(
-                serde_json::from_str(text)
-                    .map_err(|error| format!("the default is not JSON: {error}")),
-            ),
-            Some(DefaultValue::Rust { json, .. }) => Some(
-                json().map_err(|error| format!("the default cannot be written as JSON: {error}")),
-            ),
-            None => None,
-        },
+        default,
+    };
+    let mut schema = properties.property(property, problems);
+    if let (Some(header), Some(object)) = (parameter.header, schema.as_object_mut()) {
+        object.insert(HEADER.to_owned(), header.into());
     }
+    schema
 }
 
 /// Returns the properties of an argument with this schema.

@@ -23,7 +23,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdi
                 name,
                 "` has no parameter of that name; ",
             ]);
-            return with_meant(verdict, name, parameters, "this function has ");
+            return with_meant(&verdict, name, parameters, "this function has ");
         }
     }
     RuleVerdict::HOLDS
@@ -112,12 +112,12 @@ pub const fn completed_argument(
         return RuleVerdict::HOLDS;
     }
     let verdict = RuleVerdict::wrong(&[kind, " `", function, "` has no argument `", name, "`; "]);
-    with_meant(verdict, name, parameters, "it has ")
+    with_meant(&verdict, name, parameters, "it has ")
 }
 
 /// Appends the argument that `name` probably means, or else all arguments.
 const fn with_meant(
-    verdict: RuleVerdict,
+    verdict: &RuleVerdict,
     name: &str,
     parameters: &[ParameterMeta],
     there_are: &str,
