@@ -1,8 +1,8 @@
-//! JSON Schema and URI templates, without the Model Context Protocol: schemas of Rust types, the check of values against
-//! schemas with explanations of what is wrong, suggestions of names, and matching of URIs.
+//! JSON Schema and URI templates, independent of the Model Context Protocol: schema generation from Rust types,
+//! validation with explanations of what is wrong, suggestions for misspelled names, and matching of URIs.
 //!
-//! This crate is internal to `mcp-runtime`, which re-exports the parts for users. It makes no promise of stability: depend on
-//! `mcp-runtime`.
+//! This crate is an internal part of `mcp-runtime`, which re-exports what users need. Its API is not stable, so depend
+//! on `mcp-runtime` instead.
 
 #![forbid(unsafe_code)]
 

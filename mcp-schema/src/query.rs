@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::explain::push_token;
 
-/// Returns `true` if the schema may allow a value of this type, as far as its keywords show.
+/// Returns `true` if the schema may allow values of this type, judging by its keywords.
 #[must_use]
 pub fn allows(schema: &Value, kind: &str) -> bool {
     let Some(object) = schema.as_object() else {
@@ -54,7 +54,8 @@ pub fn allows(schema: &Value, kind: &str) -> bool {
     is_named || !object.contains_key("not")
 }
 
-/// Returns the completion candidates that follow from a schema: the values of an `enum` or a `bool`, also inside a choice.
+/// Returns the completion candidates that a schema implies: the values of an `enum`, a `const` or a `bool`, including
+/// those inside a choice.
 #[must_use]
 pub fn candidates(schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
@@ -106,10 +107,10 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
     }
 }
 
-/// Returns the parts of an input schema that several model APIs reject: for each, the pointer through names and items, and
-/// the Rust construct that causes it.
+/// Returns the parts of an input schema that several model APIs reject. Each is described by a pointer, made up of
+/// property names, indices and `*` for items, and by the Rust construct that causes it.
 ///
-/// None of them can be simplified without changing the values it allows.
+/// None of these parts can be simplified without changing the values that it allows.
 #[must_use]
 pub fn hard_for_models(schema: &Value) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
-//! The result of a rule, with a message that a `const fn` can write.
+//! The outcome of checking a rule, with a message that a `const fn` can build.
 
-/// The result of a rule: it holds, or a message that says what is wrong.
+/// The outcome of checking a rule: either the rule holds, or a message describes what is wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleVerdict {
     text: [u8; RuleVerdict::CAPACITY],
@@ -11,7 +11,7 @@ pub struct RuleVerdict {
 impl RuleVerdict {
     const CAPACITY: usize = 512;
 
-    /// The rule holds.
+    /// The verdict for a rule that holds.
     pub const HOLDS: Self = Self {
         text: [0; Self::CAPACITY],
         length: 0,
@@ -24,7 +24,7 @@ impl RuleVerdict {
         self.holds
     }
 
-    /// Returns the message; empty if the rule holds.
+    /// Returns the message, which is empty if the rule holds.
     #[must_use]
     pub const fn text(&self) -> &str {
         match str::from_utf8(self.text.split_at(self.length).0) {
@@ -33,7 +33,7 @@ impl RuleVerdict {
         }
     }
 
-    /// Converts the verdict into a `Result`, for callers at run time.
+    /// Converts the verdict into a `Result`, for use at run time.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl RuleVerdict {
         }
     }
 
-    /// Returns a verdict with this message.
+    /// Creates the verdict for a rule that does not hold, with the concatenated `parts` as its message.
     #[must_use]
     pub const fn wrong(parts: &[&str]) -> Self {
         let mut verdict = Self {
@@ -61,7 +61,7 @@ impl RuleVerdict {
         verdict
     }
 
-    /// Appends text. Text that does not fit is truncated at a character boundary.
+    /// Appends text, truncated at a character boundary if it does not fit.
     #[must_use]
     pub const fn with(mut self, text: &str) -> Self {
         let bytes = text.as_bytes();
@@ -81,7 +81,7 @@ impl RuleVerdict {
         self
     }
 
-    /// Appends the description of a byte that is not allowed in a name.
+    /// Appends a description of a byte that is not allowed in a name.
     #[must_use]
     pub const fn with_named(self, byte: u8) -> Self {
         match byte {
@@ -103,7 +103,7 @@ impl RuleVerdict {
     }
 }
 
-/// Returns the length of a character in UTF-8, by its first byte.
+/// Returns the UTF-8 length of the character that starts with this byte.
 pub(crate) const fn character_length(first: u8) -> usize {
     match first {
         0..0xC0 => 1,

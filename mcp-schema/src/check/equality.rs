@@ -1,4 +1,4 @@
-//! Types and equality of values by the rules of JSON Schema.
+//! Types and equality of values according to the rules of JSON Schema.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::constraint::{Bound, whole};
 
-/// Returns `true` if a value has the type, or one of the types, of the keyword `type`.
+/// Returns `true` if a value has the type, or one of the types, given by the keyword `type`.
 pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
     match expected {
         Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
@@ -26,7 +26,7 @@ pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
     }
 }
 
-/// Compares values by the rules of JSON Schema: numbers by value, members in any order.
+/// Compares values according to the rules of JSON Schema: numbers by value, and members in any order.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => Bound::of(a).compare(Bound::of(b)).is_eq(),
@@ -42,7 +42,7 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Appends a string that is equal for equal values and different for all others.
+/// Appends a canonical string, which is the same for equal values and different for unequal ones.
 pub(super) fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Number(number) => match whole(number) {

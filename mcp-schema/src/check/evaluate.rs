@@ -1,4 +1,5 @@
-//! Applies a schema to a value: references, types, choices, and the tracking of evaluated properties and items.
+//! Applies a schema to a value: resolves references, checks types and choices, and tracks which properties and items
+//! have been evaluated.
 //!
 //! The assertions for each type of value are in [`values`](super::values).
 
@@ -12,7 +13,7 @@ use super::found::{Cause, RawFault, ValuePath, explain_choice, other, property, 
 use super::values::numbers;
 use crate::explain::{About, quote, unknown};
 
-/// The properties and items that some schema has evaluated, for the `unevaluated…` keywords.
+/// The properties and items that have been evaluated so far, for the `unevaluated…` keywords.
 #[derive(Default)]
 pub(super) struct Evaluated<'v> {
     pub(super) properties: HashSet<&'v str>,
@@ -30,19 +31,19 @@ impl Evaluated<'_> {
     }
 }
 
-/// One check of one value, with the remaining budget of work.
+/// A check of a single value, with its remaining budget.
 pub(super) struct Check<'s> {
     pub(super) validator: &'s Validator,
     pub(super) steps: u32,
     pub(super) depth: u32,
     pub(super) exhausted: bool,
-    /// `true` if `null` counts as an absent property, where the property is optional.
+    /// `true` if `null` counts as absent for optional properties.
     pub(super) null_is_absent: bool,
 }
 
 impl<'s> Check<'s> {
-    /// Checks a value and returns the evaluated properties and items. Only new entries in `found` count as failures; it may
-    /// contain earlier ones.
+    /// Checks a value and returns the evaluated properties and items. `found` may already contain earlier faults; only
+    /// those that this call adds count as failures.
     pub(super) fn schema<'v>(
         &mut self,
         schema: &'s Value,
@@ -80,7 +81,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Returns `None` if the value does not match, without the reasons.
+    /// Checks a value without recording faults; returns `None` if the value does not match.
     pub(super) fn fits<'v>(
         &mut self,
         schema: &'s Value,

@@ -1,4 +1,4 @@
-//! The faults that a check has found so far, and the choice among those of several branches.
+//! Collects the faults that a check finds, and chooses which to report if no branch of a choice fits.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::FAULTS;
 use crate::explain::{About, Fault, either, push_token, quote, unknown_value};
 
-/// The position of a value, as a linked list on the stack. It becomes a JSON pointer only if there is a fault.
+/// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a fault.
 pub(super) enum ValuePath<'a> {
     Root,
-    /// The root of an argument object, whose properties are called arguments.
+    /// The root of an argument object. Messages call its properties arguments.
     Arguments,
     Key(&'a ValuePath<'a>, &'a str),
     Index(&'a ValuePath<'a>, usize),
@@ -23,7 +23,7 @@ impl ValuePath<'_> {
         text
     }
 
-    /// Returns the noun for a property of this value.
+    /// Returns the noun that messages use for a property of this value.
     pub(super) fn noun(&self) -> &'static str {
         match self {
             Self::Arguments => "argument",
@@ -54,9 +54,9 @@ pub(super) struct RawFault {
 }
 
 pub(super) enum Cause {
-    /// The value has none of these types.
+    /// The value does not have any of these types.
     Type(Vec<String>),
-    /// The value is none of these; `text` is the received value, if it was a string.
+    /// The value is not one of `allowed`; `text` is the received value if it is a string.
     Value {
         allowed: Vec<Value>,
         text: Option<String>,
@@ -88,7 +88,8 @@ impl RawFault {
     }
 }
 
-/// Explains a value that fits no branch: lists the types or values of all branches, or the faults of the closest one.
+/// Explains why a value fits no branch: lists the types or values that the branches allow, or the faults in the closest
+/// branch.
 pub(super) fn explain_choice(
     mut failed: Vec<Vec<RawFault>>,
     path: &ValuePath<'_>,
@@ -116,7 +117,8 @@ pub(super) fn explain_choice(
         return;
     }
     failed.retain(|wrong| !wrong_type(wrong));
-    // The tag of a tagged union: if every branch fails at the same pointer, all allowed tags are listed.
+    // If every branch rejects a value at the same pointer, that value is the tag of a tagged union, so all allowed tags
+    // are listed.
     let tag = |wrong: &[RawFault]| {
         wrong.iter().find_map(|found| {
             matches!(found.cause, Cause::Value { .. }).then(|| found.pointer.clone())
@@ -154,7 +156,7 @@ pub(super) fn explain_choice(
         found.extend(merged);
         return;
     }
-    // Otherwise the branch whose tag fits, and of those the one with the fewest faults.
+    // Otherwise, prefer a branch whose tag fits; among several, choose the branch with the fewest faults.
     let forms = failed.len();
     let best = failed
         .into_iter()

@@ -1,12 +1,12 @@
 //! Checks JSON against a schema and explains everything that is wrong with it.
 //!
-//! JSON Schema 2020-12 without network access: all assertions and applicators of the dialect, with references only within
-//! the document. Unsupported schemas are rejected when the validator is created, never ignored when it runs. `format` is an
-//! annotation, the default of the dialect. Work is bounded, so neither a hostile value nor a recursive schema can keep the
-//! validator busy.
+//! Implements JSON Schema 2020-12 without network access: all assertions and applicators of the dialect are supported,
+//! but references are followed only within the document. Unsupported schemas are rejected when the validator is
+//! created, rather than ignored when it runs. `format` is an annotation, which is the default in this dialect. Work is
+//! bounded, so neither a hostile value nor a recursive schema can keep the validator busy.
 //!
-//! [`generate`](crate::generate) creates the schemas, and [`explain`](crate::explain) words the faults; callers decide what to do
-//! about them.
+//! [`generate`](crate::generate) creates the schemas, and [`explain`](crate::explain) words the faults. Callers decide
+//! how to respond to them.
 //!
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
@@ -28,21 +28,21 @@ use evaluate::Check;
 use found::{RawFault, ValuePath};
 use survey::Survey;
 
-/// Maximum number of steps for one value: one per schema visited, and more for long strings and large lists.
+/// Maximum number of steps for a value. Each visited schema takes one step; long strings and large lists take more.
 const STEPS: u32 = 500_000;
 
-/// Maximum nesting of schemas while a value is checked.
+/// Maximum nesting depth of schemas while a value is checked.
 const DEPTH: u32 = 192;
 
-/// Maximum number of collected faults; more would not help.
+/// Maximum number of faults to collect; more would not help.
 const FAULTS: usize = 100;
 
-/// A schema that has been examined and is ready for checks.
+/// A schema that has been examined and can be used to check values.
 #[derive(Debug)]
 pub struct Validator {
     schema: Value,
     patterns: HashMap<String, Regex>,
-    /// The JSON pointer of each `$ref`, by its text.
+    /// Maps the text of each `$ref` to the JSON pointer of its target.
     references: HashMap<String, String>,
     /// `true` if a keyword needs to know which properties and items have been evaluated.
     tracks: bool,
@@ -53,8 +53,9 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// An unsupported schema, with the JSON pointer of the problem: another dialect, a reference that leaves the document
-    /// or points to nothing, a pattern that does not compile, a keyword whose value has the wrong type.
+    /// Returns an error with the JSON pointer of the problem if the schema uses another dialect, or contains a
+    /// reference that leaves the document or has no target, a pattern that does not compile, or a keyword whose value
+    /// has the wrong type.
     pub fn new(schema: Value) -> Result<Self, String> {
         let mut survey = Survey::default();
         survey.schema(&schema, &mut String::new(), 0)?;
@@ -67,13 +68,13 @@ impl Validator {
         })
     }
 
-    /// Returns all faults of a value.
+    /// Returns all faults in a value.
     #[must_use]
     pub fn check(&self, value: &Value) -> Vec<Fault> {
         self.run(&self.schema, value, &ValuePath::Root)
     }
 
-    /// Returns all faults in the output of a tool, given the length of its JSON. The budget of steps grows with the length,
+    /// Returns all faults in the output of a tool, given the length of its JSON. The step budget grows with the length,
     /// because only the author controls the output.
     #[must_use]
     pub fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
@@ -90,7 +91,7 @@ impl Validator {
         self.run(&self.schema, arguments, &ValuePath::Arguments)
     }
 
-    /// Returns all faults in the value of one argument, of which this is the schema.
+    /// Returns all faults in the value of a single argument. The validator's schema is the schema of that argument.
     #[must_use]
     pub fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
         self.run(
@@ -100,7 +101,7 @@ impl Validator {
         )
     }
 
-    /// Returns all faults in the value of one property of the root.
+    /// Returns all faults in the value of a top-level property.
     #[must_use]
     pub fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
         match self.schema.get("properties").and_then(|all| all.get(name)) {
@@ -109,8 +110,8 @@ impl Validator {
         }
     }
 
-    /// Returns all faults in the value of one property of the root, or in the arguments as a whole, where `null` counts as
-    /// an absent optional property.
+    /// Returns all faults in the value of a top-level property, or in the arguments as a whole if `name` is `None`.
+    /// `null` counts as absent for optional properties.
     #[must_use]
     pub fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
         let Some(name) = name else {

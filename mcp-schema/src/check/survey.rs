@@ -1,4 +1,4 @@
-//! Examines a schema once, and rejects what the validator could not enforce.
+//! Examines a schema once and rejects everything that the validator could not enforce.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::DEPTH;
 use crate::constraint::{compile, count};
 use crate::explain::{push_token, quote};
 
-/// The supported dialect, assumed for a schema without `$schema`.
+/// The supported dialect, which is also assumed if a schema does not contain `$schema`.
 pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Maximum number of subschemas in one schema.
@@ -20,12 +20,12 @@ pub(super) const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
 ];
 
-/// The findings of the first pass over a schema.
+/// The results of examining a schema.
 #[derive(Default)]
 pub(super) struct Survey {
     pub(super) patterns: HashMap<String, Regex>,
     anchors: HashMap<String, String>,
-    /// Each reference and its pointer.
+    /// Each reference, and the JSON pointer to the `$ref` that contains it.
     pub(super) references: Vec<(String, String)>,
     root_id: Option<String>,
     pub(super) tracks: bool,
@@ -41,7 +41,7 @@ impl Survey {
         depth: u32,
     ) -> Result<(), String> {
         if depth > DEPTH || self.pointers.len() > SUBSCHEMAS {
-            return Err(problem(at, "the schema is too deep or too large"));
+            return Err(problem(at, "the schema is too deeply nested or too large"));
         }
         self.pointers.insert(at.clone());
         let object = match schema {
@@ -224,7 +224,7 @@ impl Survey {
     }
 }
 
-/// Checks the value of a keyword that holds no schema. The error describes the allowed values.
+/// Checks the value of a keyword that does not contain schemas. The error describes the allowed values.
 fn assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
     let names = |value: &Value| {
         let names = value.as_array();

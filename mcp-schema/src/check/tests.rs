@@ -1,4 +1,4 @@
-//! The validator's messages, and its agreement with another implementation.
+//! Tests the validator's messages and its agreement with another implementation.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -175,7 +175,8 @@ fn schemas_that_refer_to_themselves_come_to_an_end() {
 // Covers: JSCH-03
 #[test]
 fn work_is_bounded() {
-    // Each level refers to the next one twice, and both fail: without a limit the work would grow exponentially.
+    // Each level refers to the next one twice, and both references fail, so without a limit the work would grow
+    // exponentially.
     let mut schema = json!({"$defs": {}});
     for level in 0..60 {
         let next = json!({"$ref": format!("#/$defs/{}", level + 1)});
@@ -186,7 +187,7 @@ fn work_is_bounded() {
     assert_eq!(explained(schema, &json!(1)), "too complex to be checked");
 }
 
-/// Schemas that use every keyword, alone and together.
+/// Schemas that use every keyword, alone and in combination.
 fn schemas() -> Vec<Value> {
     vec![
         json!(true),

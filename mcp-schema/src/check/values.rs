@@ -1,4 +1,4 @@
-//! The assertions of a schema about numbers, strings, arrays and objects.
+//! Schema assertions about numbers, strings, arrays and objects.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

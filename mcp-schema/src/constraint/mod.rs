@@ -1,7 +1,8 @@
-//! Constraints on numbers, strings and sizes: one definition, evaluation and wording for each.
+//! Constraints on numbers, strings and sizes, each of which is defined, evaluated and worded in one place.
 //!
-//! Authors write [`Constraints`]; [`generate`](crate::generate) writes them into schemas. They are enforced on the JSON text of
-//! a value by [`TextConstraints`], and on the value itself, with explanations, by [`check`](crate::check).
+//! Authors specify [`Constraints`], and [`generate`](crate::generate) writes them into schemas. [`TextConstraints`]
+//! enforces them on the JSON text of a value. [`check`](crate::check) enforces them on the value itself and explains
+//! violations.
 
 mod number;
 mod pattern;
@@ -20,24 +21,24 @@ pub(crate) use range::{RangeKeyword, not_a_multiple};
 pub(crate) use size::{Counted, Size};
 pub use text::TextConstraints;
 
-/// The constraints of `#[arg(…)]`: written into the schema, and enforced.
+/// The constraints from `#[arg(…)]`, which are written into the schema and enforced.
 #[derive(Clone, Copy, Debug)]
 pub struct Constraints {
-    /// The minimum number.
+    /// Minimum value of a number.
     pub minimum: Option<Bound>,
-    /// The maximum number.
+    /// Maximum value of a number.
     pub maximum: Option<Bound>,
-    /// Minimum length: characters of a string, or items of an array.
+    /// Minimum length: the number of characters in a string or of items in an array.
     pub min_length: Option<u64>,
-    /// Maximum length: characters of a string, or items of an array.
+    /// Maximum length: the number of characters in a string or of items in an array.
     pub max_length: Option<u64>,
-    /// A regular expression, which must match some part of the string.
+    /// A regular expression that must match some part of the string.
     pub pattern: Option<&'static str>,
     /// The `format` keyword.
     pub format: Option<&'static str>,
     /// An example value, as JSON.
     pub example: Option<&'static str>,
-    /// The constraints of each item of an array.
+    /// The constraints on each item of an array.
     pub items: Option<&'static Constraints>,
 }
 

@@ -1,10 +1,10 @@
-//! Numbers compared by value rather than by spelling: `1` and `1.0` are equal.
+//! Numbers that are compared by value rather than by spelling, so that `1` equals `1.0`.
 
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// An end of a range. Whole numbers stay exact.
+/// A lower or upper bound of a range. Whole numbers stay exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A whole number.
@@ -14,7 +14,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Returns a number of JSON. Whole numbers may be written with a fraction of zero.
+    /// Converts a JSON number. Whole numbers may be written with a fraction of zero, as in `1.0`.
     pub(crate) fn of(number: &Number) -> Self {
         match whole(number) {
             Some(whole) => Self::Integer(whole),
@@ -22,7 +22,7 @@ impl Bound {
         }
     }
 
-    /// Reads the JSON text of a number; `None` if it is something else.
+    /// Parses the JSON text of a number; returns `None` if it is not a number.
     #[inline]
     pub(crate) fn read(text: &str) -> Option<Self> {
         match text.parse::<i128>() {
@@ -31,7 +31,7 @@ impl Bound {
         }
     }
 
-    /// Returns the number in JSON; `None` if JSON has no such number.
+    /// Converts the bound to a JSON number; returns `None` if JSON cannot represent it.
     pub(crate) fn to_json(self) -> Option<Number> {
         match self {
             Self::Integer(whole) => Number::from_i128(whole),
@@ -39,7 +39,7 @@ impl Bound {
         }
     }
 
-    /// Compares by value. Numbers that have no order are equal.
+    /// Compares by value. Numbers that cannot be ordered count as equal.
     #[inline]
     pub(crate) fn compare(self, other: Self) -> Ordering {
         match (self, other) {
@@ -50,7 +50,7 @@ impl Bound {
 
     #[allow(
         clippy::cast_precision_loss,
-        reason = "the number it is compared with has no more precision either"
+        reason = "the number it is compared with is no more precise"
     )]
     fn float(self) -> f64 {
         match self {
@@ -60,7 +60,7 @@ impl Bound {
     }
 }
 
-/// Returns the value of a keyword that is a count. Whole numbers may be written with a fraction of zero.
+/// Returns the value of a keyword that specifies a count, which may be written with a fraction of zero.
 pub(crate) fn count(value: &Value) -> Option<usize> {
     let Value::Number(number) = value else {
         return None;
@@ -71,13 +71,13 @@ pub(crate) fn count(value: &Value) -> Option<usize> {
     }
 }
 
-/// Returns the number as an integer, if it is one.
+/// Returns the number as an integer if it is whole.
 pub(crate) fn whole(number: &Number) -> Option<i128> {
     if let Some(whole) = number.as_i128() {
         return Some(whole);
     }
     let float = number.as_f64()?;
-    // 2^100 exceeds all integer types in use, and converts without loss.
+    // 2^100 exceeds all integer types in use and converts without loss.
     if float.fract() == 0.0 && float.abs() < 1.267_650_600_228_229_4e30 {
         #[allow(
             clippy::cast_possible_truncation,
@@ -88,7 +88,7 @@ pub(crate) fn whole(number: &Number) -> Option<i128> {
     None
 }
 
-/// Returns `true` if dividing the number leaves no remainder, also for fractions such as 0.1.
+/// Returns `true` if the number is a multiple of the divisor, including fractions such as 0.1.
 pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     if let (Some(number), Some(divisor)) = (whole(number), whole(divisor)) {
         return divisor != 0 && number % divisor == 0;
@@ -108,7 +108,7 @@ pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     quotient.is_finite() && quotient.fract() == 0.0
 }
 
-/// Returns the number as a whole number divided by a power of ten, as written.
+/// Returns the digits of the number as a whole number, together with the number of decimal places.
 fn decimal(number: &Number) -> Option<(i128, u32)> {
     let text = number.to_string();
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {

@@ -1,4 +1,4 @@
-//! Regular expressions of JSON Schema.
+//! Regular expressions in JSON Schema.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,8 @@ pub(crate) const PATTERN: &str = "pattern";
 /// Maximum length of a pattern, in bytes.
 const MAX_LENGTH: usize = 4096;
 
-/// Compiles a pattern with the semantics of JSON Schema: unanchored, over Unicode scalar values. Matching takes linear time.
+/// Compiles a pattern with the semantics of JSON Schema: it is unanchored and matches Unicode scalar values. Matching
+/// takes linear time.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_LENGTH {
         return Err(format!("the pattern is longer than {MAX_LENGTH} bytes"));
@@ -30,7 +31,7 @@ pub(crate) fn mismatch(text: &str, pattern: &str) -> String {
     format!("{received} does not match the pattern `{pattern}`")
 }
 
-/// Translates ECMA-262 syntax into the syntax of the regex engine, where the two differ.
+/// Translates ECMA-262 syntax into the syntax of the regex engine wherever the two differ.
 fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
@@ -54,7 +55,8 @@ fn translate(pattern: &str) -> String {
                         out.extend(other);
                     }
                 },
-                // `\w` is ASCII in ECMA-262 and in the engine; `\s` includes non-ASCII characters in ECMA-262 only.
+                // `\w` is limited to ASCII in both ECMA-262 and the engine; `\s` includes non-ASCII characters only in
+                // ECMA-262.
                 Some('s') if !in_class => out.push_str(r"[\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
                 Some('S') if !in_class => out.push_str(r"[^\s\x{a0}\x{feff}\x{2028}\x{2029}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"),
                 Some(other) => {

@@ -1,13 +1,14 @@
-//! The types that constraints apply to, as far as the compiler knows them.
+//! Determines at compile time which constraints apply to a type, as far as the compiler can tell.
 
 use std::marker::PhantomData;
 
-/// Asks the compiler whether a constraint applies to `T`: the inherent constants of known primitives take precedence over
-/// those of [`ConstraintFallback`], which allow everything.
+/// Determines at compile time whether a constraint applies to `T`. The inherent constants for known primitives take
+/// precedence over the constants in [`ConstraintFallback`], which allow everything.
 #[derive(Debug)]
 pub struct Probe<T: ?Sized>(PhantomData<T>);
 
-/// The values for types that the probe does not know; these are checked against their schema at start-up.
+/// The defaults for types that the probe does not know. Constraints on these types are checked against the schema at
+/// start-up.
 pub trait ConstraintFallback {
     /// `true` if `range` applies.
     const RANGE: bool = true;
@@ -17,7 +18,7 @@ pub trait ConstraintFallback {
     const TEXT: bool = true;
     /// `true` if `items` applies.
     const ITEMS: bool = true;
-    /// `true` if a header can mirror it: a string, a boolean or an integer.
+    /// `true` if a header can mirror the value, which must be a string, a boolean or an integer.
     const HEADER: bool = true;
     /// The smallest value the type can hold.
     const MIN: i128 = i128::MIN;
@@ -27,7 +28,8 @@ pub trait ConstraintFallback {
 
 impl<T: ?Sized> ConstraintFallback for Probe<T> {}
 
-/// Defines the values for whole numbers: their minimum and maximum, and `false` for everything about strings and lists.
+/// Defines the constants for integer types: their minimum and maximum, and `false` for all constraints on strings and
+/// lists.
 macro_rules! integers {
     ($($type:ty)*) => {$(
         no!(LENGTH TEXT ITEMS: $type);
@@ -48,14 +50,14 @@ macro_rules! integers {
     )*};
 }
 
-/// Defines these constraints as `false` for these types and their `Option`s.
+/// Defines the given constants as `false` for the given types and their `Option`s.
 macro_rules! no {
     ($($name:ident)*: $($type:ty)*) => { no!(@each [$($name)*] $($type)*); };
     (@each $names:tt $($type:ty)*) => { $(no!(@impl $names $type); no!(@impl $names Option<$type>);)* };
     (@impl [$($name:ident)*] $type:ty) => {
         impl Probe<$type> {
             $(
-                /// It does not apply to this type.
+                /// `false`, because the constraint does not apply to this type.
                 pub const $name: bool = false;
             )*
         }

@@ -1,10 +1,10 @@
-//! Ranges of numbers, and multiples.
+//! Numeric ranges and multiples.
 
 use serde_json::Number;
 
 use super::Bound;
 
-/// A keyword that bounds numbers.
+/// A keyword that sets a bound for numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RangeKeyword {
     Minimum,
@@ -14,7 +14,7 @@ pub(crate) enum RangeKeyword {
 }
 
 impl RangeKeyword {
-    /// All of them, in the order of their messages.
+    /// All range keywords, in the order in which violations are reported.
     pub(crate) const ALL: [Self; 4] = [
         Self::Minimum,
         Self::Maximum,
@@ -22,7 +22,7 @@ impl RangeKeyword {
         Self::ExclusiveMaximum,
     ];
 
-    /// Returns the keyword.
+    /// Returns the keyword as it appears in a schema.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Minimum => "minimum",
@@ -44,7 +44,7 @@ impl RangeKeyword {
         }
     }
 
-    /// Returns the message for a number beyond the bound.
+    /// Returns the message for a number that is not within the bound.
     pub(crate) fn broken(self, number: &Number, bound: &Number) -> String {
         let relation = match self {
             Self::Minimum => "is less than",
@@ -56,7 +56,7 @@ impl RangeKeyword {
     }
 }
 
-/// Returns the message for a number that breaks `multipleOf`.
+/// Returns the message for a number that violates `multipleOf`.
 pub(crate) fn not_a_multiple(number: &Number, divisor: &Number) -> String {
     format!("{number} is not a multiple of {divisor}")
 }

@@ -63,7 +63,7 @@ impl Size {
         }
     }
 
-    /// Returns `true` if some sizes are not allowed.
+    /// Returns `true` if there is a minimum or a maximum.
     #[inline]
     pub(crate) fn is_limited(self) -> bool {
         self.minimum.is_some() || self.maximum.is_some()

@@ -1,4 +1,4 @@
-//! Constraints hold for the text of a value as they do for the value.
+//! Tests that constraints give the same verdict on the text of a value as on the value itself.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::*;
 use crate::check::Validator;
 use crate::generate::{Properties, Property};
 
-/// Returns the schema of a value that is constrained by nothing else.
+/// Returns a schema that contains only these constraints.
 fn schema(constraints: &Constraints) -> Value {
     let property = Property {
         name: "a",
@@ -22,7 +22,7 @@ fn schema(constraints: &Constraints) -> Value {
     schema
 }
 
-/// Asserts that the author's constraints, the text and the value have one verdict, and returns it.
+/// Asserts that checking the text and checking the value give the same verdict, and returns it.
 fn holds(constraints: &Constraints, value: &Value) -> bool {
     let schema = schema(constraints);
     let text = value.to_string();

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Bound, Constraints, Counted, PATTERN, RangeKeyword, Size, compile};
 
-/// The constraints on a value, checked on its JSON text, without building the value.
+/// Constraints that are checked on the JSON text of a value without building the value.
 #[derive(Debug)]
 pub struct TextConstraints {
     minimum: Option<Bound>,
@@ -20,7 +20,7 @@ pub struct TextConstraints {
 }
 
 impl TextConstraints {
-    /// The keywords of a schema that [`of_schema`](Self::of_schema) reads.
+    /// The schema keywords that [`of_schema`](Self::of_schema) reads.
     pub const KEYWORDS: [&str; 7] = [
         RangeKeyword::Minimum.name(),
         RangeKeyword::Maximum.name(),
@@ -31,7 +31,7 @@ impl TextConstraints {
         PATTERN,
     ];
 
-    /// Returns `None` if there are no enforceable constraints.
+    /// Prepares constraints for checking; returns `None` if none of them can be enforced.
     #[must_use]
     pub fn new(constraints: &Constraints) -> Option<Self> {
         let size = |counted| Size::new(counted, constraints.min_length, constraints.max_length);
@@ -40,7 +40,7 @@ impl TextConstraints {
             maximum: constraints.maximum,
             characters: size(Counted::Characters),
             size: size(Counted::Items),
-            // An invalid pattern has been reported with the schema.
+            // An invalid pattern has already been reported during schema generation.
             pattern: constraints
                 .pattern
                 .and_then(|pattern| compile(pattern).ok()),
@@ -49,8 +49,8 @@ impl TextConstraints {
         own.says_something().then_some(own)
     }
 
-    /// Returns the constraints of a valid schema on numbers, strings and the number of items; those on items are not included.
-    /// `None` if there are none.
+    /// Reads the constraints on numbers, strings and the number of items from a valid schema, but not the constraints
+    /// on the items themselves. Returns `None` if there are no such constraints.
     #[must_use]
     pub fn of_schema(keywords: &Map<String, Value>) -> Option<Self> {
         let bound = |keyword: RangeKeyword| {

@@ -1,7 +1,7 @@
-//! Faults in values, in words that a model can act on.
+//! Descriptions of faults in values, worded so that a model can act on them.
 //!
-//! Every message names the received and the allowed values, and suggests a likely correction. [`check`](crate::check) finds
-//! the faults.
+//! Every message states the received and the allowed values, and suggests a likely correction. [`check`](crate::check)
+//! finds the faults.
 
 mod summary;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::suggest::closest;
 pub use summary::{kind, members};
 
-/// Maximum number of lines in the result of [`describe`].
+/// Maximum number of faults that [`describe`] lists.
 const LINES: usize = 20;
 
 /// Maximum length of a quoted value, in characters.
@@ -21,7 +21,7 @@ const QUOTED: usize = 60;
 /// Maximum number of allowed values in a message.
 pub(crate) const LISTED: usize = 12;
 
-/// One fault in the arguments of a call, in words a model can act on.
+/// A fault in the arguments of a call, worded so that a model can act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
@@ -29,24 +29,24 @@ pub struct Fault {
     pub pointer: String,
     /// The received value, the allowed values, and a suggestion.
     pub message: String,
-    /// The subject of the fault, for code that has to tell faults apart.
+    /// The subject of the fault, for code that needs to distinguish faults.
     pub about: About,
 }
 
 /// The subject of a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum About {
-    /// A property of this name is missing.
+    /// The property with this name is missing.
     Missing(String),
-    /// A property is unknown.
+    /// The property is unknown.
     Unknown,
-    /// The value itself.
+    /// The value itself is wrong.
     #[default]
     Value,
 }
 
 impl Fault {
-    /// Describes a fault in a value.
+    /// Creates a fault about the value at `pointer`.
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             pointer: pointer.into(),
@@ -66,7 +66,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Returns the text for the model: one line per fault, limited to the first twenty.
+/// Returns the text for the model, with one line for each of the first twenty faults.
 #[must_use]
 pub fn describe(faults: &[Fault]) -> String {
     let mut text = String::new();
@@ -94,7 +94,7 @@ pub fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
         }
     } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
         let expected = match name {
-            // With the types of items or members.
+            // The summary includes the types of the items or members.
             "array" | "object" => kind(schema),
             name => name.to_owned(),
         };
@@ -141,7 +141,7 @@ pub(crate) fn either(names: &[String]) -> String {
     }
 }
 
-/// Returns a value as JSON, truncated to a sensible length.
+/// Returns a value as JSON, shortened for use in a message.
 #[must_use]
 pub fn quote(value: &Value) -> String {
     match value {
@@ -157,7 +157,7 @@ pub fn quote(value: &Value) -> String {
     }
 }
 
-/// Returns a name chosen by the client, escaped and truncated to a sensible length.
+/// Returns a name chosen by the client, escaped and shortened for use in a message.
 pub(crate) fn quote_name(name: &str) -> String {
     let mut shown: String = name
         .chars()
@@ -170,7 +170,7 @@ pub(crate) fn quote_name(name: &str) -> String {
     shown
 }
 
-/// Appends one reference token of a JSON pointer.
+/// Appends a reference token to a JSON pointer.
 pub fn push_token(out: &mut String, token: &str) {
     out.push('/');
     for character in token.chars() {

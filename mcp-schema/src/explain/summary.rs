@@ -10,7 +10,7 @@ pub fn kind(schema: &Value) -> String {
     kind_within(schema, DEEPEST)
 }
 
-/// Maximum number of nested objects that are written out.
+/// Maximum nesting depth of objects that are written out.
 const DEEPEST: usize = 3;
 
 fn kind_within(schema: &Value, depth: usize) -> String {
@@ -54,14 +54,14 @@ fn kind_within(schema: &Value, depth: usize) -> String {
     }
 }
 
-/// Returns the minimum, unless it is only the minimum of an integer type.
+/// Returns the minimum unless it merely reflects the range of an integer type.
 fn minimum(schema: &Value) -> Option<&Number> {
     let is_width = |minimum: i64| minimum == i64::from(i32::MIN) || minimum == i64::MIN;
     let minimum = schema["minimum"].as_number();
     minimum.filter(|minimum| !minimum.as_i64().is_some_and(is_width))
 }
 
-/// Returns the maximum, unless it is only the maximum of an integer type.
+/// Returns the maximum unless it merely reflects the range of an integer type.
 fn maximum(schema: &Value) -> Option<&Number> {
     const WIDTHS: [u64; 4] = [
         i32::MAX.unsigned_abs() as u64,
@@ -105,7 +105,7 @@ fn object_kind(schema: &Value, depth: usize) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-/// Returns the properties of an object, each as `name: kind`, or as `name?: kind` if it is optional.
+/// Returns the properties of an object, each written as `name: kind`, or as `name?: kind` if the property is optional.
 pub fn members(schema: &Value, kind: impl Fn(&Value) -> String) -> Vec<String> {
     let required = schema["required"].as_array();
     let is_required =

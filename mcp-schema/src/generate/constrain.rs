@@ -1,11 +1,12 @@
-//! Writes the constraints of `#[arg(…)]` into the schema of an argument.
+//! Writes the constraints from `#[arg(…)]` into the schema of an argument.
 
 use serde_json::{Map, Value};
 
 use crate::constraint::{Bound, Constraints, Counted, PATTERN, RangeKeyword, compile};
 use crate::query::allows;
 
-/// Merges the constraints of `#[arg(…)]` into a schema. Constraints that do not apply to it are added to `problems`.
+/// Merges the constraints from `#[arg(…)]` into a schema. Reports constraints that do not apply to the schema in
+/// `problems`.
 pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems: &mut Vec<String>) {
     let any_number = allows(schema, "number") || allows(schema, "integer");
     let (text, list) = (allows(schema, "string"), allows(schema, "array"));
@@ -26,7 +27,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
             continue;
         };
         let present = object.get(keyword.name()).and_then(Value::as_number);
-        // A bound that is wider than that of the type is not needed.
+        // A bound that is wider than the type's own bound is redundant.
         if present.is_none_or(|present| keyword.holds(bound, Bound::of(present))) {
             object.insert(keyword.name().to_owned(), Value::Number(number));
         }

@@ -1,11 +1,11 @@
-//! Conversion of Rust types into schemas that model APIs accept.
+//! Converts Rust types into schemas that model APIs accept.
 //!
-//! The schemas that `schemars` derives are correct, but several model APIs reject parts of them. Input schemas are therefore
-//! simplified without changing the values they allow: subschemas are inlined where possible, `null` is removed from optional
-//! values, number formats become bounds, and documented variants become an `enum` with their documentation in the
-//! description. Output schemas keep `null`, because results contain it.
+//! The schemas that `schemars` derives are correct, but several model APIs reject parts of them. Input schemas are
+//! therefore simplified without changing the values that they allow: subschemas are inlined where possible, `null` is
+//! removed from optional values, number formats become bounds, and documented variants become an `enum` with their
+//! documentation in the description. Output schemas keep `null` because results contain it.
 //!
-//! [`check`](crate::check) enforces schemas.
+//! [`check`](crate::check) enforces the schemas.
 
 mod constrain;
 mod normalise;
@@ -20,7 +20,8 @@ use crate::constraint::Constraints;
 use constrain::constrain;
 use normalise::{Null, boolean, normalise};
 
-/// Returns the schema of `structuredContent`, simplified for clients: references are inlined where possible, `null` is kept.
+/// Returns the schema for `structuredContent`, simplified for clients: references are inlined where possible, but
+/// `null` is kept.
 pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();
@@ -33,22 +34,22 @@ pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option
     Some(schema)
 }
 
-/// A property of an object: its type, and the options of its author.
+/// A property of an object: its type and the options that its author chose.
 #[derive(Debug)]
 pub struct Property<'p> {
-    /// Its name, for messages.
+    /// The name, for use in messages.
     pub name: &'p str,
-    /// Its description; empty if it has none.
+    /// The description, or an empty string if there is none.
     pub description: &'p str,
-    /// Returns the schema of its type; `None` allows any value.
+    /// Returns the schema of the type; `None` means that any value is allowed.
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
-    /// The constraints on its value.
+    /// The constraints on the value.
     pub constraints: &'p Constraints,
-    /// The value if it is omitted, or the reason why there is no JSON for it.
+    /// The default value, or the reason why it cannot be written as JSON.
     pub default: Option<Result<Value, String>>,
 }
 
-/// Creates the schemas of the properties of one object, with one set of definitions for recursive types.
+/// Creates the schemas for the properties of a single object, which share one set of definitions for recursive types.
 #[derive(Debug)]
 pub struct Properties {
     generator: SchemaGenerator,
@@ -63,7 +64,7 @@ impl Default for Properties {
 }
 
 impl Properties {
-    /// Returns the schema of one property, with all its options. Mistakes are added to `problems`.
+    /// Returns the schema of a property, including all its options. Reports mistakes in `problems`.
     pub fn property(&mut self, property: Property<'_>, problems: &mut Vec<String>) -> Value {
         let mut schema = self.flattened(property.schema, property.description);
         let before = problems.len();
@@ -83,7 +84,7 @@ impl Properties {
         schema
     }
 
-    /// Returns the schema of a type whose properties are among those of the object.
+    /// Returns the schema of a type whose properties become properties of the object itself.
     pub fn flattened(
         &mut self,
         schema: fn(&mut SchemaGenerator) -> Option<Schema>,
@@ -104,7 +105,7 @@ impl Properties {
         schema
     }
 
-    /// Adds the definitions of recursive types.
+    /// Adds the definitions of recursive types to the root schema.
     pub fn finish(mut self, root: &mut Value) {
         add_definitions(root, &mut self.generator, Null::MeansAbsent);
     }
@@ -143,7 +144,7 @@ fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: Null
     }
 }
 
-/// Removes the title of a root schema if it is only the name of the type, rather than a title that the author wrote.
+/// Removes the title of a root schema if it is merely the name of the type and not a title that the author wrote.
 fn drop_type_title(schema: &mut Value) {
     if let Some(object) = schema.as_object_mut()
         && let Some(Value::String(title)) = object.get("title")

@@ -1,4 +1,4 @@
-//! Simplifies a schema without changing the values it allows.
+//! Simplifies a schema without changing the values that it allows.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 /// The meaning of `null` at a position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Null {
-    /// An output: `null` is kept here and everywhere below.
+    /// In an output: `null` is kept here and everywhere inside.
     Kept,
-    /// An optional input: the schema need not mention `null`, because the value can be omitted.
+    /// In an optional input: the schema need not mention `null`, because the value can be omitted.
     MeansAbsent,
-    /// An input that cannot be omitted, such as an item: `null` is a value like any other.
+    /// In an input that cannot be omitted, such as an array item: `null` is a value like any other.
     Value,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn normalise(schema: &mut Value, null: Null) {
                 }
             }
             "items" | "contains" => {
-                // An empty `items` allows any item; `false` allows none.
+                // An empty schema allows any item, and `false` allows none.
                 if inner == &Value::Bool(true) {
                     *inner = boolean(true);
                 }
@@ -93,7 +93,7 @@ fn names(list: Option<&Value>) -> Vec<String> {
 
 /// Turns `["string", "null"]` into `"string"`, and a choice between one schema and `null` into that schema.
 fn drop_null(object: &mut Map<String, Value>) {
-    // Each pass may replace a choice with its branch, once per level of `Option`.
+    // Each pass may replace a choice with its only remaining branch, so each level of `Option` needs one pass.
     for _ in 0..8 {
         if let Some(Value::Array(types)) = object.get_mut("type") {
             types.retain(|name| name != "null");
@@ -139,8 +139,8 @@ fn is_null(schema: &Value) -> bool {
         || schema.get("const").is_some_and(Value::is_null)
 }
 
-/// Replaces number formats with bounds: model APIs understand bounds, but not `uint8` or `int64`. 64-bit formats are removed
-/// without bounds, because JSON numbers are not exact to 64 bits anyway.
+/// Replaces number formats with bounds: model APIs understand bounds, but not `uint8` or `int64`. 64-bit formats are
+/// removed without bounds, because JSON numbers are not reliably exact to 64 bits anyway.
 fn formats_to_bounds(object: &mut Map<String, Value>) {
     let bounds: Option<(i64, i64)> = match object.get("format").and_then(Value::as_str) {
         Some("int8") => Some((i8::MIN.into(), i8::MAX.into())),
@@ -161,7 +161,8 @@ fn formats_to_bounds(object: &mut Map<String, Value>) {
     }
 }
 
-/// Turns a `oneOf` of constants, as derived for documented variants, into an `enum` with their meanings in the description.
+/// Turns a `oneOf` of constants, as derived for documented variants, into an `enum`, and moves the variants'
+/// documentation to the description.
 fn variants_to_enum(object: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = object.get("oneOf") else {
         return;

@@ -1,4 +1,4 @@
-//! Equality and similarity of names at compile time, for suggestions in compile errors.
+//! Compares names at compile time, for suggestions in compile errors.
 
 /// Maximum length of a compared name, in bytes.
 const LONGEST: usize = 64;
@@ -20,7 +20,8 @@ pub const fn same(a: &str, b: &str) -> bool {
     true
 }
 
-/// Returns `true` if at most two edits turn `written` into `name`, fewer than half the length of the longer one.
+/// Returns `true` if at most two edits turn `written` into `name`, and the number of edits is less than half the length
+/// of the longer name.
 ///
 /// An edit inserts, deletes or replaces a byte.
 #[must_use]

@@ -1,7 +1,7 @@
-//! "Did you mean": the known name closest to an unknown one.
+//! "Did you mean" suggestions: finds the known name that is closest to an unknown one.
 //!
-//! A wrong suggestion costs a model more than none, so a name is suggested only if it is within two edits and less than half
-//! of it is changed.
+//! A wrong suggestion costs a model more than no suggestion, so a name is suggested only if it is at most two edits
+//! away and the edits change less than half of it.
 
 mod close;
 
@@ -12,10 +12,12 @@ const EDITS: usize = 2;
 /// Maximum length of a name that is compared, in characters.
 const LONGEST: usize = 128;
 
-/// Returns the name closest to `written`, if one is close enough. Of equally close names, the first.
+/// Returns the name closest to `written`, if one is close enough. If several names are equally close, returns the
+/// first.
 ///
-/// A name is close if it is within two edits (a character inserted, deleted, replaced, or swapped with its neighbour) that change
-/// less than half of it. Case, `-`, `_` and spaces are ignored. Nothing is close to a name of more than 128 characters.
+/// A name is close enough if it is at most two edits away and the edits change less than half of it. An edit inserts,
+/// deletes or replaces a character, or swaps it with its neighbour. Case, `-`, `_` and spaces are ignored. A name
+/// longer than 128 characters is not close to any other.
 #[must_use]
 pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let written: Vec<char> = folded(written)?;
@@ -38,7 +40,8 @@ pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
     best.map(|(_, name)| name)
 }
 
-/// Returns the significant characters; case, `-`, `_` and spaces are ignored because they are often confused.
+/// Returns the significant characters, or `None` if there are too many. Case, `-`, `_` and spaces are ignored because
+/// they are often confused.
 fn folded(name: &str) -> Option<Vec<char>> {
     let mut characters = Vec::new();
     for character in name.chars().flat_map(char::to_lowercase) {
@@ -52,7 +55,8 @@ fn folded(name: &str) -> Option<Vec<char>> {
     Some(characters)
 }
 
-/// Counts the characters to insert, delete, replace or swap with their neighbour; `None` if more than `limit`.
+/// Counts the characters that have to be inserted, deleted, replaced or swapped with their neighbour to turn `a` into
+/// `b`. Returns `None` if the count exceeds `limit`.
 #[must_use]
 pub fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {

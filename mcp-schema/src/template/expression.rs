@@ -1,4 +1,4 @@
-//! Matching of one expression against a URI: its extent, and its values.
+//! Matches a single expression against a URI: finds its extent and extracts its values. Also expands expressions.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -22,7 +22,7 @@ impl Expression {
         let (_, separator) = self.operator.marks();
         if self.operator.keeps_reserved() {
             return match byte {
-                // A later part may begin with these, unless this is the last one.
+                // A later part may begin with one of these characters unless this expression is the last part.
                 b'?' | b'#' => last || self.operator == Operator::Fragment,
                 _ => byte.is_ascii_graphic(),
             };
@@ -32,7 +32,7 @@ impl Expression {
         match byte {
             b'=' => self.operator.is_named(),
             b'?' | b'#' => false,
-            // Clients leave these unencoded where RFC 6570 would encode them.
+            // Clients leave these characters unencoded where RFC 6570 would encode them.
             b'@' | b':' | b'!' | b'$' | b'\'' | b'(' | b')' | b'*' | b'+' => true,
             b',' => self.operator != Operator::Simple || several,
             // A query may contain characters that would end a path, and parameters that the template does not name.
@@ -41,8 +41,8 @@ impl Expression {
         }
     }
 
-    /// Returns the number of bytes that belong to this expression: as many as it can contain, but ending where the next part
-    /// of the template begins.
+    /// Returns the number of bytes that belong to this expression. It takes as many bytes as it can contain, but ends
+    /// where the next part of the template begins.
     pub(super) fn extent(&self, rest: &str, following: &[TemplatePart]) -> Option<usize> {
         let next = following.first();
         let (first, separator) = self.operator.marks();
@@ -60,7 +60,7 @@ impl Expression {
             .position(|byte| !self.holds(byte, next.is_none()))
             .unwrap_or(body.len());
         if matches!(self.operator, Operator::Path | Operator::Label) {
-            // One separator per variable, unless one of them takes any number.
+            // There is one separator per variable, unless a variable takes any number of values.
             if !self.variables.iter().any(|variable| variable.explode) {
                 let within = body.get(..length)?;
                 if let Some((end, _)) = within
@@ -72,7 +72,7 @@ impl Expression {
             }
         }
         if let [TemplatePart::Literal(text)] = following {
-            // The last literal ends the URI, even if it also occurs earlier.
+            // The last literal must end the URI, even if it also occurs earlier.
             let before = body.strip_suffix(text.as_str())?.len();
             return (before <= length).then_some(start.saturating_add(before));
         }
@@ -127,7 +127,7 @@ impl Expression {
                 return None;
             }
             let read = match variable.list {
-                // Joined again, the values would begin with a slash.
+                // If the values were joined again, the result would begin with a slash.
                 Some(_) if separator == '/' && value.starts_with('/') && !variable.any_path => {
                     return None;
                 }
@@ -136,7 +136,7 @@ impl Expression {
             };
             found.push((&variable.name, read));
         }
-        // Remaining text that no variable takes is not a match.
+        // The URI does not match if text remains that no variable takes.
         rest.is_none_or(str::is_empty).then_some(())
     }
 
@@ -150,8 +150,8 @@ impl Expression {
         for pair in body.split(separator).filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decode(name)?;
-            // Unknown parameters are ignored, as HTTP servers do; of a repeated parameter the first value is used, unless
-            // it is a list.
+            // Unknown parameters are ignored, as in HTTP servers. If a parameter is repeated, its first value is used
+            // unless it is a list.
             let Some(variable) = self.variables.iter().find(|variable| variable.name == name)
             else {
                 continue;
@@ -211,7 +211,7 @@ impl Expression {
 }
 
 impl Variable {
-    /// Returns several values as the text of a JSON array.
+    /// Converts several values into the text of a JSON array.
     fn array<'v>(
         &self,
         values: impl Iterator<Item = &'v str>,
@@ -239,7 +239,7 @@ impl Variable {
     }
 }
 
-/// Returns `true` if a value joined to a directory as a path stays below that directory, on any system.
+/// Returns `true` if a value stays below a directory when joined to it as a path, on any operating system.
 pub(super) fn stays_below(value: &str) -> bool {
     let mut bytes = value.bytes();
     let has_drive =

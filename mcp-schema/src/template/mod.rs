@@ -1,12 +1,13 @@
-//! URI templates (RFC 6570): matching of URIs, the reverse of expansion.
+//! Matches URIs against URI templates (RFC 6570), which is the reverse of expansion.
 //!
-//! A template is parsed into literals and expressions. A URI is matched in one pass over the template: an expression ends at
-//! the first character its values cannot contain, or where the following literal begins, and is never retried. There is no
-//! backtracking, so the work is bounded by the length of the URI times that of the template.
+//! A template is parsed into literals and expressions. A URI is matched in one pass over the template: an expression
+//! ends at the first character that its values cannot contain, or where the following literal begins, and is never
+//! retried. There is no backtracking, so the work is bounded by the length of the URI times the length of the template.
 //!
-//! Levels 1 to 3 and explode (`*`) are supported; [`template_syntax`] validates the syntax, at compile time too. Values are percent-decoded exactly once and must then be UTF-8. A value that contains NUL, has a segment `..`, or
-//! begins with `/`, `\` or a drive letter does not match, whatever the expression, so that handlers that read files need not
-//! check for it. Variables that accept any path are the exception.
+//! Levels 1 to 3 and the explode modifier (`*`) are supported. [`template_syntax`] validates the syntax, at compile
+//! time if needed. Values are percent-decoded exactly once, and the result must be valid UTF-8. A value that contains
+//! NUL, has a `..` segment, or begins with `/`, `\` or a drive letter does not match any expression, so that handlers
+//! that read files need not check for such values. The only exceptions are variables that accept any path.
 //!
 //! Specification: RFC 6570.
 
@@ -45,22 +46,22 @@ struct Expression {
 struct Variable {
     name: String,
     explode: bool,
-    /// Set if the parameter is a list: the values are kept separate, as a JSON array.
+    /// Set if the parameter is a list, in which case the values are kept separate in a JSON array.
     list: Option<ExplodedList>,
     /// `true` if its values may lead out of a directory.
     any_path: bool,
 }
 
-/// The conversion of an exploded variable's values into a JSON array.
+/// Specifies how the values of an exploded variable are converted into a JSON array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExplodedList {
-    /// `true` if each item is a string, even if its text is other valid JSON.
+    /// `true` if each item is a string, even if its text is valid JSON of another type.
     pub of_text: bool,
-    /// `true` if a URI without a value gives an empty list: RFC 6570 expands an empty list to nothing.
+    /// `true` if a URI without a value yields an empty list, because RFC 6570 expands an empty list to an empty string.
     pub required: bool,
 }
 
-/// The operator of an expression, which decides how its values are written.
+/// The operator of an expression, which determines how values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
     /// `{x}`
@@ -106,7 +107,7 @@ impl Operator {
     }
 }
 
-/// The specificity of a template: the more of a URI it fixes, the earlier it is tried.
+/// The specificity of a template. The more of a URI a template fixes, the earlier it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Specificity {
     literal: usize,
@@ -119,7 +120,7 @@ impl UriTemplate {
     ///
     /// # Errors
     ///
-    /// If its syntax is invalid, the reason.
+    /// Returns the reason if the syntax is invalid.
     pub fn parse(template: &str) -> Result<Self, String> {
         template_syntax(template).into_result()?;
         let parts = parts(template);
@@ -141,14 +142,14 @@ impl UriTemplate {
         &self.variables
     }
 
-    /// Returns `true` if a variable takes any number of values: `{x*}`.
+    /// Returns `true` if a variable takes any number of values, as in `{x*}`.
     #[must_use]
     pub fn explodes(&self, name: &str) -> bool {
         self.all_variables()
             .any(|variable| variable.name == name && variable.explode)
     }
 
-    /// Makes `matches` return the values of an exploded variable as the text of a JSON array.
+    /// Makes [`matches`](Self::matches) return the values of an exploded variable as the text of a JSON array.
     pub fn keep_apart(&mut self, name: &str, list: ExplodedList) {
         for part in &mut self.parts {
             if let TemplatePart::Expression(expression) = part {
@@ -161,7 +162,8 @@ impl UriTemplate {
         }
     }
 
-    /// Makes a variable accept values that lead out of a directory. Returns `false` if there is no such variable.
+    /// Makes a variable accept values that lead out of a directory. Returns `false` if the template does not contain
+    /// the variable.
     pub fn take_any_path(&mut self, name: &str) -> bool {
         let mut found = false;
         for part in &mut self.parts {
@@ -187,7 +189,7 @@ impl UriTemplate {
             .flatten()
     }
 
-    /// Returns the specificity; the greatest is tried first.
+    /// Returns the specificity. Templates with greater specificity are tried first.
     #[must_use]
     pub fn specificity(&self) -> Specificity {
         let literal = self.parts.iter().map(|part| match part {
@@ -204,8 +206,8 @@ impl UriTemplate {
         }
     }
 
-    /// Returns the values of the variables with which the template expands to this URI; `None` if it does not match. Variables
-    /// that the URI omits are omitted from the list.
+    /// Returns the variable values for which the template expands to this URI, or `None` if the URI does not match.
+    /// Variables that are absent from the URI are also absent from the list.
     #[must_use]
     pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
         let mut found = Vec::with_capacity(self.variables.len());
@@ -236,8 +238,9 @@ impl UriTemplate {
         Some(found)
     }
 
-    /// Expands the template with these values: the inverse of [`matches`](Self::matches), against which tests check it. A variable without a value is omitted; the value of an exploded variable is
-    /// split at the separator of its operator.
+    /// Expands the template with the given values. This is the inverse of [`matches`](Self::matches), and tests check
+    /// the two against each other. A variable without a value is omitted. The value of an exploded variable is split at
+    /// the separator of its operator.
     pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
         let mut out = String::new();
         for part in &self.parts {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Decodes percent escapes once; `None` if one is invalid or the result is not UTF-8.
+/// Decodes percent escapes once; returns `None` if an escape is invalid or the result is not UTF-8.
 #[must_use]
 pub fn decode(text: &str) -> Option<String> {
     if !text.contains('%') {
@@ -25,8 +25,8 @@ pub fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Percent-encodes a value as the variable `{variable}` of a URI template: letters, digits and `-._~` stay as they are. Source:
-/// RFC 6570, 3.2.2.
+/// Percent-encodes a value in the same way as a variable, `{variable}`, in a URI template. ASCII letters, digits and
+/// `-._~` are left unchanged. Source: RFC 6570, 3.2.2.
 #[must_use]
 pub fn percent_encode(value: &str) -> String {
     let mut encoded = String::with_capacity(value.len());
@@ -34,7 +34,8 @@ pub fn percent_encode(value: &str) -> String {
     encoded
 }
 
-/// Writes a string so that [`decode`] returns it; reserved characters are left unencoded if `keep_reserved`.
+/// Percent-encodes a string so that [`decode`] restores it. Reserved characters are left unencoded if `keep_reserved`
+/// is `true`.
 pub fn encode(text: &str, keep_reserved: bool, out: &mut String) {
     for byte in text.bytes() {
         let reserved = b":/?#[]@!$&'()*+,;=";

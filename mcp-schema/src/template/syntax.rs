@@ -1,11 +1,12 @@
-//! The syntax of URIs and URI templates, in `const fn`s: applied at compile time to attributes, at run time to other definitions.
+//! Checks the syntax of URIs and URI templates, in `const fn`s that are applied to attributes at compile time and to
+//! other definitions at run time.
 //!
 //! Specification: RFC 3986 (schemes), RFC 6570 (templates).
 
 use crate::suggest::same;
 use crate::verdict::{RuleVerdict, character_length};
 
-/// Checks that a URI starts with a scheme and a colon, and has no spaces, control characters or braces.
+/// Checks that a URI starts with a scheme and a colon, and contains no spaces, control characters or braces.
 #[must_use]
 pub const fn uri(text: &str) -> RuleVerdict {
     if !has_scheme(text.as_bytes()) {
@@ -83,7 +84,8 @@ const fn stray_percent(what: &str, text: &str) -> RuleVerdict {
     RuleVerdict::wrong(&[what, text, "` has a `%` that encodes nothing; write `%25`"])
 }
 
-/// Checks the syntax of a template, but not that its variables have parameters: RFC 6570 up to level 3, and explode.
+/// Checks that the syntax of a template conforms to RFC 6570 up to level 3, plus the explode modifier. Does not check
+/// that a parameter exists for each variable.
 #[must_use]
 pub const fn template_syntax(template: &str) -> RuleVerdict {
     const WHAT: &str = "URI template `";
@@ -109,7 +111,7 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
             }
             b'}' => return RuleVerdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
             b'%' if !encodes(bytes, index) => return stray_percent(WHAT, template),
-            // A URI may contain an apostrophe, a template may not.
+            // A URI may contain an apostrophe, but a template may not.
             byte if is_forbidden(byte) || byte == b'\'' => return forbidden(WHAT, template, byte),
             _ => index += 1,
         }
@@ -132,7 +134,7 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
-/// Checks the expression between braces: an optional operator, and variables separated by commas.
+/// Checks an expression between braces, which consists of an optional operator and variables separated by commas.
 const fn expression(template: &str, start: usize, end: usize) -> RuleVerdict {
     const WHAT: &str = "URI template `";
     let bytes = template.as_bytes();
@@ -203,7 +205,7 @@ const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns the character that starts at a byte; empty if the byte is inside a character.
+/// Returns the character that starts at `index`, or an empty string if `index` is inside a character.
 const fn character_at(text: &str, index: usize) -> &str {
     slice(
         text,
@@ -238,7 +240,7 @@ pub struct VariableSpan {
 }
 
 impl VariableSpan {
-    /// Returns the name.
+    /// Returns the name of the variable.
     #[must_use]
     pub const fn name(self, template: &str) -> &str {
         slice(template, self.start, self.end)
@@ -256,7 +258,7 @@ impl VariableSpan {
     }
 }
 
-/// The variables of a template whose syntax has been checked.
+/// Steps through the variables of a template whose syntax has been checked.
 #[derive(Debug)]
 pub struct Variables<'a> {
     bytes: &'a [u8],
@@ -265,7 +267,7 @@ pub struct Variables<'a> {
 }
 
 impl<'a> Variables<'a> {
-    /// Before the first variable of a template.
+    /// Starts before the first variable of a template.
     #[must_use]
     pub const fn new(template: &'a str) -> Self {
         Self {
@@ -275,7 +277,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Returns the position of the next variable; `None` after the last.
+    /// Returns the position of the next variable, or `None` after the last one.
     pub const fn next(&mut self) -> Option<VariableSpan> {
         while self.index < self.bytes.len() {
             let byte = self.bytes[self.index];
@@ -304,7 +306,7 @@ const fn is_name(byte: u8) -> bool {
     is_plain(byte) || byte == b'.'
 }
 
-/// Returns `true` if a template has a variable of that name.
+/// Returns `true` if a template has a variable with this name.
 #[must_use]
 pub const fn template_has_variable(template: &str, name: &str) -> bool {
     let mut variables = Variables::new(template);

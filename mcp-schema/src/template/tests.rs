@@ -1,4 +1,4 @@
-//! Matching of URIs against templates, and matching as the inverse of expansion.
+//! Tests the matching of URIs against templates, also as the inverse of expansion.
 
 use std::collections::BTreeMap;
 
@@ -257,7 +257,7 @@ proptest! {
     }
 }
 
-/// Checks cases: a string and a part of the message, which is empty if the string is valid.
+/// Checks each case: a string, and part of the expected message, which is empty if the string is valid.
 fn check_syntax(rule: fn(&str) -> RuleVerdict, cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let verdict = rule(text);

@@ -1,4 +1,4 @@
-//! Corrections of values that models frequently get wrong.
+//! Corrections for values that models frequently get wrong.
 //!
 //! Models put JSON into strings and write integers with a fraction of zero, such as `1.0`. Both are accepted unless a
 //! tool is strict. Corrections work on the text of a value, so numbers of any size stay exact.
@@ -42,15 +42,15 @@ pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
     (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
 }
 
-/// Returns the value with quoted JSON inside it unquoted wherever the schema does not allow strings; `None` if it
-/// contains no such JSON.
+/// Unquotes JSON inside strings in the value wherever the schema does not allow strings. Returns `None` if the value
+/// contains no such strings.
 pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
     let mut meant = String::with_capacity(json.len());
     let changed = unquote(json, schema, DEPTH, &mut meant);
     changed.then(|| without_fractions(&meant).unwrap_or(meant))
 }
 
-/// Writes a value with the quoted JSON inside it unquoted; returns `true` if there was any.
+/// Writes a value with all quoted JSON inside it unquoted, and returns `true` if there was any.
 fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
     let kind = json.as_bytes().first();
     let Some(depth) = depth.checked_sub(1) else {
@@ -111,7 +111,7 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
     changed
 }
 
-/// Returns `true` if a header mirrors a value inside the value that the schema describes.
+/// Returns `true` if a header mirrors a value nested inside the value that the schema describes.
 fn holds_header(schema: &Value, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return true;
@@ -123,7 +123,8 @@ fn holds_header(schema: &Value, depth: u32) -> bool {
         .any(|property| property.get(HEADER).is_some() || holds_header(property, depth))
 }
 
-/// Returns the value with `1.0` and `1e3` written as `1` and `1000` throughout; `None` if there are no such numbers.
+/// Rewrites numbers such as `1.0` and `1e3` as `1` and `1000` throughout the value. Returns `None` if there are no such
+/// numbers.
 pub(super) fn without_fractions(json: &str) -> Option<String> {
     let bytes = json.as_bytes();
     let mut out = String::new();

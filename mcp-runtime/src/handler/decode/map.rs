@@ -42,7 +42,7 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
     }
 }
 
-/// Returns the first whole number in a text that a [`Value`] cannot represent exactly.
+/// Returns the first whole number in the text that a [`Value`] cannot represent exactly.
 fn inexact(json: &str) -> Option<&str> {
     let mut at = 0_usize;
     while let Some(byte) = json.as_bytes().get(at) {

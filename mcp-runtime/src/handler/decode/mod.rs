@@ -5,7 +5,7 @@
 //! examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
 //! schema.
 //!
-//! `mcp_schema` creates schemas, and checks values against them.
+//! `mcp_schema` creates schemas and checks values against them.
 
 mod forgive;
 mod header;
@@ -39,8 +39,8 @@ use scan::{scan, skip};
 pub(crate) use strings::strings;
 use types::Types;
 
-/// Maximum number of parameters per function whose values the client sends, because a 64-bit set tracks which of them
-/// were given.
+/// Maximum number of client-supplied parameters per function. The limit exists because a 64-bit set tracks which of
+/// them were given.
 const MOST: usize = 64;
 
 /// Maximum number of faults to collect; more would not help.
@@ -82,14 +82,14 @@ pub(crate) struct Decoder {
     flatten: Option<usize>,
     /// The names of the flattened type's properties.
     flattened: Vec<String>,
-    /// The enforced part of the flattened type's schema.
+    /// The part of the flattened type's schema that has to be enforced separately.
     flattened_types: Option<Types>,
     style: ArgumentStyle,
     validator: Validator,
     arguments: Vec<ArgumentInfo>,
     #[cfg_attr(
         not(feature = "http"),
-        expect(dead_code, reason = "checked always, but mirrored by HTTP only")
+        expect(dead_code, reason = "always validated, but mirrored only by HTTP")
     )]
     headers: Vec<HeaderArgument>,
     /// `true` if the author wrote the schema, in which case all of it has to be checked.
@@ -108,7 +108,7 @@ struct Wire {
     nullable: bool,
     accepts_text: bool,
     constraints: Option<Box<TextConstraints>>,
-    /// The enforced part of its schema; `None` if the type itself enforces all of it.
+    /// The part of the schema that has to be enforced separately; `None` if the type itself enforces all of it.
     types: Option<Types>,
 }
 
@@ -130,7 +130,7 @@ impl Decoder {
         &self.headers
     }
 
-    /// Fills the slots, each an `Option<T>`, one per parameter in order.
+    /// Fills the slots. There is one `Option<T>` per parameter, in order.
     ///
     /// `arguments` is one JSON object; an empty string counts as an empty object. `context` is called only if a parameter
     /// needs it and the arguments are valid.
@@ -162,7 +162,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes the arguments of nearly all calls. If anything is wrong, returns `false` without a reason.
+    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without a reason, if anything
+    /// is wrong.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;

@@ -133,12 +133,12 @@ pub(super) fn string_length(text: &str) -> usize {
     }
 }
 
-/// Returns the names and values in an argument object, in which each name must be unique so that all code that examines
-/// a call sees the same arguments.
+/// Returns the names and values in an argument object. Each name must be unique so that all code that examines a call
+/// sees the same arguments.
 ///
 /// # Errors
 ///
-/// Returns an error if the text is not an object or if arguments are given twice.
+/// Returns an error if the text is not an object or if an argument is given twice.
 pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
     let mut entries = Vec::new();
     let scanned = scan(arguments, |name, rest, _| {
@@ -161,8 +161,8 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
     }
 }
 
-/// Returns the value of a member of an object. If there are duplicates, returns the last one, as used by parsers that
-/// accept duplicates.
+/// Returns the value of a member of an object. If there are duplicates, returns the last one, as parsers that accept
+/// duplicates do.
 #[cfg(feature = "http")]
 pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     let mut found = None;
@@ -207,7 +207,8 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
     let end = start.saturating_add(column);
-    // A failed item is reported after the following comma has been read. That comma does not start the next item yet.
+    // A failed item is reported after the following comma has been read. That comma must not be counted as the start of
+    // the next item.
     let read = text.get(..end).unwrap_or(text).trim_ascii_end();
     let end = read.strip_suffix(',').unwrap_or(read).len();
     let mut places: Vec<ScanPosition<'_>> = Vec::new();

@@ -146,7 +146,7 @@ impl Decoder {
         let mut received = &value;
         let message = match &failure {
             Some(error) => {
-                // Only the type can tell what is wrong. The position at which it stopped reading identifies the invalid
+                // Only the type can tell what is wrong. The position at which decoding stopped identifies the invalid
                 // value.
                 let inner = pointer_at(raw, error.line(), error.column());
                 if let Some(found) = value.pointer(&inner) {

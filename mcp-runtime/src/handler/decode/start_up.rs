@@ -1,4 +1,4 @@
-//! Prepares the parameters of a function at start-up, so that nothing has to be decided while calls are decoded.
+//! Prepares the parameters of a function at start-up, so that decoding a call requires no further analysis.
 
 use mcp_schema::check::Validator;
 use mcp_schema::constraint::{Constraints, TextConstraints};
@@ -75,7 +75,7 @@ impl Decoder {
         }
         if wire.len() > MOST {
             problems.push(format!(
-                "{} arguments; a function can have {MOST}",
+                "{} arguments; a function can have at most {MOST}",
                 wire.len()
             ));
         }
@@ -212,7 +212,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
         }
         Some(DefaultValue::Rust { json, .. }) => match json() {
             Ok(value) => value.to_string(),
-            // Already reported with the schema.
+            // Already reported when the schema was created.
             Err(_) => return,
         },
         None => return,
@@ -220,7 +220,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     let broken = broken_rules(parameter.constraints, &text);
     if !broken.is_empty() {
         problems.push(format!(
-            "argument `{name}`: the default `{text}` breaks its own rules: {}",
+            "argument `{name}`: the default `{text}` violates the argument's constraints: {}",
             broken.join(", ")
         ));
     }

@@ -1,4 +1,4 @@
-//! Converts the strings that prompts, templates and completers receive into the JSON that is decoded.
+//! Converts the strings that prompts, templates and completers receive into JSON, ready for decoding.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -108,7 +108,7 @@ impl Decoder {
     }
 }
 
-/// Names and their strings.
+/// Pairs of names and strings.
 type Strings<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 
 /// Returns the names and strings of an object of strings. `null` counts as absent.

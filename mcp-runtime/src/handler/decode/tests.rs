@@ -412,7 +412,7 @@ fn mistakes_of_the_author_are_found_at_start_up() {
         Decoder::new(&RANGE, LENIENT, None)
             .unwrap_err()
             .join("\n")
-            .contains("breaks its own rules")
+            .contains("violates the argument's constraints")
     );
     let schema =
         Schema::try_from(serde_json::json!({"type": "object", "$ref": "http://x/y"})).unwrap();
@@ -447,7 +447,7 @@ fn headers_are_listed_with_their_paths() {
     );
 }
 
-/// The same arguments as a derive reads them.
+/// The same arguments, decoded by a derived implementation.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Derived {

@@ -17,7 +17,7 @@ use crate::jsonrpc::Decimal;
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
 pub(super) enum Types {
-    /// This shape, checked on the text of a value.
+    /// A shape that is checked on the text of a value.
     Shape(Box<Shape>),
     /// The whole schema of the property, checked on the value.
     Property,
@@ -26,7 +26,7 @@ pub(super) enum Types {
 }
 
 impl Types {
-    /// Returns the enforced part of a property's schema; `None` if it is empty.
+    /// Returns the part of a property's schema that has to be enforced; `None` if there is nothing to enforce.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
         match Shape::read(schema) {
             Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
@@ -34,7 +34,7 @@ impl Types {
         }
     }
 
-    /// Returns the enforced part of a flattened type's schema, which is known to be valid.
+    /// Returns the part of a flattened type's schema that has to be enforced. The schema is known to be valid.
     pub(super) fn of_object(schema: Value) -> Option<Self> {
         match Shape::read(&schema) {
             Some(shape) => Some(Self::Shape(Box::new(shape))),
@@ -100,8 +100,8 @@ impl Kinds {
     }
 }
 
-/// Keywords that are read elsewhere, make no assertion, or are left to the type, such as `enum`, because a variant may
-/// be accepted under several names.
+/// Keywords that are read elsewhere, make no assertion, or are left to the type. `enum` is left to the type because a
+/// variant may be accepted under several names.
 const PASSED_OVER: [&str; 14] = [
     "type",
     "required",
@@ -119,7 +119,7 @@ const PASSED_OVER: [&str; 14] = [
     "contentMediaType",
 ];
 
-/// The assertions of a schema without choices and references.
+/// The assertions of a schema that contains neither choices nor references.
 #[derive(Debug)]
 pub(super) struct Shape {
     kinds: Kinds,
@@ -194,7 +194,8 @@ impl Shape {
         Some(shape)
     }
 
-    /// Reads the shape of all other members or items. The type decides whether there may be any.
+    /// Reads the shape of all other members or items. A boolean schema is skipped because the type decides whether any
+    /// others are allowed.
     fn read_into(schema: &Value, slot: &mut Option<Box<Self>>) -> Option<()> {
         if !schema.is_boolean() {
             let shape = Self::read(schema)?;

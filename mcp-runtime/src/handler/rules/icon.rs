@@ -1,4 +1,4 @@
-//! Sources of icons.
+//! Icon sources.
 //!
 //! Specification: 2026-07-28, basic, "Icons".
 
@@ -14,6 +14,6 @@ pub const fn icon(src: &str) -> RuleVerdict {
     RuleVerdict::wrong(&[
         "icon `",
         src,
-        "` is not an `https:` or `data:` URI, and clients show no other; write one, as in `https://example.com/icon.png`",
+        "` is not an `https:` or `data:` URI, and clients display no others; write one, as in `https://example.com/icon.png`",
     ])
 }

@@ -1,7 +1,7 @@
-//! Rules for names, URIs, media types and headers, as `const fn`s: the macros apply them at compile time to attributes, the
-//! registry at run time to dynamic definitions.
+//! Rules for names, URIs, media types and headers, written as `const fn`s. The macros apply them to attributes at
+//! compile time, and the registry applies them to dynamic definitions at run time.
 //!
-//! Those of URIs and templates, and the verdict of every rule, are in `mcp_schema`.
+//! The rules for URIs and URI templates, and the verdict type that all rules return, are defined in `mcp_schema`.
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
@@ -24,7 +24,7 @@ pub use parameters::{
 pub use rate::rate;
 pub(crate) use rate::read_rate;
 
-/// Returns an error message for each icon that breaks the rules.
+/// Returns an error message for each icon that violates the rules.
 pub(crate) fn icon_problems(icons: &[Icon]) -> impl Iterator<Item = String> {
     icons
         .iter()

@@ -7,7 +7,7 @@ use super::RuleVerdict;
 /// Maximum length of a tool name, in bytes.
 const MAX_NAME: usize = 128;
 
-/// Checks that a tool name is 1 to 128 of `A-Z a-z 0-9 _ - .`.
+/// Checks that a tool name consists of 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
 #[must_use]
 pub const fn tool_name(name: &str) -> RuleVerdict {
     const ALLOWED: &str = "; use 1 to 128 of A-Z a-z 0-9 _ - .";
@@ -30,7 +30,7 @@ pub const fn tool_name(name: &str) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
-/// Checks that a header name is a token of RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
+/// Checks that a header name is a token as defined by RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
 #[must_use]
 pub const fn header(name: &str) -> RuleVerdict {
     const ALLOWED: &str = "; use letters, digits and `-`, as in `Region`";
@@ -49,7 +49,7 @@ pub const fn header(name: &str) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
-/// Checks that a scope is one or more visible ASCII characters other than `"` and `\`: RFC 6749, section 3.3.
+/// Checks that a scope consists of one or more visible ASCII characters other than `"` and `\` (RFC 6749, section 3.3).
 #[must_use]
 pub const fn scope(scope: &str) -> RuleVerdict {
     const ALLOWED: &str = "; use visible ASCII without quotes and backslashes, as in `notes:write`";
@@ -93,7 +93,8 @@ const fn is_token(byte: u8) -> bool {
         )
 }
 
-/// Checks that a media type is two tokens around a slash, with optional parameters after a semicolon.
+/// Checks that a media type consists of two tokens separated by a slash, optionally followed by a semicolon and
+/// parameters.
 ///
 /// The parameters are not checked.
 #[must_use]
@@ -125,7 +126,7 @@ const fn trailing_space(bytes: &[u8], mut index: usize) -> bool {
     index < bytes.len() && bytes[index] == b';'
 }
 
-/// Checks that a time is an ISO 8601 date, `2026-07-28`, or date and time, `2026-07-28T12:00:00Z`.
+/// Checks that a time is an ISO 8601 date, such as `2026-07-28`, or date and time, such as `2026-07-28T12:00:00Z`.
 #[must_use]
 pub const fn timestamp(text: &str) -> RuleVerdict {
     let bytes = text.as_bytes();
@@ -151,7 +152,7 @@ const fn ends_with_zone(bytes: &[u8]) -> bool {
         || (matches!(bytes[length - 6], b'+' | b'-') && matches_digits(bytes, length - 5, b"00:00"))
 }
 
-/// Returns `true` if the bytes from `start` match the form; each `0` in it matches any digit.
+/// Returns `true` if the bytes from `start` match `form`, in which each `0` matches any digit.
 const fn matches_digits(bytes: &[u8], start: usize, form: &[u8]) -> bool {
     if bytes.len() < start + form.len() {
         return false;

@@ -7,7 +7,7 @@ use super::RuleVerdict;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
-/// Checks the syntax of a template, and that each variable has a parameter.
+/// Checks the syntax of a template, and that a parameter exists for each variable.
 #[must_use]
 pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
     let verdict = template_syntax(template);
@@ -29,7 +29,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdi
     RuleVerdict::HOLDS
 }
 
-/// Checks that an argument of a template is one of its variables.
+/// Checks that an argument of a resource template is one of the variables in its URI template.
 #[must_use]
 pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> RuleVerdict {
     if parameter.ty.injected
@@ -100,7 +100,7 @@ pub const fn partial_text(parameter: &ParameterMeta) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
-/// Checks that a prompt or template has an argument of that name.
+/// Checks that a prompt or template has an argument with this name.
 #[must_use]
 pub const fn completed_argument(
     kind: &str,
@@ -115,7 +115,7 @@ pub const fn completed_argument(
     with_meant(&verdict, name, parameters, "it has ")
 }
 
-/// Appends the argument that `name` probably means, or else all arguments.
+/// Appends the argument that `name` was probably meant to be or, if there is none, the names of all arguments.
 const fn with_meant(
     verdict: &RuleVerdict,
     name: &str,

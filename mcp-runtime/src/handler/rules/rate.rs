@@ -18,7 +18,8 @@ enum RateError {
     Burst,
 }
 
-/// Checks that a rate is a number and a unit, optionally followed by `burst` and a number, then by `per caller`.
+/// Checks that a rate consists of a number and a unit, optionally followed by `burst` and a number, and then by an
+/// optional `per caller`.
 #[must_use]
 pub const fn rate(text: &str) -> RuleVerdict {
     let Err(fault) = parse_rate(text) else {
@@ -37,11 +38,11 @@ pub const fn rate(text: &str) -> RuleVerdict {
     RuleVerdict::wrong(&["the rate `", text, said])
 }
 
-/// Reads a rate.
+/// Parses a rate.
 ///
 /// # Errors
 ///
-/// Returns the message for a mistake.
+/// Returns a message that describes the mistake.
 pub(crate) fn read_rate(text: &str) -> Result<Rate, String> {
     parse_rate(text).map_err(|_| rate(text).text().to_owned())
 }
@@ -94,7 +95,8 @@ const fn parse_rate(text: &str) -> Result<Rate, RateError> {
     Err(RateError::Form)
 }
 
-/// Reads the whole number at `at`; `None` if there is none that fits. Also returns the position after it.
+/// Parses the whole number at `at`, and returns it together with the position after it. The number is `None` if there
+/// are no digits or the value is too large.
 const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
     let start = at;
     let mut value: Option<u32> = Some(0);
@@ -111,7 +113,7 @@ const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
     if at == start { (None, at) } else { (value, at) }
 }
 
-/// Returns `true` if the word is at `at`, followed by a space or by nothing.
+/// Returns `true` if the text at `at` starts with the word, followed by a space or the end of the text.
 const fn has_word(bytes: &[u8], at: usize, word: &[u8]) -> bool {
     let mut index = 0;
     while index < word.len() {
