@@ -95,8 +95,8 @@ fn is_time(text: &str) -> bool {
     clock(whole, true) && is_fraction && zone_fits
 }
 
-fn in_range(text: &str, most: u32) -> bool {
-    digits(text, 2).is_some_and(|number| number <= most)
+fn in_range(text: &str, max: u32) -> bool {
+    digits(text, 2).is_some_and(|number| number <= max)
 }
 
 fn digits(text: &str, count: usize) -> Option<u32> {
