@@ -30,6 +30,7 @@ pub const TOO_MANY: i32 = 429;
 pub const INSUFFICIENT_SCOPE: i32 = 403;
 
 /// Creates the error for a method that does not exist.
+#[must_use]
 pub fn method_not_found(name: &str) -> ErrorObject {
     ErrorObject::new(
         ErrorObject::METHOD_NOT_FOUND,
@@ -38,11 +39,13 @@ pub fn method_not_found(name: &str) -> ErrorObject {
 }
 
 /// Creates the error for an unknown tool. `like` is a name that may have been meant.
+#[must_use]
 pub fn unknown_tool(name: &str, like: Option<&str>) -> ErrorObject {
     unknown("tool", name, like)
 }
 
 /// Creates the error for an unknown prompt. `like` is a name that may have been meant.
+#[must_use]
 pub fn unknown_prompt(name: &str, like: Option<&str>) -> ErrorObject {
     unknown("prompt", name, like)
 }
@@ -58,6 +61,7 @@ fn unknown(what: &str, name: &str, like: Option<&str>) -> ErrorObject {
 }
 
 /// Creates the error for an unknown resource. `data.uri` is the requested URI.
+#[must_use]
 pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
     let code = match version.era() {
         Era::Legacy => RESOURCE_NOT_FOUND,
@@ -68,6 +72,7 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
 
 /// Creates the error for missing capabilities; `required` has the shape of `ClientCapabilities`, as returned by
 /// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions have no code for it.
+#[must_use]
 pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
     let names = names(&required);
     let message = format!("the client does not declare required capabilities: {names}");
@@ -81,6 +86,7 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
 }
 
 /// Returns the members of a capability object in a readable form: `elicitation.url, sampling`.
+#[must_use]
 pub fn names(capabilities: &Value) -> String {
     let mut names = Vec::new();
     for (name, value) in capabilities.as_object().into_iter().flatten() {
@@ -94,6 +100,7 @@ pub fn names(capabilities: &Value) -> String {
 
 /// Creates the error for an unsupported version. `data.requested` is the whole requested version: it is shorter than the
 /// message that contained it.
+#[must_use]
 pub fn unsupported_version(requested: &str) -> ErrorObject {
     ErrorObject::new(
         UNSUPPORTED_VERSION,
@@ -103,6 +110,7 @@ pub fn unsupported_version(requested: &str) -> ErrorObject {
 }
 
 /// Creates the error for a modern request without a claim.
+#[must_use]
 pub fn missing_claim() -> ErrorObject {
     ErrorObject::invalid_params(format!(
         "`params._meta` lacks `{}` and `{}`",
@@ -112,32 +120,38 @@ pub fn missing_claim() -> ErrorObject {
 }
 
 /// Creates the error for an invalid header, spelled as in the specification.
+#[must_use]
 pub fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
 }
 
 /// Creates the error for a request without a claim before `initialize`.
+#[must_use]
 pub fn not_initialized() -> ErrorObject {
     ErrorObject::invalid_request("not initialized: send `initialize` first")
 }
 
 /// Creates the error for a second `initialize`.
+#[must_use]
 pub fn already_initialized() -> ErrorObject {
     ErrorObject::invalid_request("already initialized")
 }
 
 /// Creates the error for a member of `params` that is missing or of the wrong type.
+#[must_use]
 pub fn invalid_member(name: &str, expected: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("`{name}` must be {expected}"))
 }
 
 /// Creates the error for a member of `params` that cannot be parsed.
+#[must_use]
 pub fn invalid(name: &str, error: &serde_json::Error) -> ErrorObject {
     let problem = error.to_string();
     ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
 }
 
 /// Creates the error for a cursor of another list, or of none.
+#[must_use]
 pub fn invalid_cursor() -> ErrorObject {
     ErrorObject::invalid_params("the cursor does not belong to this list; start again without one")
 }
@@ -150,11 +164,13 @@ pub fn invalid_level() -> ErrorObject {
 
 /// Creates the error for too many concurrent requests. The code is the framework's, outside the ranges reserved for
 /// JSON-RPC and the protocol.
+#[must_use]
 pub fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
     later(format!("too many {what} at once"), retry_after)
 }
 
 /// Creates the error for an exceeded rate. The code is that of [`too_many`].
+#[must_use]
 pub fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
     later(format!("too many calls of {what}"), retry_after)
 }
@@ -171,6 +187,7 @@ fn later(mut message: String, retry_after: Duration) -> ErrorObject {
 }
 
 /// Returns the time after which to retry, in whole seconds, if the error contains it.
+#[must_use]
 pub fn retry_after(error: &ErrorObject) -> Option<u64> {
     let milliseconds = error.data.as_ref()?.get("retryAfterMs")?.as_u64()?;
     Some(milliseconds.div_ceil(1_000))
@@ -178,6 +195,7 @@ pub fn retry_after(error: &ErrorObject) -> Option<u64> {
 
 /// Creates the error for missing scopes; `needed` are all scopes required for the request, including those that the caller
 /// has. The code is the framework's, as for [`too_many`]. Over HTTP the error has its own status and challenge.
+#[must_use]
 pub fn insufficient_scope(needed: &[&str]) -> ErrorObject {
     let message = format!("this requires the scopes `{}`", needed.join(" "));
     ErrorObject::new(INSUFFICIENT_SCOPE, message).with_data(json!({ "scopes": needed }))
@@ -195,8 +213,8 @@ pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
 
 /// Truncates a peer's text to a length that can be sent back.
 fn clip(text: &str) -> &str {
-    const MOST: usize = 256;
-    let end = (0..=MOST.min(text.len()))
+    const MAX_BYTES: usize = 256;
+    let end = (0..=MAX_BYTES.min(text.len()))
         .rev()
         .find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or_default()).unwrap_or_default()
@@ -207,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_resource_has_the_code_of_the_revision() {
+    fn an_unknown_resource_has_the_code_of_the_version() {
         for version in ProtocolVersion::ALL {
             let error = resource_not_found(version, "notes:///1");
             let expected = if version == ProtocolVersion::V2026_07_28 {

@@ -29,5 +29,5 @@ pub mod types;
 mod version;
 
 pub use meta::is_reserved;
-pub use method::{Method, MethodCapability};
+pub use method::{ClientNotification, Method, MethodCapability};
 pub use version::{Era, ProtocolVersion};

@@ -6,6 +6,7 @@
 ///
 /// The second label of the prefix decides, as in `io.modelcontextprotocol/…` or `com.mcp.tools/…`; 2025-06-18 also
 /// reserved prefixes that start with these words.
+#[must_use]
 pub fn is_reserved(key: &str) -> bool {
     let Some((prefix, _)) = key.rsplit_once('/') else {
         return false;

@@ -1,79 +1,74 @@
-//! The methods that a client may call, and the eras that have them.
+//! The methods that a client may call, the eras that have them, and what is special about each.
 
 use crate::Era;
+use crate::jsonrpc::Member;
 
-/// A method from client to server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// `initialize`
-    Initialize,
-    /// `ping`
-    Ping,
-    /// `server/discover`
-    Discover,
-    /// `tools/list`
-    ToolsList,
-    /// `tools/call`
-    ToolsCall,
-    /// `prompts/list`
-    PromptsList,
-    /// `prompts/get`
-    PromptsGet,
-    /// `resources/list`
-    ResourcesList,
-    /// `resources/templates/list`
-    ResourceTemplatesList,
-    /// `resources/read`
-    ResourcesRead,
-    /// `resources/subscribe`
-    ResourcesSubscribe,
-    /// `resources/unsubscribe`
-    ResourcesUnsubscribe,
-    /// `completion/complete`
-    CompletionComplete,
-    /// `logging/setLevel`
-    LoggingSetLevel,
-    /// `subscriptions/listen`
-    SubscriptionsListen,
+/// Defines an enum of methods with their names on the wire, and conversions in both directions.
+macro_rules! methods {
+    ($(#[$doc:meta])* $kind:ident { $($method:ident = $name:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $kind {
+            $(#[doc = concat!("`", $name, "`")] $method,)+
+        }
+
+        impl $kind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$method),+];
+
+            /// Returns the one with this name, in any era.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$method),)+
+                    _ => None,
+                }
+            }
+
+            /// Returns the name on the wire.
+            #[inline]
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$method => $name,)+
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    /// A request from client to server.
+    Method {
+        Initialize = "initialize",
+        Ping = "ping",
+        Discover = "server/discover",
+        ToolsList = "tools/list",
+        ToolsCall = "tools/call",
+        PromptsList = "prompts/list",
+        PromptsGet = "prompts/get",
+        ResourcesList = "resources/list",
+        ResourceTemplatesList = "resources/templates/list",
+        ResourcesRead = "resources/read",
+        ResourcesSubscribe = "resources/subscribe",
+        ResourcesUnsubscribe = "resources/unsubscribe",
+        CompletionComplete = "completion/complete",
+        LoggingSetLevel = "logging/setLevel",
+        SubscriptionsListen = "subscriptions/listen",
+    }
+}
+
+methods! {
+    /// A notification from client to server that a server acts on.
+    ClientNotification {
+        Cancelled = "notifications/cancelled",
+        Initialized = "notifications/initialized",
+    }
 }
 
 impl Method {
-    /// All methods with their names.
-    pub const ALL: [(Self, &'static str); 15] = [
-        (Self::Initialize, "initialize"),
-        (Self::Ping, "ping"),
-        (Self::Discover, "server/discover"),
-        (Self::ToolsList, "tools/list"),
-        (Self::ToolsCall, "tools/call"),
-        (Self::PromptsList, "prompts/list"),
-        (Self::PromptsGet, "prompts/get"),
-        (Self::ResourcesList, "resources/list"),
-        (Self::ResourceTemplatesList, "resources/templates/list"),
-        (Self::ResourcesRead, "resources/read"),
-        (Self::ResourcesSubscribe, "resources/subscribe"),
-        (Self::ResourcesUnsubscribe, "resources/unsubscribe"),
-        (Self::CompletionComplete, "completion/complete"),
-        (Self::LoggingSetLevel, "logging/setLevel"),
-        (Self::SubscriptionsListen, "subscriptions/listen"),
-    ];
-
-    /// Returns the method with this name, in any era.
-    pub fn named(name: &str) -> Option<Self> {
-        let mut known = Self::ALL.iter();
-        known
-            .find(|(_, wire)| *wire == name)
-            .map(|(method, _)| *method)
-    }
-
-    /// Returns the name on the wire.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(method, _)| *method == self)
-            .map_or("", |(_, wire)| wire)
-    }
-
     /// Returns the capability that a server must offer for the method to exist; the era must have it too.
+    #[must_use]
     pub const fn capability(self) -> Option<MethodCapability> {
         Some(match self {
             Self::Initialize | Self::Ping | Self::Discover | Self::SubscriptionsListen => {
@@ -91,6 +86,8 @@ impl Method {
     }
 
     /// Returns `true` if the era has it.
+    #[inline]
+    #[must_use]
     pub fn is_in(self, era: Era) -> bool {
         match self {
             Self::Initialize
@@ -101,6 +98,43 @@ impl Method {
             Self::Discover | Self::SubscriptionsListen => era == Era::Modern,
             _ => true,
         }
+    }
+
+    /// Returns `true` if a session remembers the request: it changes how later messages of the session are treated.
+    #[inline]
+    #[must_use]
+    pub const fn is_remembered(self) -> bool {
+        matches!(
+            self,
+            Self::LoggingSetLevel | Self::ResourcesSubscribe | Self::ResourcesUnsubscribe
+        )
+    }
+
+    /// Returns `true` if the response is a stream of notifications, open until client or server ends it.
+    #[inline]
+    #[must_use]
+    pub const fn opens_stream(self) -> bool {
+        matches!(self, Self::SubscriptionsListen)
+    }
+
+    /// Returns the member of `params` that the HTTP header `Mcp-Name` mirrors.
+    ///
+    /// Source: revision 2026-07-28, basic/transports, "Standard Request Headers".
+    #[inline]
+    #[must_use]
+    pub const fn mirrored_member(self) -> Option<Member> {
+        match self {
+            Self::ToolsCall | Self::PromptsGet => Some(Member::Name),
+            Self::ResourcesRead => Some(Member::Uri),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if HTTP headers `Mcp-Param-…` mirror arguments, as far as the definition declares it.
+    #[inline]
+    #[must_use]
+    pub const fn mirrors_arguments(self) -> bool {
+        matches!(self, Self::ToolsCall)
     }
 }
 
@@ -127,12 +161,49 @@ mod tests {
 
     #[test]
     fn every_method_is_found_by_its_name() {
-        for (method, name) in Method::ALL {
-            assert_eq!(method.as_str(), name);
-            assert_eq!(Method::named(name), Some(method));
+        for method in Method::ALL {
+            assert_eq!(Method::named(method.as_str()), Some(*method));
         }
-        for name in ["", "Ping", "ping ", "tasks/get"] {
+        for name in [
+            "",
+            "Ping",
+            "ping ",
+            "tasks/get",
+            "notifications/initialized",
+        ] {
             assert_eq!(Method::named(name), None);
+        }
+        for notification in ClientNotification::ALL {
+            let name = notification.as_str();
+            assert!(name.starts_with("notifications/"));
+            assert_eq!(ClientNotification::named(name), Some(*notification));
+        }
+    }
+
+    #[test]
+    fn facts_of_methods() {
+        let those = |fact: fn(Method) -> bool| {
+            let methods = Method::ALL.iter().filter(|method| fact(**method));
+            methods.map(|method| method.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            those(Method::is_remembered),
+            [
+                "resources/subscribe",
+                "resources/unsubscribe",
+                "logging/setLevel"
+            ]
+        );
+        assert_eq!(those(Method::opens_stream), ["subscriptions/listen"]);
+        assert_eq!(those(Method::mirrors_arguments), ["tools/call"]);
+        let name = |method: Method| method.mirrored_member() == Some(Member::Name);
+        assert_eq!(those(name), ["tools/call", "prompts/get"]);
+        let uri = |method: Method| method.mirrored_member() == Some(Member::Uri);
+        assert_eq!(those(uri), ["resources/read"]);
+        // What a session remembers does not exist without one.
+        for method in Method::ALL {
+            assert!(!method.is_remembered() || !method.is_in(Era::Modern));
+            assert!(!method.opens_stream() || !method.is_in(Era::Legacy));
         }
     }
 }

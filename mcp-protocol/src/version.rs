@@ -57,6 +57,11 @@ impl ProtocolVersion {
     /// The newest version.
     pub const LATEST: Self = Self::V2026_07_28;
 
+    /// The version of an HTTP request without the header `MCP-Protocol-Version`, unless something else tells.
+    ///
+    /// Source: 2025-06-18, basic/transports, "Protocol Version Header".
+    pub const WITHOUT_HEADER: Self = Self::V2025_03_26;
+
     /// Returns the dates of all versions, newest first, as discovery and version errors list them.
     pub fn supported() -> [&'static str; 5] {
         let mut dates = Self::ALL.map(Self::as_str);
@@ -64,7 +69,18 @@ impl ProtocolVersion {
         dates
     }
 
+    /// Returns the same of the versions that have a handshake.
+    #[must_use]
+    pub fn supported_by_handshake() -> Vec<&'static str> {
+        let newest_first = Self::ALL.into_iter().rev();
+        newest_first
+            .filter(|version| !version.is_modern())
+            .map(Self::as_str)
+            .collect()
+    }
+
     /// Returns the version with this date, exactly as on the wire.
+    #[must_use]
     pub fn from_wire(date: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -72,26 +88,141 @@ impl ProtocolVersion {
     }
 
     /// Returns `true` if messages may be sent in arrays.
+    #[inline]
+    #[must_use]
     pub const fn has_batches(self) -> bool {
         matches!(self, Self::V2025_03_26)
     }
 
     /// Returns `true` if the specification requires invalid arguments to be reported as a tool result; earlier versions leave
     /// it open.
+    #[inline]
+    #[must_use]
     pub fn reports_argument_faults_as_results(self) -> bool {
         self >= Self::V2025_11_25
     }
 
     /// Returns `true` if structured content may be any JSON value, not only an object.
+    #[inline]
+    #[must_use]
     pub fn has_structured_values(self) -> bool {
         self >= Self::V2026_07_28
     }
 
+    /// Returns `true` if a call that lacks a capability of its client fails with an error; earlier versions have no code for
+    /// it.
+    #[inline]
+    #[must_use]
+    pub const fn reports_missing_capabilities_as_errors(self) -> bool {
+        self.is_modern()
+    }
+
+    /// Returns `true` if questions to the client are results (`InputRequiredResult`), which the client answers in a retry;
+    /// in earlier versions they are requests from the server.
+    #[inline]
+    #[must_use]
+    pub const fn asks_in_results(self) -> bool {
+        self.is_modern()
+    }
+
+    /// Returns `true` if a request for completions may name the arguments that are filled in already.
+    #[inline]
+    #[must_use]
+    pub fn has_completion_context(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Returns `true` if clients expect a stream to begin with an event that has nothing but an id to resume from.
+    #[inline]
+    #[must_use]
+    pub fn primes_streams(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Returns `true` if every request is self-contained.
+    #[inline]
+    #[must_use]
+    pub const fn is_modern(self) -> bool {
+        matches!(self.era(), Era::Modern)
+    }
+
     /// Returns the era.
+    #[inline]
+    #[must_use]
     pub const fn era(self) -> Era {
         match self {
             Self::V2026_07_28 => Era::Modern,
             _ => Era::Legacy,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ProtocolVersion::{
+        self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
+    };
+    use super::*;
+
+    #[test]
+    fn facts_hold_from_a_version_on() {
+        for (fact, first) in [
+            (
+                ProtocolVersion::has_completion_context as fn(ProtocolVersion) -> bool,
+                V2025_06_18,
+            ),
+            (ProtocolVersion::primes_streams, V2025_11_25),
+            (
+                ProtocolVersion::reports_argument_faults_as_results,
+                V2025_11_25,
+            ),
+            (ProtocolVersion::has_structured_values, V2026_07_28),
+            (
+                ProtocolVersion::reports_missing_capabilities_as_errors,
+                V2026_07_28,
+            ),
+            (ProtocolVersion::asks_in_results, V2026_07_28),
+            (ProtocolVersion::is_modern, V2026_07_28),
+        ] {
+            for version in ProtocolVersion::ALL {
+                assert_eq!(
+                    fact(version),
+                    version >= first,
+                    "{version:?}, from {first:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn only_one_version_has_batches() {
+        let versions = ProtocolVersion::ALL.into_iter();
+        let with: Vec<_> = versions.filter(|version| version.has_batches()).collect();
+        assert_eq!(with, [V2025_03_26]);
+    }
+
+    #[test]
+    fn versions_are_listed_newest_first() {
+        assert_eq!(
+            ProtocolVersion::supported(),
+            [
+                "2026-07-28",
+                "2025-11-25",
+                "2025-06-18",
+                "2025-03-26",
+                "2024-11-05"
+            ]
+        );
+        assert_eq!(
+            ProtocolVersion::supported_by_handshake(),
+            ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+        );
+        assert_eq!(ProtocolVersion::ALL[0], V2024_11_05);
+        assert_eq!(ProtocolVersion::LATEST.era(), Era::Modern);
+        assert_eq!(ProtocolVersion::LATEST_LEGACY.era(), Era::Legacy);
+        for version in ProtocolVersion::ALL {
+            assert_eq!(ProtocolVersion::from_wire(version.as_str()), Some(version));
+        }
+        assert_eq!(ProtocolVersion::from_wire("2025-11-26"), None);
     }
 }

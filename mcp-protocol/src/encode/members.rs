@@ -9,6 +9,7 @@ use crate::jsonrpc::write_string;
 /// Returns JSON on one line, as messages must be.
 ///
 /// Line ends in strings are escaped, so every literal line end is white space.
+#[must_use]
 pub fn one_line(json: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
         Cow::Owned(json.replace(['\n', '\r'], " "))

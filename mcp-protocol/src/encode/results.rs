@@ -165,8 +165,11 @@ pub fn resource_result(
 /// Writes the result of `completion/complete`.
 pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Completion) {
     /// Maximum number of values, in all protocol versions.
-    const MOST: usize = 100;
-    let values = completion.values.get(..MOST).unwrap_or(&completion.values);
+    const MAX_VALUES: usize = 100;
+    let values = completion
+        .values
+        .get(..MAX_VALUES)
+        .unwrap_or(&completion.values);
     result(out, reply, None, |out| {
         name(out, "completion");
         out.push(b'{');
@@ -273,13 +276,13 @@ fn result_meta(
 
 fn cache_hint(out: &mut Vec<u8>, version: ProtocolVersion, cache: CacheHint) {
     /// The largest integer that all JSON readers represent exactly.
-    const MOST: u64 = (1 << 53) - 1;
+    const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
     if version.era() == Era::Legacy {
         return;
     }
     let ttl = u64::try_from(cache.ttl.as_millis())
-        .unwrap_or(MOST)
-        .min(MOST);
+        .unwrap_or(MAX_SAFE_INTEGER)
+        .min(MAX_SAFE_INTEGER);
     name(out, "ttlMs");
     integer(out, ttl);
     name(out, "cacheScope");

@@ -7,6 +7,10 @@ use crate::jsonrpc::{
 };
 
 /// Checks that both accept the same text as JSON, and read the same parts of a message.
+///
+/// # Panics
+///
+/// If they do not.
 pub fn agrees(bytes: &[u8]) {
     // `serde_json` counts its 128 levels down to one.
     let limits = ParseLimits {
@@ -78,6 +82,10 @@ pub fn agrees(bytes: &[u8]) {
 }
 
 /// Checks that the id in an error is the one that `serde_json` reads, however little of the message could be read.
+///
+/// # Panics
+///
+/// If it is not.
 pub fn ids_agree(bytes: &[u8]) {
     let tight = ParseLimits {
         max_depth: 3,

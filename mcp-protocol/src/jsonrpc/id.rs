@@ -26,6 +26,8 @@ const SHORT: usize = 14;
 
 impl RequestId {
     /// Returns the id as it was on the wire, quotes and escapes included.
+    #[inline]
+    #[must_use]
     pub fn as_json(&self) -> &str {
         match &self.0 {
             IdRepr::Short { .. } => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
@@ -34,6 +36,8 @@ impl RequestId {
     }
 
     /// Returns the same as bytes, which costs less.
+    #[inline]
+    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             IdRepr::Short { text, length } => text.get(..usize::from(*length)).unwrap_or_default(),
@@ -42,12 +46,14 @@ impl RequestId {
     }
 
     /// Reads any JSON value; `None` if it cannot be an id.
+    #[must_use]
     pub fn parse(json: &str) -> Option<Self> {
         let valid = json.starts_with('"') || json.parse::<i64>().is_ok();
         valid.then(|| Self::from_valid(json))
     }
 
     /// Creates an id from JSON text that is known to be a valid one.
+    #[must_use]
     pub fn from_valid(json: &str) -> Self {
         let mut text = [0; SHORT];
         match (text.get_mut(..json.len()), u8::try_from(json.len())) {
@@ -89,6 +95,7 @@ impl std::fmt::Debug for RequestId {
 }
 
 impl PartialEq for RequestId {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::jsonrpc::params::{KnownMeta, Params};
 use crate::jsonrpc::rescue::rescue_id;
-use crate::jsonrpc::scan::{Fail, MOST_DEPTH, Scan, Span};
+use crate::jsonrpc::scan::{Fail, MAX_DEPTH, Scan, Span};
 use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
 
 /// The contents of a line or body.
@@ -129,6 +129,7 @@ pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
 
 /// Reads the string at the start of `text`, which is part of a message that was read, and the number of bytes it takes;
 /// `None` if the value is not a string.
+#[must_use]
 pub fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
     let mut scan = Scan::valid(text);
     let json = scan.string()?.of(text);
@@ -153,7 +154,7 @@ fn failed(text: &str, fail: Fail, limits: &ParseLimits) -> (Option<RequestId>, E
         Fail::Deep => {
             let message = format!(
                 "nested deeper than {} levels",
-                limits.max_depth.min(MOST_DEPTH)
+                limits.max_depth.min(MAX_DEPTH)
             );
             (
                 rescued(),
@@ -248,7 +249,7 @@ impl<'a> Envelope<'a> {
 
     /// Returns the message, if its members are valid together.
     fn message(&self, limits: &ParseLimits) -> Read<'a> {
-        let json = |place: Option<Span>| Some(place?.of(self.text));
+        let json = |span: Option<Span>| Some(span?.of(self.text));
         let (result, error) = (json(self.result), json(self.error));
         let has_method = self.method.is_some();
         let is_response = !has_method && (result.is_some() || error.is_some());

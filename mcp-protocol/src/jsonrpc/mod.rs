@@ -2,6 +2,7 @@
 //! that it keeps while reading a message, and independent of async.
 
 #[cfg(any(test, fuzzing))]
+#[doc(hidden)]
 pub mod agreement;
 mod error;
 mod id;
@@ -22,4 +23,4 @@ pub use params::{KnownMeta, Member, MetaMember, NotAString, Params};
 pub use text::{plain as plain_bytes, unquote, write_string};
 
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;

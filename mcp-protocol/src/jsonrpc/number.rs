@@ -13,6 +13,7 @@ pub struct Decimal {
 
 impl Decimal {
     /// Parses a JSON number. Returns `None` if the text is something else, or its exponent is absurdly large.
+    #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (is_negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -51,11 +52,13 @@ impl Decimal {
     }
 
     /// Returns `true` if the number is an integer.
+    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.exponent >= 0
     }
 
     /// Returns the digits of an integer; `None` if the number is not one, or is too long for any integer type.
+    #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok()?;
         if self.digits.is_empty() {

@@ -81,7 +81,7 @@ pub struct KnownMeta {
 
 impl KnownMeta {
     /// Maximum length in bytes; a longer `_meta` is read each time.
-    const MOST: usize = 2 << 10;
+    const MAX_BYTES: usize = 2 << 10;
 }
 
 /// The raw `params`, with the members that the protocol uses already found.
@@ -151,7 +151,7 @@ impl<'a> Params<'a> {
         if let Some(known) = &known
             && scan.pass(&known.text, known.nodes)
         {
-            self.meta = known.members.map(|place| place?.after(start));
+            self.meta = known.members.map(|span| span?.after(start));
             return scan.span(start);
         }
         let (nodes, escaped) = (scan.nodes(), scan.escaped());
@@ -165,39 +165,46 @@ impl<'a> Params<'a> {
             }
             Some(())
         })?;
-        let place = scan.span(start)?;
-        let text = place.of(self.text);
+        let meta_span = scan.span(start)?;
+        let text = meta_span.of(self.text);
         if let Some(known) = known
-            && text.len() <= KnownMeta::MOST
+            && text.len() <= KnownMeta::MAX_BYTES
             && scan.escaped() == escaped
             && !*repeated
         {
             known.text.clear();
             known.text.push_str(text);
             known.nodes = nodes.saturating_sub(scan.nodes());
-            known.members = self.meta.map(|place| place?.within(start));
+            known.members = self.meta.map(|span| span?.within(start));
         }
-        Some(place)
+        Some(meta_span)
     }
 
     /// Returns the raw JSON of `params`, if present.
+    #[inline]
+    #[must_use]
     pub fn raw(&self) -> Option<&'a str> {
         Some(self.raw?.of(self.text))
     }
 
     /// Returns `true` if `params` is absent or an object.
+    #[inline]
+    #[must_use]
     pub fn is_object(&self) -> bool {
         self.raw().is_none_or(|raw| raw.starts_with('{'))
     }
 
     /// Returns the raw JSON of a member. `null` counts as absent: some clients send it for an omitted member.
     #[inline]
+    #[must_use]
     pub fn get(&self, member: Member) -> Option<&'a str> {
         let json = (*self.members.get(member as usize)?)?.of(self.text);
         (json != "null").then_some(json)
     }
 
     /// Returns the raw JSON of a member of `_meta`.
+    #[inline]
+    #[must_use]
     pub fn meta(&self, member: MetaMember) -> Option<&'a str> {
         Some((*self.meta.get(member as usize)?)?.of(self.text))
     }
@@ -209,6 +216,7 @@ impl<'a> Params<'a> {
     }
 
     /// Returns a member of `_meta` that must be a string, unescaped.
+    #[inline]
     pub fn meta_string(&self, member: MetaMember) -> Result<Option<Cow<'a, str>>, NotAString> {
         self.text_of(self.meta(member))
     }

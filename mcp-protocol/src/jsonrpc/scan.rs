@@ -12,7 +12,7 @@ use crate::jsonrpc::ParseLimits;
 use crate::jsonrpc::text::{plain, unquote};
 
 /// Maximum depth: open brackets are kept in the bits of one number.
-pub(super) const MOST_DEPTH: usize = u128::BITS as usize;
+pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 
 /// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl<'a> Scan<'a> {
     pub(super) fn new(text: &'a str, limits: &ParseLimits) -> Self {
         Self {
             nodes: limits.max_values,
-            depth: limits.max_depth.min(MOST_DEPTH),
+            depth: limits.max_depth.min(MAX_DEPTH),
             ..Self::valid(text)
         }
     }
@@ -94,7 +94,7 @@ impl<'a> Scan<'a> {
             text,
             at: 0,
             nodes: usize::MAX,
-            depth: MOST_DEPTH,
+            depth: MAX_DEPTH,
             fail: Fail::Syntax(0),
             escaped: 0,
         }

@@ -203,7 +203,7 @@ fn requests_notifications_and_responses_are_told_apart() {
 }
 
 #[test]
-fn members_of_other_spellings_and_places_are_not_taken() {
+fn members_of_other_spellings_and_positions_are_not_taken() {
     let message = read(r#"{"jsonrpc":"2.0","ID":1,"method":"x","params":{"Name":"a","x":{"name":"b","_meta":{"progressToken":1}},"_meta":[{"progressToken":2}]}}"#).unwrap();
     assert_eq!(message.id, Id::Absent);
     assert_eq!(message.params.get(Member::Name), None);
@@ -369,7 +369,7 @@ fn what_was_said_before_is_read_as_if_it_were_new() {
     for (first, second) in metas.iter().flat_map(|a| metas.iter().map(move |b| (a, b))) {
         for (meta, (before, after)) in around
             .iter()
-            .flat_map(|place| [(first, place), (second, place), (second, place)])
+            .flat_map(|rest| [(first, rest), (second, rest), (second, rest)])
         {
             let text = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{{before}"_meta":{meta}{after}}}"#
@@ -479,7 +479,7 @@ fn message() -> impl Strategy<Value = String> {
 }
 
 /// Generates JSON, often a message, sometimes with a few wrong bytes.
-pub fn damaged() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => proptest::sample::select(b"{}[]\",:\\u0123456789.eE+-tfn \n\x00\x1f\x7f\xff\xc3\xa9\xed\xa0\x80".to_vec()),
         1 => any::<u8>(),

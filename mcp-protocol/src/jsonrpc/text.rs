@@ -9,6 +9,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline]
+#[must_use]
 pub fn plain(bytes: &[u8]) -> usize {
     // Most strings end within the first word: that part is inlined, and needs no registers of its caller.
     match bytes.split_first_chunk() {

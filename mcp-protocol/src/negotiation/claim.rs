@@ -36,12 +36,14 @@ pub struct Modern<'a> {
 
 impl Modern<'_> {
     /// Returns the features that the client declares.
+    #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
         introduction::capabilities(self.raw_capabilities).unwrap_or_default()
     }
 }
 
 /// Returns the client's identity from a `_meta` with a valid claim.
+#[must_use]
 pub fn client_info(meta: &str) -> Option<Implementation> {
     let mut json = None;
     each_member(meta, |key, value| {
@@ -59,14 +61,14 @@ pub struct KnownClientInfo(Box<str>);
 
 impl KnownClientInfo {
     /// Maximum length in bytes; longer information is parsed each time.
-    const MOST: usize = 1 << 10;
+    const MAX_BYTES: usize = 1 << 10;
 
     fn admits(&mut self, json: &str) -> bool {
         if *self.0 == *json {
             return true;
         }
         let is_named = is_named(json);
-        if is_named && json.len() <= Self::MOST {
+        if is_named && json.len() <= Self::MAX_BYTES {
             self.0 = json.into();
         }
         is_named
@@ -76,6 +78,7 @@ impl KnownClientInfo {
 /// Returns the claim of a message. A malformed claim is reported before an unsupported version.
 ///
 /// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
+#[must_use]
 pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
         return Claim::None;

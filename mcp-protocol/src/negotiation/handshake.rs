@@ -63,7 +63,7 @@ mod tests {
     use crate::jsonrpc::{Incoming, ParseLimits, parse};
 
     #[test]
-    fn a_known_legacy_revision_is_echoed_and_anything_else_gets_the_newest() {
+    fn a_known_legacy_version_is_echoed_and_anything_else_gets_the_newest() {
         for (requested, agreed) in [
             ("2024-11-05", "2024-11-05"),
             ("2025-03-26", "2025-03-26"),

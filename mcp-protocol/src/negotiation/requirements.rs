@@ -7,6 +7,7 @@ use crate::types::{ClientCapabilities, ClientFeature};
 
 /// Returns the `needed` features that the client lacks in this version, in the shape of `ClientCapabilities`; `None` if it
 /// has all.
+#[must_use]
 pub fn missing_capabilities(
     capabilities: &ClientCapabilities,
     needed: &[ClientFeature],

@@ -24,6 +24,7 @@ pub enum OutputRoot {
 
 impl OutputRoot {
     /// Returns the kind of values that this schema, if any, describes.
+    #[must_use]
     pub fn of(schema: Option<&RawValue>) -> Self {
         match schema.map(|schema| serde_json::from_str::<Value>(schema.get())) {
             Some(Ok(schema)) if !gives_objects(&schema) => Self::Any,
@@ -32,6 +33,7 @@ impl OutputRoot {
     }
 
     /// Returns the value in the form that `version` allows.
+    #[must_use]
     pub fn shape(self, json: Box<RawValue>, version: ProtocolVersion) -> Box<RawValue> {
         let may_stay = self == Self::Objects && json.get().starts_with('{');
         if version.has_structured_values() || may_stay {
@@ -85,11 +87,11 @@ fn wrapped(mut schema: Value) -> Value {
 }
 
 /// Maximum number of subschemas examined to classify one schema, so that circular references end.
-const MOST_STEPS: u32 = 1000;
+const MAX_STEPS: u32 = 1000;
 
 /// Returns `true` if every value that fits the schema is certainly an object.
 fn gives_objects(schema: &Value) -> bool {
-    is_object(schema, schema, &mut { MOST_STEPS })
+    is_object(schema, schema, &mut { MAX_STEPS })
 }
 
 /// Returns the same for a part of `root`.

@@ -274,7 +274,7 @@ fn structured_content_is_there_for_those_who_take_it_and_text_for_all() {
 }
 
 #[test]
-fn what_no_revision_allows_is_put_right() {
+fn what_no_version_allows_is_put_right() {
     let mut annotations = Some(Annotations {
         priority: Some(f64::NAN),
         ..Annotations::default()

@@ -82,6 +82,7 @@ pub struct Field {
 
 /// The kind of input that a field takes.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
 pub enum FieldInput {
     /// A string.
     Text {
@@ -258,10 +259,15 @@ impl Field {
 
     /// Sets the smallest and the largest number; an infinity means no bound. Has no effect on other fields.
     #[must_use]
-    pub fn range(mut self, least: f64, most: f64) -> Self {
-        if let FieldInput::Number { min, max, .. } = &mut self.input {
-            *min = Some(least).filter(|least| least.is_finite());
-            *max = Some(most).filter(|most| most.is_finite());
+    pub fn range(mut self, min: f64, max: f64) -> Self {
+        if let FieldInput::Number {
+            min: lower,
+            max: upper,
+            ..
+        } = &mut self.input
+        {
+            *lower = Some(min).filter(|min| min.is_finite());
+            *upper = Some(max).filter(|max| max.is_finite());
         }
         self
     }
@@ -269,13 +275,22 @@ impl Field {
     /// Sets the smallest and the largest number of characters of a string, or of choices made. Has no effect on other
     /// fields.
     #[must_use]
-    pub fn length(mut self, least: impl Into<Option<u64>>, most: impl Into<Option<u64>>) -> Self {
-        if let FieldInput::Text { min, max, .. } | FieldInput::Many { min, max, .. } =
-            &mut self.input
-        {
-            *min = least.into();
-            *max = most.into();
+    pub fn length(mut self, min: impl Into<Option<u64>>, max: impl Into<Option<u64>>) -> Self {
+        let (FieldInput::Text {
+            min: lower,
+            max: upper,
+            ..
         }
+        | FieldInput::Many {
+            min: lower,
+            max: upper,
+            ..
+        }) = &mut self.input
+        else {
+            return self;
+        };
+        *lower = min.into();
+        *upper = max.into();
         self
     }
 

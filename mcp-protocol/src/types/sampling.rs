@@ -85,8 +85,8 @@ impl SamplingRequest {
 
     /// Sets the maximum number of tokens in the answer.
     #[must_use]
-    pub fn max_tokens(mut self, most: u64) -> Self {
-        self.max_tokens = most;
+    pub fn max_tokens(mut self, max: u64) -> Self {
+        self.max_tokens = max;
         self
     }
 

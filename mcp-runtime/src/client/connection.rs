@@ -15,7 +15,7 @@ use crate::client::message::{ClientHost, Failure, Notification, Question};
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
-use crate::protocol::{Era, ProtocolVersion};
+use crate::protocol::{ClientNotification, Era, ProtocolVersion};
 
 const GONE: Failure = Failure::Broken("the server has closed the connection");
 
@@ -118,7 +118,7 @@ impl InProcessClient {
             "clientInfo": client_info(),
         });
         let result = self.request("initialize", params).await?;
-        self.notify("notifications/initialized", &json!({}));
+        self.notify(ClientNotification::Initialized.as_str(), &json!({}));
         Ok(result)
     }
 
@@ -197,7 +197,7 @@ impl InProcessClient {
     fn dress(&self, mut params: Value, id: u64) -> Value {
         let mut meta = Map::new();
         meta.insert("progressToken".into(), id.into());
-        if self.version.era() == Era::Modern {
+        if self.version.is_modern() {
             let own = [
                 ("protocolVersion", json!(self.version.as_str())),
                 ("clientCapabilities", self.capabilities.clone()),
@@ -230,7 +230,8 @@ impl Drop for RequestGuard<'_> {
         let waiting = self.client.shared.pending().waiting.remove(&self.id);
         if waiting.is_some() {
             let params = json!({"requestId": self.id});
-            self.client.notify("notifications/cancelled", &params);
+            self.client
+                .notify(ClientNotification::Cancelled.as_str(), &params);
         }
     }
 }

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
-use crate::protocol::ProtocolVersion;
 
 /// Maximum number of pages of a list and of rounds of a call. Only a server that never finishes needs more.
 const MOST_STEPS: usize = 10_000;
@@ -126,7 +125,7 @@ impl InProcessClient {
         let mut params =
             json!({"ref": reference, "argument": {"name": argument, "value": partial}});
         // Earlier protocol versions have no context.
-        if self.version() >= ProtocolVersion::V2025_06_18
+        if self.version().has_completion_context()
             && earlier
                 .as_object()
                 .is_some_and(|earlier| !earlier.is_empty())

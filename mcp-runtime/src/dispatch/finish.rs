@@ -14,9 +14,9 @@ use crate::handler::completion::rank;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::shape::structured::OutputRoot;
+use crate::protocol::{Method, ProtocolVersion};
 use crate::registry::{PromptEntry, ToolEntry};
 use crate::telemetry::{Called, Ended, Sight};
 use crate::types::CallToolResult;
@@ -267,9 +267,9 @@ impl Finish {
     /// Returns the binding of this call's state.
     pub(super) fn binding<'a>(&'a self, arguments: &'a str) -> Binding<'a> {
         let (method, name) = match &self.target {
-            Target::Tool(entry) => ("tools/call", &*entry.tool.name),
-            Target::Prompt(entry) => ("prompts/get", &*entry.prompt.name),
-            Target::Resource(located) => ("resources/read", located.uri.as_str()),
+            Target::Tool(entry) => (Method::ToolsCall.as_str(), &*entry.tool.name),
+            Target::Prompt(entry) => (Method::PromptsGet.as_str(), &*entry.prompt.name),
+            Target::Resource(located) => (Method::ResourcesRead.as_str(), located.uri.as_str()),
             Target::Completion(_) | Target::List(_) => ("", ""),
         };
         Binding {
@@ -317,7 +317,7 @@ impl Finish {
         match &self.target {
             Target::Resource(located) => &located.uri,
             Target::Completion(_) => "a completer",
-            Target::List(_) => "resources/list",
+            Target::List(_) => Method::ResourcesList.as_str(),
             Target::Tool(entry) => &entry.tool.name,
             Target::Prompt(entry) => &entry.prompt.name,
         }

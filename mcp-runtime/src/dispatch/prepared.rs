@@ -20,7 +20,7 @@ use crate::dispatch::work::Work;
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::protocol::{Era, errors};
+use crate::protocol::errors;
 use crate::registry::{self, Pace};
 use crate::telemetry::Sight;
 
@@ -158,7 +158,7 @@ fn resume(
     request: &Request<'_>,
     arguments: Option<&str>,
 ) -> Result<Option<Box<CallMemory>>, ErrorObject> {
-    let Some(arguments) = arguments.filter(|_| request.version.era() == Era::Modern) else {
+    let Some(arguments) = arguments.filter(|_| request.version.asks_in_results()) else {
         return Ok(None);
     };
     let has = |member| request.params.get(member).is_some();
