@@ -13,7 +13,7 @@ use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::encode::{self, Gap};
-use crate::protocol::{Claim, Era, Method, Modern, ProtocolVersion, claim, errors};
+use crate::protocol::{Claim, ClientNotification, Era, Method, Modern, ProtocolVersion, claim, errors};
 use crate::telemetry::{Called, RequestAttributes, Timer};
 
 /// The action for a message.
@@ -234,14 +234,15 @@ impl Dispatcher {
 }
 
 fn notification<'m>(method: &str, params: &Params<'m>, session: &mut Session) -> Decision<'m> {
-    match method {
-        "notifications/cancelled" => match params.get(Member::RequestId).and_then(RequestId::parse)
-        {
-            Some(id) => Decision::Cancel(id),
-            None => Decision::Silent,
-        },
+    match ClientNotification::named(method) {
+        Some(ClientNotification::Cancelled) => {
+            let id = params.get(Member::RequestId).and_then(RequestId::parse);
+            id.map_or(Decision::Silent, Decision::Cancel)
+        }
         // With a claim it is a modern message, which must not touch legacy state.
-        "notifications/initialized" if params.meta(MetaMember::ProtocolVersion).is_none() => {
+        Some(ClientNotification::Initialized)
+            if params.meta(MetaMember::ProtocolVersion).is_none() =>
+        {
             if let Some(legacy) = &mut session.legacy {
                 legacy.ready = true;
                 legacy.client.pending.set_ready();

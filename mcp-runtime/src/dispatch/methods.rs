@@ -14,7 +14,7 @@ use crate::dispatch::work::{CompletionCall, Reading, Work};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
-use crate::protocol::{self, Era, Method, MethodCapability, errors};
+use crate::protocol::{self, Method, MethodCapability, errors};
 use crate::registry::{ListPage, Snapshot, View};
 use crate::types::{CacheScope, CompletionReference};
 
@@ -191,7 +191,7 @@ impl Lacking {
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let error = errors::missing_capability(request.version, self.0);
-        if request.version.era() == Era::Modern {
+        if request.version.is_modern() {
             return Err(error);
         }
         encode::handler_error(out, dispatcher.reply(request), error.message);

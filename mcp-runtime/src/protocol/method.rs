@@ -1,5 +1,7 @@
 //! The methods that a client may call, and the eras that have them.
 
+#[cfg(feature = "http")]
+use crate::jsonrpc::Member;
 use crate::protocol::Era;
 
 /// A method from client to server.
@@ -84,6 +86,49 @@ impl Method {
             | Self::LoggingSetLevel => era == Era::Legacy,
             Self::Discover | Self::SubscriptionsListen => era == Era::Modern,
             _ => true,
+        }
+    }
+
+    /// Returns `true` if its request stays open: notifications follow the first message, until the request ends.
+    #[cfg(feature = "http")]
+    pub(crate) const fn opens_stream(self) -> bool {
+        matches!(self, Self::SubscriptionsListen)
+    }
+
+    /// Returns `true` if its effect lasts as long as the session, so that a stored session has to be saved afterwards.
+    #[cfg(feature = "http")]
+    pub(crate) const fn changes_session(self) -> bool {
+        matches!(
+            self,
+            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe | Self::LoggingSetLevel
+        )
+    }
+
+    /// Returns the member of `params` that the header `Mcp-Name` mirrors, if there is one.
+    #[cfg(feature = "http")]
+    pub(crate) const fn name_member(self) -> Option<Member> {
+        match self {
+            Self::ToolsCall | Self::PromptsGet => Some(Member::Name),
+            Self::ResourcesRead => Some(Member::Uri),
+            _ => None,
+        }
+    }
+}
+
+/// A notification from client to server that has an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientNotification {
+    Initialized,
+    Cancelled,
+}
+
+impl ClientNotification {
+    /// Returns the notification with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "notifications/initialized" => Some(Self::Initialized),
+            "notifications/cancelled" => Some(Self::Cancelled),
+            _ => None,
         }
     }
 }

@@ -18,7 +18,7 @@ mod version;
 pub(crate) use claim::{Claim, KnownClientInfo, Modern, claim, client_info};
 pub(crate) use handshake::InitializeParams;
 pub(crate) use meta::is_reserved;
-pub(crate) use method::{Method, MethodCapability};
+pub(crate) use method::{ClientNotification, Method, MethodCapability};
 pub(crate) use requirements::missing;
 pub(crate) use version::Era;
 pub use version::ProtocolVersion;

@@ -41,11 +41,24 @@ impl ProtocolVersion {
     /// The newest version.
     pub(crate) const LATEST: Self = Self::V2026_07_28;
 
+    /// The version of an HTTP request that names none, on a server that has no session to tell: the first version without
+    /// the header `MCP-Protocol-Version`.
+    #[cfg(feature = "http")]
+    pub(crate) const WITHOUT_HEADER: Self = Self::V2025_03_26;
+
     /// Returns the dates of all versions, newest first, as discovery and version errors list them.
     pub(crate) fn supported() -> [&'static str; 5] {
         let mut dates = Self::ALL.map(Self::as_str);
         dates.reverse();
         dates
+    }
+
+    /// Returns the dates of the versions that a handshake can negotiate, newest first.
+    #[cfg(feature = "http")]
+    pub(crate) fn supported_by_handshake() -> Vec<&'static str> {
+        let legacy = Self::ALL.into_iter().rev();
+        let legacy = legacy.filter(|version| !version.is_modern());
+        legacy.map(Self::as_str).collect()
     }
 
     /// Returns the date, as it is on the wire.
@@ -81,6 +94,18 @@ impl ProtocolVersion {
     /// Returns `true` if structured content may be any JSON value, not only an object.
     pub(crate) fn has_structured_values(self) -> bool {
         self >= Self::V2026_07_28
+    }
+
+    /// Returns `true` if a resumable stream begins with an event that has only an id; clients of earlier versions do not
+    /// expect one.
+    #[cfg(feature = "http")]
+    pub(crate) fn primes_streams(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Returns `true` for versions of the modern era.
+    pub(crate) const fn is_modern(self) -> bool {
+        matches!(self.era(), Era::Modern)
     }
 
     /// Returns the era.
