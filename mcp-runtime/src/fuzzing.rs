@@ -16,12 +16,12 @@ use crate::handler::template::UriTemplate;
 
 #[cfg(feature = "auth")]
 pub use crate::auth::fuzzing::let_in;
-pub use crate::registry::fuzzing::{cursor, read_cursor};
-pub use crate::transport::fuzzing::lines;
 #[cfg(feature = "http")]
-pub use crate::transport::http::fuzzing::{
+pub use crate::http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
+pub use crate::registry::fuzzing::{cursor, read_cursor};
+pub use crate::transport::fuzzing::lines;
 
 /// Describes a parameter of the type `T`, as an expansion does.
 #[must_use]

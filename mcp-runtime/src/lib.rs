@@ -69,6 +69,8 @@ mod fnv;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handler;
+#[cfg(feature = "http")]
+pub mod http;
 mod jsonrpc;
 pub mod limits;
 mod macros;
@@ -132,15 +134,6 @@ pub mod dynamic {
 /// Questions to the client, and the forms in them.
 pub mod elicit {
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
-}
-
-/// HTTP: options, the `tower` service, listeners, and stores of sessions and events.
-#[cfg(feature = "http")]
-pub mod http {
-    pub use crate::transport::http::{
-        EventStore, HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, MaybeReady,
-        MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
-    };
 }
 
 /// Pages of resources that a template lists.

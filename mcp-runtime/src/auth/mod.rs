@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! `transport/http/` decides which requests need a token, and how they are refused without one.
+//! `http/access/` decides which requests need a token, and how they are refused without one.
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Ends the process: in an orderly way after a first signal, at once after a second one, and also when a drain takes
 /// too long because handlers block all workers of the runtime. Stops doing so when dropped.
-pub(super) struct Process {
+pub(crate) struct Process {
     pub(super) watchdog: Watchdog,
     _signals: signals::SignalListener,
 }
@@ -30,7 +30,7 @@ impl Process {
     /// # Errors
     ///
     /// Fails if it cannot listen for signals, or no further thread can be started.
-    pub(super) fn own(
+    pub(crate) fn own(
         limits: &Limits,
         shutdown: &CancellationToken,
         hung_up: Box<dyn Fn() -> bool + Send + Sync>,
@@ -47,7 +47,7 @@ impl Process {
 }
 
 /// Returns `true` if handlers still block threads once the server is done; dropping the runtime would wait for them.
-pub(super) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
+pub(crate) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
         if !is_inside() {
             return false;
