@@ -6,9 +6,9 @@ use std::any::Any;
 #[cfg(feature = "sealing")]
 use std::time::Duration;
 
-#[cfg(feature = "sealing")]
 use mcp_schema::explain::describe;
 
+#[cfg(feature = "sealing")]
 use crate::dispatch::seal::{Binding, Seal, SealingKey};
 use crate::handler::call::CallRefusal;
 use crate::handler::decode::{ArgumentStyle, Decoder};
@@ -16,12 +16,12 @@ use crate::handler::parameter::{Parameter, ParameterMeta};
 
 #[cfg(feature = "auth")]
 pub use crate::auth::fuzzing::let_in;
-pub use crate::registry::fuzzing::{cursor, read_cursor};
-pub use crate::transport::fuzzing::lines;
 #[cfg(feature = "http")]
-pub use crate::transport::http::fuzzing::{
+pub use crate::http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
+pub use crate::registry::fuzzing::{cursor, read_cursor};
+pub use crate::transport::fuzzing::lines;
 pub use mcp_schema::template::UriTemplate as Template;
 
 /// Describes a parameter of type `T`, as a macro expansion does.

@@ -69,6 +69,8 @@ mod fnv;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handler;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod limits;
 mod macros;
 mod panics;
@@ -134,15 +136,6 @@ pub mod dynamic {
 /// Questions to the client, and the forms that they contain.
 pub mod elicit {
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
-}
-
-/// The HTTP transport: options, the `tower` service, listeners, and stores for sessions and events.
-#[cfg(feature = "http")]
-pub mod http {
-    pub use crate::transport::http::{
-        EventStore, HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, MaybeReady,
-        MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
-    };
 }
 
 /// Pages of the resources listed by a template.

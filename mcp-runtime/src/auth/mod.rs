@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! `transport/http/` decides which requests need a token and how requests without one are refused.
+//! `http/access/` decides which requests need a token and how requests without one are refused.
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 

@@ -7,8 +7,7 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{Asks, Way};
 use crate::dispatch::request::{Request, Sender};
 use crate::dispatch::rounds::{CallMemory, Round};
-use crate::dispatch::session::LogLevel;
-use crate::dispatch::stream::{CallStream, LogBudget, Sink};
+use crate::dispatch::stream::{CallStream, LogBudget, LogLevel, Sink};
 use crate::jsonrpc::Member;
 
 /// The state of a call that its handler and the dispatcher share.

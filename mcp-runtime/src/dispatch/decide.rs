@@ -7,9 +7,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::dispatch::channel::ChannelMemory;
+use crate::dispatch::listen::{Listen, ListenScope};
+#[cfg(feature = "http")]
+use crate::dispatch::notifications::Wake;
+use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, Sender};
-use crate::dispatch::session::Session;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::encode::{self, Gap};
@@ -41,8 +45,10 @@ pub(crate) enum Decision<'m> {
 /// The result of answering a request.
 #[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
 pub(crate) enum RequestOutcome<'m> {
-    /// The message to be sent now is written: the response, or the first message of a request that stays open.
+    /// The response is written.
     Written,
+    /// The request stays open; its first message is written, and the others follow it.
+    Listening(Listen),
     /// The response is written, except for this page of a list, which is shared by all requests for it.
     Around(Gap, Bytes),
     /// User code has to run.
@@ -54,18 +60,18 @@ impl Dispatcher {
     pub(crate) fn decide<'m>(
         self: &Arc<Self>,
         message: &'m Message<'m>,
-        session: &mut Session,
+        channel: &mut ChannelMemory,
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let Some(method) = &message.method else {
-            if let (Some(legacy), Id::Valid(id)) = (&session.legacy, &message.id) {
+            if let (Some(legacy), Id::Valid(id)) = (&channel.legacy, &message.id) {
                 let pending = &legacy.client.pending;
                 pending.answer(id, message.result, message.error);
             }
             return Decision::Silent;
         };
         let id = match &message.id {
-            Id::Absent => return notification(method, &message.params, session),
+            Id::Absent => return notification(method, &message.params, channel),
             Id::Valid(id) => id,
             Id::Invalid => {
                 encode::error(
@@ -76,7 +82,7 @@ impl Dispatcher {
                 return Decision::Answered;
             }
         };
-        if session.listens.iter().any(|listen| listen.id == *id) {
+        if channel.listens.iter().any(|listen| listen.id == *id) {
             encode::error(
                 out,
                 Some(id),
@@ -85,10 +91,15 @@ impl Dispatcher {
             return Decision::Answered;
         }
         let timer = Timer::start();
-        let answer = self.answer(method, id, &message.params, session, out);
-        self.note(timer, (method, id, &message.params), session, &answer);
+        let answer = self.answer(method, id, &message.params, channel, out);
+        let agreed = || channel.version();
+        self.note(timer, (method, id, &message.params), agreed, &answer);
         match answer {
             Ok(RequestOutcome::Written) => Decision::Answered,
+            Ok(RequestOutcome::Listening(listen)) => {
+                channel.listens.push(listen);
+                Decision::Answered
+            }
             Ok(RequestOutcome::Around(gap, page)) => Decision::Around(gap, page),
             Ok(RequestOutcome::Call(prepared)) => Decision::Call(prepared),
             Err(error) if errors::scopes_needed(&error).is_some() => {
@@ -101,21 +112,22 @@ impl Dispatcher {
         }
     }
 
-    /// Decides how to handle a request whose claim was read. Errors are returned, because the caller chooses a status for them.
-    ///
-    /// `session` belongs to this request only.
+    /// Decides how to handle a request without a channel, whose claim was read. Errors are returned, because the caller
+    /// chooses a status for them. `wake` creates the function that is called when a request that stays open has something to
+    /// send.
     #[cfg(feature = "http")]
-    pub(crate) fn decide_modern<'m>(
+    pub(crate) fn decide_stateless<'m>(
         self: &Arc<Self>,
         message: (&str, &RequestId, &'m Params<'m>),
         modern: Modern<'m>,
-        session: &mut Session,
+        origin: &RequestOrigin,
+        wake: &dyn Fn() -> Wake,
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
-        let (name, id, params) = message;
         let timer = Timer::start();
-        let answer = self.claimed(name, id, params, modern, session, out);
-        self.note(timer, message, session, &answer);
+        let listens = ListenScope { open: &[], wake };
+        let answer = self.claimed(message, modern, (origin, listens), out);
+        self.note(timer, message, || None, &answer);
         answer
     }
 
@@ -124,23 +136,22 @@ impl Dispatcher {
         &self,
         timer: Timer,
         (name, id, params): (&str, &RequestId, &Params<'_>),
-        session: &Session,
+        agreed: impl FnOnce() -> Option<ProtocolVersion>,
         answer: &Result<RequestOutcome<'_>, ErrorObject>,
     ) {
         let code = match answer {
             Ok(RequestOutcome::Call(_)) => return,
-            Ok(RequestOutcome::Written | RequestOutcome::Around(..)) => None,
+            Ok(_) => None,
             Err(error) => Some(error.code),
         };
         timer.answered(&self.settings.hooks, code, || {
             let claimed = params.meta_string(MetaMember::ProtocolVersion);
-            let agreed = session.legacy.as_ref().map(|legacy| legacy.client.version);
             RequestAttributes {
                 method: Method::named(name),
                 id,
                 version: match claimed.ok().flatten() {
                     Some(date) => ProtocolVersion::from_wire(&date),
-                    None => agreed,
+                    None => agreed(),
                 },
                 meta: params.get(Member::Meta),
                 called: Called::Other,
@@ -168,11 +179,9 @@ impl Dispatcher {
 
     fn claimed<'m>(
         self: &Arc<Self>,
-        name: &str,
-        id: &RequestId,
-        params: &'m Params<'m>,
+        (name, id, params): (&str, &RequestId, &'m Params<'m>),
         modern: Modern<'m>,
-        session: &mut Session,
+        (origin, listens): (&RequestOrigin, ListenScope<'_>),
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let method = Method::named(name).filter(|method| method.is_in(Era::Modern));
@@ -182,9 +191,9 @@ impl Dispatcher {
             params,
             version: modern.version,
             sender: Sender::Modern(modern),
-            caller: session.caller.clone(),
+            caller: origin.caller.clone(),
         };
-        modern::answer(self, request, session, out)
+        modern::answer(self, request, (origin, listens), out)
     }
 
     fn answer<'m>(
@@ -192,29 +201,36 @@ impl Dispatcher {
         name: &str,
         id: &RequestId,
         params: &'m Params<'m>,
-        session: &mut Session,
+        channel: &mut ChannelMemory,
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
         if !params.is_object() {
             return Err(errors::invalid_member("params", "an object"));
         }
-        match claim(params, Some(&mut session.known)) {
+        match claim(params, Some(&mut channel.known)) {
             Claim::Malformed(error) | Claim::Unsupported(error) => return Err(error),
-            Claim::Valid(modern) => return self.claimed(name, id, params, modern, session, out),
+            Claim::Valid(modern) => {
+                let listens = ListenScope {
+                    open: &channel.listens,
+                    wake: &|| Arc::clone(&channel.wake),
+                };
+                let scope = (&channel.origin, listens);
+                return self.claimed((name, id, params), modern, scope, out);
+            }
             Claim::None => {}
         }
         let method = match Method::named(name) {
             Some(Method::Initialize) => {
-                return legacy::initialize(self, id, params, session, out);
+                return legacy::initialize(self, id, params, channel, out);
             }
             Some(Method::Ping) => {
-                legacy::pong(self, id, session, out);
+                legacy::pong(self, id, channel, out);
                 return Ok(RequestOutcome::Written);
             }
-            Some(Method::Discover) if !session.is_legacy => return Err(errors::missing_claim()),
+            Some(Method::Discover) if !channel.is_legacy => return Err(errors::missing_claim()),
             method => method.filter(|method| method.is_in(Era::Legacy)),
         };
-        let Some(legacy) = &session.legacy else {
+        let Some(legacy) = &channel.legacy else {
             // Half a claim is taken for an attempt at one.
             return Err(match params.meta(MetaMember::ClientCapabilities) {
                 Some(_) => errors::missing_claim(),
@@ -228,13 +244,17 @@ impl Dispatcher {
             params,
             version: client.version,
             sender: Sender::Legacy(client),
-            caller: session.caller.clone(),
+            caller: channel.origin.caller.clone(),
         };
-        legacy::answer(self, request, session, out)
+        legacy::answer(self, request, channel, out)
     }
 }
 
-fn notification<'m>(method: &str, params: &Params<'m>, session: &mut Session) -> Decision<'m> {
+fn notification<'m>(
+    method: &str,
+    params: &Params<'m>,
+    channel: &mut ChannelMemory,
+) -> Decision<'m> {
     let id = || params.get(Member::RequestId).and_then(RequestId::parse);
     match ClientNotification::named(method) {
         Some(ClientNotification::Cancelled) => id().map_or(Decision::Silent, Decision::Cancel),
@@ -242,10 +262,10 @@ fn notification<'m>(method: &str, params: &Params<'m>, session: &mut Session) ->
         Some(ClientNotification::Initialized)
             if params.meta(MetaMember::ProtocolVersion).is_none() =>
         {
-            if let Some(legacy) = &mut session.legacy {
+            if let Some(legacy) = &mut channel.legacy {
                 legacy.ready = true;
                 legacy.client.pending.set_ready();
-                (session.wake)();
+                (channel.wake)();
             }
             Decision::Silent
         }

@@ -3,13 +3,15 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::cancellation::CancellationToken;
-#[cfg(any(feature = "auth", feature = "cli", feature = "testing"))]
+#[cfg(any(feature = "cli", feature = "http", feature = "testing"))]
 use crate::context::Caller;
 use crate::context::{
     Capability, ChangeNotification, Control, Edit, OnceStore, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notifications::Notifications;
+#[cfg(feature = "http")]
+use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::rates::Rates;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
@@ -20,6 +22,8 @@ use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
+#[cfg(feature = "http")]
+use crate::registry::ToolEntry;
 use crate::registry::{CallPermits, Registry, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
@@ -98,6 +102,19 @@ impl Dispatcher {
         self.settings.admission.admit(caller)
     }
 
+    /// Returns the origin of a request that belongs to no session or connection.
+    #[cfg(feature = "http")]
+    pub(crate) fn stateless_origin(&self, caller: impl Into<Caller>) -> RequestOrigin {
+        RequestOrigin::stateless(self.settings.admission.admit(caller.into()))
+    }
+
+    /// Returns the tool with this name if the caller may use it, to compare headers with its arguments.
+    #[cfg(feature = "http")]
+    pub(crate) fn usable_tool(&self, name: &str, caller: &Caller) -> Option<Arc<ToolEntry>> {
+        let snapshot = self.registry.snapshot();
+        snapshot.seen_by(caller).usable_tool(name).cloned()
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.settings.limits
     }
@@ -132,7 +149,7 @@ impl Dispatcher {
 
     /// Returns the name of a definition that needs scopes, if anonymous callers are not trusted and so cannot use it.
     #[cfg(feature = "http")]
-    pub(crate) fn closed_to_strangers(&self) -> Option<String> {
+    pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
         let snapshot = self.registry.snapshot();
         let name = snapshot.needs_scopes().map(str::to_owned);
         name.filter(|_| !self.settings.admission.trusts_anonymous)

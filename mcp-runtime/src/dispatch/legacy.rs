@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use crate::context::Capability;
 use crate::dispatch::Dispatcher;
+use crate::dispatch::channel::ChannelMemory;
 use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::request::Request;
-use crate::dispatch::session::Session;
 use crate::jsonrpc::{ErrorObject, Member, Params, RequestId};
 use crate::protocol::encode::{self, Filter, ResponseContext};
 use crate::protocol::negotiation::InitializeParams;
@@ -19,14 +19,14 @@ pub(super) fn initialize<'m>(
     dispatcher: &Arc<Dispatcher>,
     id: &RequestId,
     params: &Params<'_>,
-    session: &mut Session,
+    channel: &mut ChannelMemory,
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
-    if session.legacy.is_some() {
+    if channel.legacy.is_some() {
         return Err(errors::already_initialized());
     }
     let (params, offered) = dispatcher.shake_hands(id, params, true, out)?;
-    session.begin(params, offered);
+    channel.begin(params, offered);
     Ok(RequestOutcome::Written)
 }
 
@@ -74,9 +74,13 @@ fn without_memory(mut offered: ServerCapabilities) -> ServerCapabilities {
 }
 
 /// Answers a ping, which may arrive at any time.
-pub(super) fn pong(dispatcher: &Dispatcher, id: &RequestId, session: &Session, out: &mut Vec<u8>) {
-    let agreed = session.legacy.as_ref().map(|legacy| legacy.client.version);
-    let version = agreed.unwrap_or(ProtocolVersion::LATEST_LEGACY);
+pub(super) fn pong(
+    dispatcher: &Dispatcher,
+    id: &RequestId,
+    channel: &ChannelMemory,
+    out: &mut Vec<u8>,
+) {
+    let version = channel.version().unwrap_or(ProtocolVersion::LATEST_LEGACY);
     encode::empty(
         out,
         ResponseContext {
@@ -91,20 +95,20 @@ pub(super) fn pong(dispatcher: &Dispatcher, id: &RequestId, session: &Session, o
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: Request<'m>,
-    session: &mut Session,
+    channel: &mut ChannelMemory,
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
     let change = match request.method {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => follow,
         Method::LoggingSetLevel => set_level,
-        _ => return dispatcher.answer_common(request, session, out),
+        _ => return dispatcher.answer_common(request, &channel.origin, out),
     };
     let is_offered = dispatcher.offers(request.method, &dispatcher.registry.snapshot());
     // These methods change state that must still exist at the next message.
-    if !is_offered || !session.is_lasting {
+    if !is_offered || !channel.is_lasting {
         return Err(errors::method_not_found(request.method.as_str()));
     }
-    change(dispatcher, &request, session)?;
+    change(dispatcher, &request, channel)?;
     encode::empty(out, dispatcher.reply(&request));
     Ok(RequestOutcome::Written)
 }
@@ -112,11 +116,11 @@ pub(super) fn answer<'m>(
 fn follow(
     dispatcher: &Dispatcher,
     request: &Request<'_>,
-    session: &Session,
+    channel: &ChannelMemory,
 ) -> Result<(), ErrorObject> {
     let limits = dispatcher.limits();
     let uri = request.string(Member::Uri, limits.message.max_uri_bytes)?;
-    let Some(legacy) = &session.legacy else {
+    let Some(legacy) = &channel.legacy else {
         return Err(errors::not_initialized());
     };
     if request.method == Method::ResourcesUnsubscribe {
@@ -144,11 +148,11 @@ fn follow(
 fn set_level(
     dispatcher: &Dispatcher,
     request: &Request<'_>,
-    session: &Session,
+    channel: &ChannelMemory,
 ) -> Result<(), ErrorObject> {
     let name = request.string(Member::Level, dispatcher.limits().message.max_name_bytes)?;
     let level = LoggingLevel::from_wire(&name).ok_or_else(errors::invalid_level)?;
-    if let Some(legacy) = &session.legacy {
+    if let Some(legacy) = &channel.legacy {
         legacy.client.level.store(level as u8, Ordering::Relaxed);
     }
     Ok(())

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::RequestOutcome;
+use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
-use crate::dispatch::session::Session;
 use crate::dispatch::work::{CompletionCall, Reading, Work};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
@@ -31,7 +31,7 @@ impl Dispatcher {
     pub(super) fn answer_common<'m>(
         self: &Arc<Self>,
         request: Request<'m>,
-        session: &Session,
+        origin: &RequestOrigin,
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let snapshot = self.registry.snapshot();
@@ -82,12 +82,12 @@ impl Dispatcher {
                 }
             }
         };
-        let logs = session.logs.clone();
+        let logs = origin.logs.clone();
         Ok(RequestOutcome::Call(PreparedCall {
             dispatcher: Arc::clone(self),
             request,
             logs,
-            channel: session.channel,
+            channel: origin.channel,
             work,
         }))
     }

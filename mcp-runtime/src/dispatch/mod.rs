@@ -9,16 +9,19 @@ mod ask;
 mod blocking;
 mod call;
 mod call_context;
+mod channel;
 mod decide;
 mod dispatcher;
 mod failure;
 mod finish;
 mod journal;
 mod legacy;
+mod listen;
 mod located;
 mod methods;
 mod modern;
 mod notifications;
+mod origin;
 mod pending;
 mod prepared;
 mod rates;
@@ -27,22 +30,24 @@ mod request;
 mod resumed;
 mod rounds;
 pub(crate) mod seal;
-mod session;
 mod stream;
 mod work;
 
 pub(crate) use admission::Admission;
 pub(crate) use call::{CallProgress, Finished, RunningCall};
+pub(crate) use channel::ChannelMemory;
 pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
 pub(crate) use decide::RequestOutcome;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
 #[cfg(feature = "http")]
+pub(crate) use listen::Listen;
+#[cfg(feature = "http")]
 pub(crate) use notifications::Version;
+pub(crate) use notifications::Wake;
+#[cfg(feature = "http")]
+pub(crate) use origin::{ChannelId, RequestOrigin};
 pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{Agreed, SessionMemory};
-#[cfg(feature = "http")]
-pub(crate) use session::ChannelId;
-pub(crate) use session::Session;
 pub(crate) use stream::Sink;

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::RequestOutcome;
+use crate::dispatch::listen::{Listen, ListenScope};
+use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
-use crate::dispatch::session::{Listen, Session};
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, Filter};
 use crate::protocol::{Method, errors};
@@ -19,7 +20,7 @@ use crate::telemetry::GaugeGuard;
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: Request<'m>,
-    session: &mut Session,
+    (origin, listens): (&RequestOrigin, ListenScope<'_>),
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
     match request.method {
@@ -36,8 +37,8 @@ pub(super) fn answer<'m>(
             );
             Ok(RequestOutcome::Written)
         }
-        Method::SubscriptionsListen => listen(dispatcher, &request, session, out),
-        _ => dispatcher.answer_common(request, session, out),
+        Method::SubscriptionsListen => listen(dispatcher, &request, listens, out),
+        _ => dispatcher.answer_common(request, origin, out),
     }
 }
 
@@ -56,7 +57,7 @@ struct Wanted {
 fn listen<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'m>,
-    session: &mut Session,
+    listens: ListenScope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
     let snapshot = dispatcher.registry.snapshot();
@@ -79,8 +80,8 @@ fn listen<'m>(
         .flatten()
         .map(String::as_str)
         .collect();
-    let followed: usize = session
-        .listens
+    let followed: usize = listens
+        .open
         .iter()
         .map(|listen| listen.mailbox.followed())
         .sum();
@@ -99,7 +100,7 @@ fn listen<'m>(
             limits.message.max_uri_bytes
         )));
     }
-    if session.listens.len() >= limits.streams.max_listens {
+    if listens.open.len() >= limits.streams.max_listens {
         let most = limits.streams.max_listens;
         return Err(ErrorObject::invalid_params(format!(
             "at most {most} `subscriptions/listen` requests can be open at once"
@@ -120,13 +121,10 @@ fn listen<'m>(
         },
     };
     encode::acknowledged(out, &filter, &request.id);
-    let mailbox = dispatcher
-        .notifications()
-        .listen(filter, Arc::clone(&session.wake));
-    session.listens.push(Listen {
+    let notifications = dispatcher.notifications();
+    Ok(RequestOutcome::Listening(Listen {
         id: request.id.clone(),
-        mailbox,
+        mailbox: notifications.listen(filter, (listens.wake)()),
         _open: GaugeGuard::subscription(),
-    });
-    Ok(RequestOutcome::Written)
+    }))
 }

@@ -19,7 +19,7 @@ use crate::handler::audience::Audience;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, ListKind};
 
-/// Wakes the writer of a client's stream.
+/// Called when there is something to send that is not a response. Must not block; may be called from anywhere.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Approximate size of a notification in bytes.

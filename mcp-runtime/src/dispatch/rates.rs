@@ -9,7 +9,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use tokio::time::Instant;
 
 use crate::context::{CallId, Principal};
-use crate::dispatch::session::ChannelId;
+use crate::dispatch::origin::ChannelId;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::limits::Limits;
 use crate::protocol::errors;

@@ -3,7 +3,8 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::context::{Caller, ClientIdentity};
-use crate::dispatch::session::{LegacyClient, LogLevel};
+use crate::dispatch::channel::LegacyClient;
+use crate::dispatch::stream::LogLevel;
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::protocol::negotiation::Modern;
 use crate::protocol::{Method, ProtocolVersion};

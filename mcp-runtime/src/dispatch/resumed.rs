@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::dispatch::Dispatcher;
+use crate::dispatch::channel::{ChannelMemory, Legacy, LegacyClient};
 use crate::dispatch::notifications::{Version, Wake};
 use crate::dispatch::pending::PendingQuestions;
-use crate::dispatch::session::{Legacy, LegacyClient, Session};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::Filter;
 use crate::telemetry::GaugeGuard;
@@ -36,7 +36,7 @@ pub(crate) struct SessionMemory {
     pub(crate) uris: Vec<Box<str>>,
 }
 
-impl Session {
+impl ChannelMemory {
     /// Resumes a session that began earlier, perhaps in another process. Without `memory`, its changes are not kept.
     pub(crate) fn resume(
         dispatcher: &Arc<Dispatcher>,

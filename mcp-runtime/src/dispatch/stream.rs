@@ -2,12 +2,12 @@
 //! is over.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 
 use crate::context::{Outbound, Progress};
-use crate::dispatch::session::LogLevel;
 use crate::jsonrpc;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Bucket, Rate};
@@ -46,6 +46,27 @@ pub(super) struct Reports {
     held: Option<Progress>,
     /// Created with the first report.
     bucket: Option<Bucket>,
+}
+
+/// The log messages that a client has requested.
+#[derive(Clone, Debug)]
+pub(super) enum LogLevel {
+    /// None.
+    Off,
+    /// This level and above, for one modern request.
+    Request(LoggingLevel),
+    /// The level the session last set, and above.
+    Session(Arc<AtomicU8>),
+}
+
+impl LogLevel {
+    pub(super) fn admits(&self, level: LoggingLevel) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Request(least) => level >= *least,
+            Self::Session(least) => level as u8 >= least.load(Ordering::Relaxed),
+        }
+    }
 }
 
 /// Token bucket for the log messages of a session, and the number of messages dropped since the last one sent.

@@ -8,8 +8,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use crate::error::{Error, ErrorKind};
+use crate::http::{self, HttpListener, HttpOptions, HttpService};
 use crate::server::Server;
-use crate::transport::http::{self, HttpListener, HttpOptions, HttpService};
 
 impl Server {
     /// Sets the HTTP options, such as path, hosts and origins. Replaces any options set before.
@@ -128,7 +128,7 @@ impl Server {
     /// Turns the server into a service for its own listener, where no surrounding program can authenticate callers.
     fn into_listening_service(self) -> Result<HttpService, Error> {
         let service = self.into_http_service()?;
-        let Some(name) = service.closed_to_strangers() else {
+        let Some(name) = service.closed_to_anonymous() else {
             return Ok(service);
         };
         let message = format!(

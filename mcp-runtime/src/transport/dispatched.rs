@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use crate::context::Caller;
 use crate::dispatch::{
-    CallProgress, Decision, Dispatcher, Finished, PreparedCall, RunningCall, Session, Sink,
+    CallProgress, ChannelMemory, Decision, Dispatcher, Finished, PreparedCall, RunningCall, Sink,
+    Wake,
 };
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, MetaMember, RequestId};
 use crate::limits::Limits;
 use crate::protocol::encode;
 use crate::registry::Pace;
 use crate::telemetry::{RefusalKind, refused};
-use crate::transport::peer::{MessageVerdict, Peer, Wake};
+use crate::transport::peer::{MessageVerdict, Peer};
 
 impl Peer for Dispatcher {
-    type Session = Session;
+    type Session = ChannelMemory;
     type Message<'m> = Message<'m>;
     type Known = KnownMeta;
     type Call<'m> = PreparedCall<'m>;
@@ -32,8 +33,8 @@ impl Peer for Dispatcher {
         Dispatcher::is_blocking(self)
     }
 
-    fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> Session {
-        let mut session = Session::new(self, wake);
+    fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> ChannelMemory {
+        let mut session = ChannelMemory::new(self, wake);
         session.set_caller(caller);
         session
     }
@@ -58,7 +59,7 @@ impl Peer for Dispatcher {
     fn decide<'c, 'm: 'c>(
         self: &Arc<Self>,
         message: &'c Self::Message<'m>,
-        session: &mut Session,
+        session: &mut ChannelMemory,
         out: &mut Vec<u8>,
     ) -> MessageVerdict<Self::Call<'c>> {
         match Dispatcher::decide(self, message, session, out) {
@@ -108,19 +109,19 @@ impl Peer for Dispatcher {
         finished.encode(out);
     }
 
-    fn allows_batch(session: &Session) -> bool {
+    fn allows_batch(session: &ChannelMemory) -> bool {
         session.allows_batch()
     }
 
-    fn drain(session: &mut Session, out: &mut Vec<u8>, room: usize) -> bool {
+    fn drain(session: &mut ChannelMemory, out: &mut Vec<u8>, room: usize) -> bool {
         session.drain(out, room)
     }
 
-    fn cancel(session: &mut Session, id: &RequestId) -> bool {
+    fn cancel(session: &mut ChannelMemory, id: &RequestId) -> bool {
         session.cancel(id)
     }
 
-    fn end(session: &mut Session, out: &mut Vec<u8>) {
+    fn end(session: &mut ChannelMemory, out: &mut Vec<u8>) {
         session.end(out);
     }
 }

@@ -5,8 +5,6 @@
 
 mod dispatched;
 mod duplex;
-#[cfg(feature = "http")]
-pub(crate) mod http;
 mod listeners;
 mod memory;
 mod peer;
@@ -27,9 +25,15 @@ pub(crate) use duplex::fuzzing;
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
+#[cfg(all(feature = "cli", feature = "http"))]
+pub(crate) use process::{Process, is_stuck};
+#[cfg(feature = "http")]
+pub(crate) use serve::{OUT_OF_RESOURCES, is_passing};
 pub(crate) use serve::{serve, serve_process};
 pub use signals::shutdown_signal;
 pub use stdio::Stdio;
+#[cfg(feature = "http")]
+pub(crate) use watchdog::{Beat, Watchdog, Watched};
 
 use crate::context::{Caller, Principal};
 use crate::telemetry::Origin;

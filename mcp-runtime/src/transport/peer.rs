@@ -11,13 +11,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::context::Caller;
-use crate::dispatch::{CallProgress, Sink};
+use crate::dispatch::{CallProgress, Sink, Wake};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
-
-/// Called when a session has messages to send that are not responses. It must not block and may be called from any
-/// thread.
-pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// The action that a message requires.
 pub(crate) enum MessageVerdict<C> {

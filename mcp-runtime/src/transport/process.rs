@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Ends the process in an orderly way after a first signal and immediately after a second one. Also ends it if a drain
 /// takes too long because handlers block all workers of the runtime. Has no further effect once dropped.
-pub(super) struct Process {
+pub(crate) struct Process {
     pub(super) watchdog: Watchdog,
     _signals: signals::SignalListener,
 }
@@ -31,7 +31,7 @@ impl Process {
     /// # Errors
     ///
     /// Fails if listening for signals fails or if no further thread can be started.
-    pub(super) fn own(
+    pub(crate) fn own(
         limits: &Limits,
         shutdown: &CancellationToken,
         hung_up: Box<dyn Fn() -> bool + Send + Sync>,
@@ -49,7 +49,7 @@ impl Process {
 
 /// Returns `true` if handlers are still blocking threads after the server has finished. Dropping the runtime would wait
 /// for them.
-pub(super) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
+pub(crate) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
         if !is_inside() {
             return false;

@@ -16,7 +16,7 @@ use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
 
 /// Time to wait when the process is out of descriptors or memory.
-pub(super) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
+pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// Serves clients until the transport has no more of them or `shutdown` is cancelled, then waits until all of them have
 /// been served.
@@ -127,7 +127,7 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
 }
 
 /// Returns `true` if further clients can be accepted in spite of this error.
-pub(super) fn is_passing(error: &io::Error) -> bool {
+pub(crate) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };

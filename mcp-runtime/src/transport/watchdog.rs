@@ -27,7 +27,7 @@ const SILENT: u32 = 20;
 
 /// Counts how often a channel enters user code and returns from it.
 #[derive(Debug, Default)]
-pub(super) struct Beat {
+pub(crate) struct Beat {
     /// Odd while the leader is inside user code.
     leader: AtomicU64,
     /// Number of task polls in progress.
@@ -61,7 +61,7 @@ impl Beat {
     }
 
     /// Runs user code in a task.
-    pub(super) fn run<T>(&self, watchdog: &Waking, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn run<T>(&self, watchdog: &Waking, run: impl FnOnce() -> T) -> T {
         /// Decrements the count, even during a panic.
         struct Inside<'a>(&'a AtomicUsize);
         impl Drop for Inside<'_> {
@@ -80,7 +80,7 @@ impl Beat {
         self.leader.load(SeqCst)
     }
 
-    pub(super) fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         self.leader() % 2 == 1 || self.inside.load(SeqCst) > 0
     }
 
@@ -90,7 +90,7 @@ impl Beat {
 }
 
 /// A channel that the watchdog supervises.
-pub(super) trait Watched: Send + Sync {
+pub(crate) trait Watched: Send + Sync {
     fn beat(&self) -> &Beat;
     /// Takes over the lead because the leader is still in the same user code as at the last check, when its beat was
     /// `seen`.
@@ -98,7 +98,7 @@ pub(super) trait Watched: Send + Sync {
 }
 
 /// The last resort: ends the process when the runtime cannot.
-pub(super) struct Last {
+pub(crate) struct Last {
     /// Time that the process may take to end. `None` for no limit.
     pub(super) within: Option<Duration>,
     /// Returns `true` if the client has disconnected. Used when no thread is free to read the end of input.
@@ -107,13 +107,13 @@ pub(super) struct Last {
 
 /// The thread that supervises all channels of one server. Ends when dropped.
 #[derive(Debug)]
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     waking: Arc<Waking>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Wakes the watchdog.
-pub(super) struct Waking {
+pub(crate) struct Waking {
     asleep: AtomicBool,
     stop: AtomicBool,
     thread: Mutex<Option<Thread>>,
@@ -140,7 +140,7 @@ impl Watchdog {
     /// # Errors
     ///
     /// Fails if no further thread can be started.
-    pub(super) fn start(runtime: Handle, last: Option<Last>) -> io::Result<Self> {
+    pub(crate) fn start(runtime: Handle, last: Option<Last>) -> io::Result<Self> {
         let waking = Arc::new(Waking {
             asleep: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -160,12 +160,12 @@ impl Watchdog {
         })
     }
 
-    pub(super) fn waking(&self) -> &Arc<Waking> {
+    pub(crate) fn waking(&self) -> &Arc<Waking> {
         &self.waking
     }
 
     /// Returns `true` if user code is running in any channel, including channels that have ended.
-    pub(super) fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         lock(&self.waking.channels)
             .iter()
             .filter_map(|channel| channel.watched.upgrade())
@@ -186,7 +186,7 @@ impl Drop for Watchdog {
 
 impl Waking {
     /// Supervises this channel until it is dropped.
-    pub(super) fn watch(&self, watched: Weak<dyn Watched>) {
+    pub(crate) fn watch(&self, watched: Weak<dyn Watched>) {
         let mut channels = lock(&self.channels);
         channels.retain(|channel| channel.watched.strong_count() > 0);
         channels.push(WatchedChannel { watched, last: 0 });

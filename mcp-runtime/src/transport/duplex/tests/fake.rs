@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::context::{Caller, current};
-use crate::dispatch::{CallProgress, Sink};
+use crate::dispatch::{CallProgress, Sink, Wake};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::limits::Limits;
 use crate::registry::fixture::context;
-use crate::transport::peer::{MessageVerdict, Peer, Wake};
+use crate::transport::peer::{MessageVerdict, Peer};
 
 /// The server side of the test.
 pub(in crate::transport) struct Fake {

@@ -1,0 +1,166 @@
+//! The memory of one multiplexed channel: the result of the handshake, and open subscriptions.
+//!
+//! Modern requests read none of the legacy part, and a request without a channel has no such memory at all. It is data: it
+//! owns no task and does no I/O.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
+
+use crate::context::Caller;
+use crate::dispatch::dispatcher::Dispatcher;
+use crate::dispatch::listen::Listen;
+use crate::dispatch::notifications::{Mailbox, Wake};
+#[cfg(feature = "http")]
+use crate::dispatch::origin::ChannelId;
+use crate::dispatch::origin::RequestOrigin;
+use crate::dispatch::pending::PendingQuestions;
+use crate::dispatch::stream::LogBudget;
+use crate::jsonrpc::RequestId;
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::{self, Filter};
+use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
+use crate::telemetry::GaugeGuard;
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+
+/// The memory of one multiplexed channel.
+pub(crate) struct ChannelMemory {
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) wake: Wake,
+    pub(super) legacy: Option<Legacy>,
+    /// Client information of an earlier modern request, known to be valid, which need not be parsed again.
+    pub(super) known: KnownClientInfo,
+    /// `true` if the legacy state is kept for the next message.
+    pub(super) is_lasting: bool,
+    /// `true` if all messages are legacy unless they have a claim.
+    pub(super) is_legacy: bool,
+    pub(super) listens: Vec<Listen>,
+    /// The origin of the next messages.
+    pub(super) origin: RequestOrigin,
+}
+
+/// The state of a session after a handshake.
+pub(super) struct Legacy {
+    pub(super) client: Arc<LegacyClient>,
+    /// `true` once the client has sent `notifications/initialized`; only then is it notified of changes.
+    pub(super) ready: bool,
+    pub(super) mailbox: Arc<Mailbox>,
+    /// Counts the session in telemetry while it exists.
+    pub(super) _open: GaugeGuard,
+}
+
+/// A client that completed a handshake.
+#[derive(Debug)]
+pub(super) struct LegacyClient {
+    pub(super) version: ProtocolVersion,
+    pub(super) capabilities: Arc<ClientCapabilities>,
+    pub(super) info: Option<Arc<Implementation>>,
+    pub(super) level: Arc<AtomicU8>,
+    /// Requests from the server that it has not answered.
+    pub(super) pending: Arc<PendingQuestions>,
+}
+
+impl ChannelMemory {
+    /// Creates the memory of a new channel. `wake` is called when [`drain`](Self::drain) has something to write.
+    pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
+        let caller = dispatcher.settings.admission.admit(Caller::anonymous());
+        let logs = LogBudget::new(dispatcher.limits().log.max_per_second);
+        Self {
+            dispatcher: Arc::clone(dispatcher),
+            wake,
+            legacy: None,
+            known: KnownClientInfo::default(),
+            is_lasting: true,
+            is_legacy: false,
+            listens: Vec::new(),
+            origin: RequestOrigin::of_connection(caller, logs),
+        }
+    }
+
+    /// Sets the caller of the next messages; before, it is an anonymous caller.
+    pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
+        self.origin.caller = self.dispatcher.settings.admission.admit(caller.into());
+    }
+
+    /// Sets the channel that its limits are counted for.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_channel(&mut self, channel: ChannelId) {
+        self.origin.channel = channel;
+    }
+
+    /// Returns the protocol version of the handshake, if there was one.
+    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
+        self.legacy.as_ref().map(|legacy| legacy.client.version)
+    }
+
+    /// Returns `true` if batches are accepted: only in 2025-03-26.
+    pub(crate) fn allows_batch(&self) -> bool {
+        self.legacy
+            .as_ref()
+            .is_some_and(|legacy| legacy.client.version.has_batches())
+    }
+
+    /// Writes change notifications, one line each, until `out` holds `room` bytes. Returns `true` if none are left.
+    pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
+        let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
+        legacy.is_none_or(|legacy| {
+            legacy.client.pending.drain(out, room)
+                && legacy.mailbox.drain(out, room, None, &self.origin.caller)
+        }) && self
+            .listens
+            .iter()
+            .all(|listen| listen.drain(out, room, &self.origin.caller))
+    }
+
+    /// Ends the listen request with this id, without a response. Returns `false` if there is none.
+    pub(crate) fn cancel(&mut self, id: &RequestId) -> bool {
+        let before = self.listens.len();
+        self.listens.retain(|listen| listen.id != *id);
+        self.listens.len() < before
+    }
+
+    /// Ends all listen requests with their results, one line each, and the server's own requests, which will not be answered.
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+        if let Some(legacy) = &self.legacy {
+            legacy.client.pending.close();
+        }
+        for listen in self.listens.drain(..) {
+            listen.complete(out, self.dispatcher.identity());
+            encode::cancelled(out, &listen.id, "the server is shutting down");
+            out.push(b'\n');
+        }
+    }
+
+    /// Stores the result of a handshake. The client is notified of the lists in `offered` only.
+    pub(super) fn begin(&mut self, params: InitializeParams, offered: Filter) {
+        let InitializeParams {
+            version,
+            capabilities,
+            client_info: info,
+        } = params;
+        let mailbox = self
+            .dispatcher
+            .notifications()
+            .listen(offered, Arc::clone(&self.wake));
+        let client = LegacyClient {
+            version,
+            capabilities: Arc::new(capabilities),
+            info: Some(Arc::new(info)),
+            level: Arc::new(AtomicU8::new(LoggingLevel::Info as u8)),
+            pending: Arc::new(PendingQuestions::new(Arc::clone(&self.wake))),
+        };
+        self.legacy = Some(Legacy {
+            client: Arc::new(client),
+            ready: false,
+            mailbox,
+            _open: GaugeGuard::session(),
+        });
+    }
+}
+
+impl std::fmt::Debug for ChannelMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChannelMemory")
+            .field("client", &self.legacy.as_ref().map(|legacy| &legacy.client))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,44 @@
+//! An open `subscriptions/listen` request, which belongs to a channel or to the response that carries its notifications.
+
+use std::sync::Arc;
+
+use crate::context::Caller;
+use crate::dispatch::notifications::{Mailbox, Wake};
+use crate::jsonrpc::RequestId;
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::{self, Identity, ResponseContext};
+use crate::telemetry::GaugeGuard;
+
+/// An open `subscriptions/listen` request.
+pub(crate) struct Listen {
+    pub(super) id: RequestId,
+    pub(super) mailbox: Arc<Mailbox>,
+    /// Counts the subscription in telemetry while it exists.
+    pub(super) _open: GaugeGuard,
+}
+
+/// The listen requests that are open already, and the function to wake a further one with.
+#[derive(Clone, Copy)]
+pub(super) struct ListenScope<'c> {
+    pub(super) open: &'c [Listen],
+    pub(super) wake: &'c dyn Fn() -> Wake,
+}
+
+impl Listen {
+    /// Writes the changes that this caller may see, one line each, until `out` holds `room` bytes. Returns `true` if none
+    /// are left.
+    pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize, caller: &Caller) -> bool {
+        self.mailbox.drain(out, room, Some(&self.id), caller)
+    }
+
+    /// Writes its result, which ends it, as a line.
+    pub(crate) fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
+        let reply = ResponseContext {
+            id: &self.id,
+            version: ProtocolVersion::LATEST,
+            identity,
+        };
+        encode::listen_result(out, reply);
+        out.push(b'\n');
+    }
+}

@@ -1,0 +1,78 @@
+//! The origin of a request: the caller, and the channel that its limits are counted for.
+//!
+//! A request has an origin in both eras; what a channel remembers between requests is in `channel`.
+
+#[cfg(feature = "http")]
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::context::Caller;
+use crate::dispatch::stream::LogBudget;
+
+/// The origin of a request.
+pub(crate) struct RequestOrigin {
+    /// The caller, with its scopes.
+    pub(super) caller: Caller,
+    pub(super) channel: ChannelId,
+    /// The log budget that the requests of a channel share. `None` for a request without a channel.
+    pub(super) logs: Option<Arc<LogBudget>>,
+}
+
+impl RequestOrigin {
+    /// Creates the origin of a request that belongs to no session or connection.
+    #[cfg(feature = "http")]
+    pub(super) const fn stateless(caller: Caller) -> Self {
+        Self {
+            caller,
+            channel: ChannelId::SHARED,
+            logs: None,
+        }
+    }
+
+    /// Creates the origin of the requests of a new connection.
+    pub(super) fn of_connection(caller: Caller, logs: LogBudget) -> Self {
+        Self {
+            caller,
+            channel: ChannelId::next(),
+            logs: Some(Arc::new(logs)),
+        }
+    }
+
+    /// Returns the caller.
+    #[cfg(feature = "http")]
+    pub(crate) const fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Returns the caller.
+    #[cfg(feature = "http")]
+    pub(crate) fn into_caller(self) -> Caller {
+        self.caller
+    }
+}
+
+/// The identity of a session or connection, for rates per caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ChannelId(u64);
+
+impl ChannelId {
+    /// The channel of all requests without a session or connection.
+    #[cfg(feature = "http")]
+    pub(crate) const SHARED: Self = Self(0);
+
+    /// Creates the channel of a new connection.
+    fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Returns the channel of a session, from the id that the server gave it: the same whenever the session is resumed.
+    #[cfg(feature = "http")]
+    pub(crate) fn of_session(id: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        // Never equal to the number of a connection.
+        Self(hasher.finish() | 1 << 63)
+    }
+}

@@ -1,0 +1,150 @@
+//! The caller of a request.
+//!
+//! A program that the server is mounted into may have authenticated the request already: then a `Principal` is among
+//! the request's extensions, and is the caller. Otherwise, on a protected server, a token identifies the caller.
+
+#[cfg(feature = "auth")]
+use hyper::Response;
+use hyper::StatusCode;
+use hyper::http::request::Parts;
+
+use crate::context::Principal;
+use crate::dispatch::Dispatcher;
+use crate::http::access::challenge::Challenge;
+#[cfg(feature = "auth")]
+use crate::http::access::protection::Protection;
+use crate::http::options::HttpOptions;
+#[cfg(feature = "auth")]
+use crate::http::response::body::HttpBody;
+use crate::http::response::refusal::HttpRefusal;
+use crate::jsonrpc::ErrorObject;
+use crate::protocol::errors;
+
+/// Authentication of the requests of a server.
+pub(in crate::http) struct Authentication {
+    /// `None` if requests need no token.
+    #[cfg(feature = "auth")]
+    protection: Option<Protection>,
+}
+
+impl Authentication {
+    /// Creates the authentication that is configured, and allows requests to the host of a protected server.
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(unused_variables, reason = "only protected servers have a host")
+    )]
+    pub(in crate::http) fn new(options: &mut HttpOptions) -> Self {
+        #[cfg(feature = "auth")]
+        let protection = options.protected.as_ref().and_then(Protection::new);
+        #[cfg(feature = "auth")]
+        if let Some(protection) = &protection {
+            options.hosts.push(protection.host().to_owned());
+        }
+        Self {
+            #[cfg(feature = "auth")]
+            protection,
+        }
+    }
+
+    /// Returns `true` if every request needs a token.
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(clippy::unused_self, reason = "only feature `auth` has tokens")
+    )]
+    pub(in crate::http) fn is_required(&self) -> bool {
+        #[cfg(feature = "auth")]
+        return self.protection.is_some();
+        #[cfg(not(feature = "auth"))]
+        false
+    }
+
+    /// Returns the caller of a request, if known.
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(
+            clippy::unused_async,
+            clippy::unused_self,
+            unused_variables,
+            reason = "checking a token has to wait"
+        )
+    )]
+    pub(in crate::http) async fn caller(
+        &self,
+        parts: &Parts,
+        dispatcher: &Dispatcher,
+    ) -> Result<Option<Principal>, HttpRefusal> {
+        if let Some(principal) = parts.extensions.get::<Principal>() {
+            return Ok(Some(principal.clone()));
+        }
+        #[cfg(feature = "auth")]
+        if let Some(protection) = &self.protection {
+            return protection.admit(parts, dispatcher).await.map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Refuses a request that needs scopes, which the error names: 403 for a caller who lacks some of them, 401 for an
+    /// anonymous caller.
+    pub(in crate::http) fn refuse(
+        &self,
+        caller: Option<&Principal>,
+        error: ErrorObject,
+    ) -> HttpRefusal {
+        let (status, reason) = match caller {
+            Some(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
+            None => (StatusCode::UNAUTHORIZED, None),
+        };
+        let challenge = Challenge {
+            error: reason,
+            scopes: &errors::scopes_needed(&error).unwrap_or_default(),
+            metadata: self.metadata(),
+        };
+        let challenge = challenge.value();
+        HttpRefusal::new(status, error).with_challenge(challenge)
+    }
+
+    /// Returns the URL of the server's metadata, if it has any.
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(clippy::unused_self, reason = "only protected servers have metadata")
+    )]
+    fn metadata(&self) -> Option<&str> {
+        #[cfg(feature = "auth")]
+        if let Some(protection) = &self.protection {
+            return protection.metadata();
+        }
+        None
+    }
+}
+
+#[cfg(feature = "auth")]
+impl Authentication {
+    /// Returns `true` if this is the path of a document for clients without a token; `endpoint` is the path of the server.
+    pub(in crate::http) fn publishes(&self, path: &str, endpoint: &str) -> bool {
+        let protection = self.protection.as_ref();
+        protection.is_some_and(|protection| protection.publishes(path, endpoint))
+    }
+
+    /// Returns the paths of the documents for clients without a token.
+    #[cfg(feature = "axum")]
+    pub(in crate::http) fn paths(&self, endpoint: &str) -> Vec<String> {
+        let protection = self.protection.as_ref();
+        protection.map_or_else(Vec::new, |protection| protection.paths(endpoint))
+    }
+
+    /// Answers a request for a document for clients without a token; `path` is the path as the client sees it. `None` if
+    /// the request is for something else.
+    pub(in crate::http) fn document<'p>(
+        &self,
+        parts: &'p Parts,
+        path: impl FnOnce(&'p Parts) -> &'p str,
+        endpoint: &str,
+        dispatcher: &Dispatcher,
+    ) -> Option<Response<HttpBody>> {
+        let protection = self.protection.as_ref()?;
+        let path = path(parts);
+        protection
+            .publishes(path, endpoint)
+            .then(|| protection.publish(&parts.method, path, dispatcher))
+    }
+}

@@ -1,0 +1,86 @@
+//! Challenges: they tell a caller without access how to get it, but not what is wrong with the token received.
+//!
+//! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750, section 3; RFC 9728, section 5.
+
+#[cfg(feature = "auth")]
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+
+#[cfg(feature = "auth")]
+use crate::http::response::refusal::HttpRefusal;
+#[cfg(feature = "auth")]
+use crate::jsonrpc::ErrorObject;
+
+/// The contents of a challenge.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Challenge<'c> {
+    pub(super) error: Option<&'static str>,
+    /// All scopes that the request needs.
+    pub(super) scopes: &'c [&'c str],
+    /// The URL of the server's metadata.
+    pub(super) metadata: Option<&'c str>,
+}
+
+impl Challenge<'_> {
+    /// Returns the value of `WWW-Authenticate`. Its parts were checked at start-up.
+    pub(super) fn value(&self) -> HeaderValue {
+        let mut said = Vec::new();
+        if let Some(error) = self.error {
+            said.push(format!("error=\"{error}\""));
+        }
+        // A token that never expires is not needed for a single operation.
+        let scopes = self.scopes.iter().copied();
+        let scopes: Vec<&str> = scopes.filter(|scope| *scope != "offline_access").collect();
+        if !scopes.is_empty() {
+            said.push(format!("scope=\"{}\"", scopes.join(" ")));
+        }
+        if let Some(metadata) = self.metadata {
+            said.push(format!("resource_metadata=\"{metadata}\""));
+        }
+        let value = format!("Bearer {}", said.join(", "));
+        HeaderValue::from_str(value.trim_end())
+            .unwrap_or_else(|_| HeaderValue::from_static("Bearer"))
+    }
+
+    /// Refuses a request with this challenge. The body is the same for all responses with this status.
+    #[cfg(feature = "auth")]
+    pub(super) fn refuse(&self, status: StatusCode) -> HttpRefusal {
+        let message = match status {
+            StatusCode::UNAUTHORIZED => "unauthorized",
+            StatusCode::FORBIDDEN => "forbidden",
+            _ => "the request is malformed",
+        };
+        let error = ErrorObject::invalid_request(message);
+        HttpRefusal::new(status, error).with_challenge(self.value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_says_what_is_needed() {
+        let scopes = ["a:read", "offline_access", "a:write"];
+        for (challenge, value) in [
+            (Challenge::default(), "Bearer"),
+            (
+                Challenge {
+                    error: Some("insufficient_scope"),
+                    scopes: &scopes,
+                    metadata: Some("https://a.b/.well-known/oauth-protected-resource"),
+                },
+                r#"Bearer error="insufficient_scope", scope="a:read a:write", resource_metadata="https://a.b/.well-known/oauth-protected-resource""#,
+            ),
+            (
+                Challenge {
+                    scopes: &["line\nbreak"],
+                    ..Challenge::default()
+                },
+                "Bearer",
+            ),
+        ] {
+            assert_eq!(challenge.value(), value);
+        }
+    }
+}

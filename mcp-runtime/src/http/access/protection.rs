@@ -1,0 +1,141 @@
+//! A protected server: authentication of requests.
+//!
+//! The documents that tell clients how to authenticate are in `metadata`.
+//!
+//! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750, section 3.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use hyper::http::request::Parts;
+
+use crate::auth::{AuthError, Authenticator, Credentials, ProtectedResource, Refusing, Url};
+use crate::context::Principal;
+use crate::dispatch::Dispatcher;
+use crate::http::access::bearer::{MalformedAuthorization, bearer, has_token};
+use crate::http::access::challenge::Challenge;
+use crate::http::response::refusal::HttpRefusal;
+
+/// Name of the metadata document of this server.
+pub(super) const METADATA: &str = "oauth-protected-resource";
+
+/// The protection of a server, checked and assembled once.
+pub(super) struct Protection {
+    authenticator: Arc<dyn Authenticator>,
+    pub(super) resource: Url,
+    /// The scopes that every request needs.
+    pub(super) required: Vec<String>,
+    /// The scopes to publish; without them, those that definitions need.
+    pub(super) supported: Option<Vec<String>>,
+    /// The issuers of its authorization servers. Without any, there is no metadata.
+    pub(super) servers: Vec<String>,
+    /// URL of the metadata.
+    pub(super) metadata: Option<String>,
+    /// URL of the metadata of its authorization server, for clients that look for them at this origin.
+    pub(super) origin_metadata: Option<HeaderValue>,
+}
+
+impl Protection {
+    /// Returns `None` if the settings are invalid; they are checked at start-up.
+    pub(super) fn new(protected: &ProtectedResource) -> Option<Self> {
+        let resource = Url::parse(&protected.resource).ok()?;
+        let servers: Vec<String> = protected.issuers().into_iter().map(Into::into).collect();
+        let has_servers = !servers.is_empty();
+        let moved = protected.origin_metadata.as_deref();
+        Some(Self {
+            authenticator: Arc::clone(&protected.authenticator),
+            required: protected.required.clone(),
+            supported: protected.supported.clone(),
+            servers,
+            metadata: has_servers.then(|| resource.well_known(METADATA)),
+            origin_metadata: moved.and_then(|url| HeaderValue::from_str(url).ok()),
+            resource,
+        })
+    }
+
+    /// Returns the host by which clients know the server.
+    pub(super) fn host(&self) -> &str {
+        self.resource.authority()
+    }
+
+    /// Returns the URL of the metadata, if there is any.
+    pub(super) fn metadata(&self) -> Option<&str> {
+        self.metadata.as_deref()
+    }
+
+    /// Refuses a request with a challenge for these scopes.
+    fn refuse(
+        &self,
+        status: StatusCode,
+        error: Option<&'static str>,
+        scopes: &[String],
+    ) -> HttpRefusal {
+        let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let challenge = Challenge {
+            error,
+            scopes: &scopes,
+            metadata: self.metadata(),
+        };
+        challenge.refuse(status)
+    }
+
+    /// Authenticates the caller of a request, or refuses the request.
+    pub(super) async fn admit(
+        &self,
+        head: &Parts,
+        dispatcher: &Dispatcher,
+    ) -> Result<Principal, HttpRefusal> {
+        let limits = dispatcher.limits();
+        let refuse = |status, error| Err(self.refuse(status, error, &self.required));
+        if has_token(&head.uri) {
+            return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
+        }
+        let token = match bearer(&head.headers) {
+            Ok(Some(token)) if token.len() <= limits.http.max_token_bytes => token,
+            Ok(Some(_)) => return refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
+            Ok(None) => return refuse(StatusCode::UNAUTHORIZED, None),
+            Err(MalformedAuthorization) => {
+                return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
+            }
+        };
+        let credentials = Credentials {
+            token,
+            resource: self.resource.as_str(),
+            head,
+        };
+        let authenticating = self.authenticator.authenticate(&credentials);
+        let found = tokio::time::timeout(limits.http.authentication_timeout, authenticating).await;
+        let Ok(found) = found else {
+            tracing::warn!("authentication took too long");
+            return Err(HttpRefusal::unavailable("authentication is unavailable"));
+        };
+        let refused = match found {
+            Ok(principal) if has_expired(&principal) => AuthError::invalid("the token has expired"),
+            Ok(principal) => {
+                let caller = dispatcher.admit(principal.clone().into());
+                return if self.required.iter().all(|scope| caller.has_scope(scope)) {
+                    Ok(principal)
+                } else {
+                    refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"))
+                };
+            }
+            Err(refused) => refused,
+        };
+        tracing::debug!(why = refused.why, "a request was refused");
+        match refused.kind {
+            Refusing::Invalid => refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
+            Refusing::Insufficient(scopes) => {
+                Err(self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
+            }
+            Refusing::Unavailable => Err(HttpRefusal::unavailable("authentication is unavailable")),
+        }
+    }
+}
+
+/// Returns `true` if the credentials that an authenticator accepted have expired according to the expiry it reports.
+fn has_expired(principal: &Principal) -> bool {
+    let expiry = principal.expires_at();
+    expiry.is_some_and(|expiry| expiry <= SystemTime::now())
+}

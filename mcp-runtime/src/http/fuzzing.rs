@@ -1,0 +1,73 @@
+//! See [`crate::fuzzing`].
+
+use hyper::Uri;
+use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+
+use crate::handler::decode::HeaderArgument;
+use crate::http::modern::mirrored_headers::check_arguments;
+use crate::http::options::HttpOptions;
+use crate::http::request::guards;
+use crate::http::request::headers::RequestHeaders;
+use crate::http::request::headers::decoded;
+use crate::http::response::sse;
+
+/// Reads `Accept` headers: the first value is `true` if they accept JSON, the second if they accept events. `None` if a
+/// header cannot hold them.
+#[must_use]
+pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
+    let mut headers = HeaderMap::new();
+    for field in fields {
+        headers.append(ACCEPT, HeaderValue::from_bytes(field).ok()?);
+    }
+    let accepts = RequestHeaders::read(&headers).accepts;
+    Some((accepts.json, accepts.events))
+}
+
+/// Returns the text of a header that may be wrapped in Base64; `None` if it is malformed.
+#[must_use]
+pub fn unwrapped(field: &[u8]) -> Option<String> {
+    let field = HeaderValue::from_bytes(field).ok()?;
+    decoded(&field).ok().map(std::borrow::Cow::into_owned)
+}
+
+/// Returns `true` if the header of the argument `a` has the same value as in these arguments.
+#[must_use]
+pub fn mirrors(field: Option<&[u8]>, arguments: &str) -> bool {
+    let mirrored = [HeaderArgument {
+        path: vec!["a".into()],
+        header: "A".into(),
+    }];
+    let mut headers = HeaderMap::new();
+    if let Some(field) = field {
+        let Ok(field) = HeaderValue::from_bytes(field) else {
+            return false;
+        };
+        headers.insert(HeaderName::from_static("mcp-param-a"), field);
+    }
+    check_arguments(&headers, &mirrored, arguments).is_ok()
+}
+
+/// Returns `true` if a request to this host is allowed.
+#[must_use]
+pub fn is_allowed_host(options: &HttpOptions, host: &[u8]) -> bool {
+    let host = HeaderValue::from_bytes(host);
+    host.is_ok_and(|host| guards::check_host(options, &Uri::default(), Some(&host)).is_ok())
+}
+
+/// Returns `true` if a request from a web page of this origin is allowed.
+#[must_use]
+pub fn is_allowed_origin(options: &HttpOptions, origin: &[u8]) -> bool {
+    let origin = HeaderValue::from_bytes(origin);
+    origin.is_ok_and(|origin| guards::check_origin(options, Some(&origin)).is_ok())
+}
+
+/// Appends an event.
+pub fn write_event(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: &[u8]) {
+    sse::write_event(out, id, name, data);
+}
+
+/// Parses the id of an event.
+#[must_use]
+pub fn read_event_id(id: &str) -> Option<(u64, u64)> {
+    sse::parse_event_id(id)
+}

@@ -1,0 +1,52 @@
+//! The heartbeat of handlers: the watchdog hears of handlers that block their thread, so that they block no other work.
+//!
+//! A thread inside a handler may be the one that should poll the sockets. The watchdog then makes another thread do so.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::runtime::Handle;
+
+use crate::transport::{Beat, Watchdog, Watched};
+
+/// Reports running handlers to a watchdog, which is started with the first of them.
+#[derive(Default)]
+pub(in crate::http) struct Heartbeat {
+    beat: Arc<Beats>,
+    watchdog: OnceLock<Option<Watchdog>>,
+}
+
+#[derive(Default)]
+struct Beats(Beat);
+
+impl Watched for Beats {
+    fn beat(&self) -> &Beat {
+        &self.0
+    }
+
+    fn take_over(self: Arc<Self>, _seen: u64) {
+        // There is no leader to take over from: every connection has a task of its own.
+    }
+}
+
+impl Heartbeat {
+    /// Returns `true` if a handler is running right now.
+    #[cfg(feature = "cli")]
+    pub(in crate::http) fn is_inside(&self) -> bool {
+        self.beat.0.is_inside()
+    }
+
+    /// Runs code that may be user code.
+    pub(in crate::http) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        let watchdog = self.watchdog.get_or_init(|| {
+            let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;
+            let watched: Arc<dyn Watched> = Arc::<Beats>::clone(&self.beat);
+            watchdog.waking().watch(Arc::downgrade(&watched));
+            Some(watchdog)
+        });
+        match watchdog {
+            Some(watchdog) => self.beat.0.run(watchdog.waking(), run),
+            // Without a watchdog thread, other work depends on the runtime alone.
+            None => run(),
+        }
+    }
+}

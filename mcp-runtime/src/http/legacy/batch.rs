@@ -1,0 +1,110 @@
+//! Batches: arrays of messages, which only sessions of 2025-03-26 support.
+//!
+//! All elements run at once. Their answers form one array, or a stream of events if something is sent before the last
+//! answer. Specification: 2025-03-26, basic, "Batching".
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+
+use crate::http::legacy::posted::{Exchange, PostResponse, Posted};
+use crate::http::legacy::requests::{one, session_of, take_notification};
+use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::request::head::RequestHead;
+use crate::http::response::answer;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::session_lookup::SessionLookup;
+use crate::http::state::ServiceState;
+use crate::http::stores::session_storage::SessionStorage;
+use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
+use crate::protocol::ProtocolVersion;
+
+/// Serves a batch of messages.
+pub(in crate::http) fn post(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+    found: SessionLookup<'_>,
+    elements: &[&str],
+) -> Posted {
+    let refuse = || {
+        let refusal = HttpRefusal::bad_request(
+            "only sessions of protocol version 2025-03-26 support batches",
+        );
+        Posted::from(refusal)
+    };
+    let version = match version_of(head.headers) {
+        Ok(version) => version,
+        Err(refusal) => return refusal.into(),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(refusal) => return refusal.into(),
+    };
+    let agreed = match (&found, &state.sessions.storage) {
+        (Some(found), _) => Some(found.record.version()),
+        (None, SessionStorage::None) => Some(version.unwrap_or(ProtocolVersion::WITHOUT_HEADER)),
+        (None, _) => None,
+    };
+    if is_modern(version) || !agreed.is_some_and(ProtocolVersion::has_batches) {
+        return refuse();
+    }
+    let mut messages = Vec::new();
+    for element in elements {
+        match jsonrpc::parse(element.as_bytes(), &state.limits().message.parse_limits()) {
+            Ok(Incoming::Message(message)) if !has_claim(&message) => messages.push(message),
+            _ => return HttpRefusal::bad_request("the batch contains an invalid message").into(),
+        }
+    }
+    let is_request = |message: &&Message<'_>| message.method.is_some() && message.id != Id::Absent;
+    let requests = messages.iter().filter(is_request).count();
+    let has_responses = messages.iter().any(|message| message.method.is_none());
+    if requests > 0 && has_responses {
+        return HttpRefusal::bad_request("a batch must not contain both requests and responses")
+            .into();
+    }
+    let session = match session_of(state, found.as_ref(), version) {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into(),
+    };
+    let save = |session| {
+        found
+            .as_ref()
+            .and_then(|found| found.changed(session, None))
+    };
+    if requests == 0 {
+        for message in &messages {
+            take_notification(state, &session, head.caller, message);
+        }
+        return Posted {
+            save: save(&session),
+            answer: PostResponse::Over(answer::empty(StatusCode::ACCEPTED)),
+        };
+    }
+    let accepts = head.headers.accepts;
+    let stream = session.open_stream(accepts.events, requests, state.limits());
+    for message in &messages {
+        if !is_request(&message) {
+            take_notification(state, &session, head.caller, message);
+        } else if let Some(answer) = one(state, &session, head.caller, message, &|| {
+            Arc::clone(&stream)
+        }) {
+            stream.answer(&answer.into_text());
+        }
+    }
+    if found.is_none() {
+        state.sessions.hold(&session);
+    }
+    Posted {
+        save: save(&session),
+        answer: PostResponse::Waiting(Exchange {
+            session,
+            stream,
+            is_batch: true,
+            accepts,
+        }),
+    }
+}
+
+fn has_claim(message: &Message<'_>) -> bool {
+    message.params.meta(MetaMember::ProtocolVersion).is_some()
+}

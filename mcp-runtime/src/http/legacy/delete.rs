@@ -1,0 +1,56 @@
+//! DELETE requests: they end a session.
+
+use std::time::Duration;
+
+use hyper::{Response, StatusCode};
+
+use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::request::head::RequestHead;
+use crate::http::response::answer;
+use crate::http::response::body::HttpBody;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::state::ServiceState;
+use crate::http::stores::session_id::is_id;
+use crate::http::stores::session_storage::SessionStorage;
+
+/// Ends a session.
+pub(in crate::http) async fn delete(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+) -> Response<HttpBody> {
+    let ended = end(state, head).await;
+    ended.unwrap_or_else(HttpRefusal::into_response)
+}
+
+async fn end(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+) -> Result<Response<HttpBody>, HttpRefusal> {
+    let SessionStorage::Store(store) = &state.sessions.storage else {
+        return Ok(HttpRefusal::method("POST"));
+    };
+    if is_modern(version_of(head.headers)?) {
+        return Ok(HttpRefusal::method("POST"));
+    }
+    let id = head
+        .headers
+        .session()
+        .ok_or_else(HttpRefusal::session_required)?;
+    let id = id.ok().filter(|id| is_id(id));
+    let id = id.ok_or_else(HttpRefusal::unknown_session)?;
+    let time = state.limits().sessions.store_timeout;
+    let record = store.load(id, Duration::ZERO).within(time).await?;
+    if record.is_some_and(|record| !record.is_of(head.caller)) {
+        return Err(HttpRefusal::unknown_session());
+    }
+    let removed = store.remove(id).within(time).await?;
+    state.sessions.end(id);
+    if !removed {
+        return Err(HttpRefusal::unknown_session());
+    }
+    if let Some(events) = &state.sessions.events {
+        // The session has ended in any case; the store drops the rest of its events in time.
+        let _ = events.forget(id).within(time).await;
+    }
+    Ok(answer::empty(StatusCode::NO_CONTENT))
+}

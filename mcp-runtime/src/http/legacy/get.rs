@@ -1,0 +1,82 @@
+//! GET requests: they open the standalone stream of a session, or resume a stream.
+//!
+//! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
+
+use hyper::Response;
+
+use crate::http::legacy::session_events::follow;
+use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::request::head::RequestHead;
+use crate::http::response::body::HttpBody;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::response::sse;
+use crate::http::sessions::event_transfer;
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::state::ServiceState;
+use crate::http::streams::session_stream::is_standalone;
+use crate::http::streams::stream_reader::StreamReader;
+
+/// Opens the standalone stream of a session, or resumes a stream whose connection broke.
+pub(in crate::http) async fn get(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+) -> Response<HttpBody> {
+    let opened = open(state, head).await;
+    opened.unwrap_or_else(HttpRefusal::into_response)
+}
+
+async fn open(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+) -> Result<Response<HttpBody>, HttpRefusal> {
+    let headers = head.headers;
+    if is_modern(version_of(headers)?) || !state.sessions.storage.is_lasting() {
+        return Ok(HttpRefusal::method("POST"));
+    }
+    let found = state.sessions.find(head).await?;
+    let found = found.ok_or_else(HttpRefusal::session_required)?;
+    if !headers.accepts.events {
+        return Err(HttpRefusal::events_not_accepted());
+    }
+    let session = state.sessions.resume(&found)?;
+    session.attend(head.caller);
+    let reader = match headers.last_event() {
+        None => {
+            let stream = session.standalone(state.limits());
+            stream.reader(stream.first_unread(), true)
+        }
+        Some(id) => match id.ok().and_then(sse::parse_event_id) {
+            Some(event) => resume(state, &session, event).await?,
+            None => None,
+        },
+    };
+    let gone = || HttpRefusal::bad_request("there is nothing to resume after this event");
+    Ok(follow(state, session, reader.ok_or_else(gone)?))
+}
+
+/// Returns a reader of the events of a stream after this one, kept here or stored by the instance where they occurred.
+async fn resume(
+    state: &ServiceState,
+    session: &HttpSession,
+    (number, position): (u64, u64),
+) -> Result<Option<StreamReader>, HttpRefusal> {
+    let limits = state.limits();
+    let Some(next) = position.checked_add(1) else {
+        return Ok(None);
+    };
+    let kept = session.stream(number, limits);
+    let is_ours = kept.as_ref().is_some_and(|stream| !stream.is_copy);
+    let reader = kept.and_then(|stream| stream.reader(next, false));
+    let (None, false, Some(store)) = (&reader, is_ours, &state.sessions.events) else {
+        return Ok(reader);
+    };
+    let stream = event_transfer::fetch(store, session, (number, position), limits).await?;
+    Ok(stream.and_then(|stream| {
+        let next = if is_standalone(number) {
+            stream.first_unread()
+        } else {
+            next
+        };
+        stream.reader(next, false)
+    }))
+}

@@ -1,0 +1,133 @@
+//! The handshake, which begins a session.
+
+use hyper::header::HeaderValue;
+
+use crate::context::Principal;
+use crate::dispatch::Version;
+use crate::http::legacy::posted::{PostResponse, Posted};
+use crate::http::legacy::replies::whole;
+use crate::http::legacy::unsaved_session::UnsavedSession;
+use crate::http::request::accepts::Accepts;
+use crate::http::request::headers::SESSION;
+use crate::http::state::ServiceState;
+use crate::http::stores::record::SessionRecord;
+use crate::http::stores::session_storage::SessionStorage;
+use crate::jsonrpc::{ErrorObject, Message, RequestId};
+use crate::protocol::negotiation::InitializeParams;
+use crate::protocol::{ProtocolVersion, encode, errors};
+use crate::telemetry::Timer;
+
+/// Answers `initialize`.
+pub(super) fn initialize(
+    state: &ServiceState,
+    caller: Option<&Principal>,
+    id: RequestId,
+    message: &Message<'_>,
+    accepts: Accepts,
+) -> Posted {
+    let mut out = Vec::new();
+    let timer = Timer::start();
+    let begun = shake_hands(state, caller, &id, message, &mut out);
+    let agreed = begun.as_ref().map(|(version, _)| *version);
+    state
+        .dispatcher
+        .note_handshake(timer, (&id, &message.params), agreed);
+    let begun = begun.map_or_else(
+        |error| {
+            out.clear();
+            encode::error(&mut out, Some(&id), &error);
+            NewSession::Told(None)
+        },
+        |(_, begun)| begun,
+    );
+    let mut response = whole(out, accepts);
+    match begun {
+        NewSession::Kept(record) => PostResponse::Opening(UnsavedSession {
+            id,
+            record,
+            response,
+        })
+        .into(),
+        NewSession::Told(session) => {
+            if let Some(session) = session {
+                response.headers_mut().insert(&SESSION, session);
+            }
+            response.into()
+        }
+    }
+}
+
+/// The session that a handshake begins.
+enum NewSession {
+    /// A session that has to be stored.
+    Kept(SessionRecord),
+    /// A session that the client keeps, by its id; or none.
+    Told(Option<HeaderValue>),
+}
+
+fn shake_hands(
+    state: &ServiceState,
+    caller: Option<&Principal>,
+    id: &RequestId,
+    message: &Message<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(ProtocolVersion, NewSession), ErrorObject> {
+    if !message.params.is_object() {
+        return Err(errors::invalid_member("params", "an object"));
+    }
+    let storage = &state.sessions.storage;
+    let is_lasting = storage.is_lasting();
+    // Without a lasting session there is no stream for change notifications.
+    let seen = if is_lasting {
+        state.dispatcher.version()
+    } else {
+        Version::default()
+    };
+    let shaken = state
+        .dispatcher
+        .shake_hands(id, &message.params, is_lasting, out);
+    let (mut params, lists) = shaken?;
+    if !is_lasting {
+        // The server cannot send requests to this client.
+        params.capabilities.roots = None;
+        params.capabilities.sampling = None;
+        params.capabilities.elicitation = None;
+    }
+    let record = SessionRecord::new(&params, (&lists, seen), caller);
+    let begun = match storage {
+        SessionStorage::Store(_) => {
+            let max = state.limits().sessions.max_client_bytes;
+            if record.client_size() > max {
+                return Err(too_large(
+                    &params,
+                    &format!("a session keeps at most {max} bytes of client data"),
+                ));
+            }
+            NewSession::Kept(record)
+        }
+        #[cfg(feature = "sealing")]
+        SessionStorage::Sealed(sealed) => {
+            let max = state.limits().sessions.max_sealed_bytes;
+            let token = sealed.seal(&record).filter(|token| token.len() <= max);
+            let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
+            let limit = format!("the session id, which contains it, has at most {max} characters");
+            let token = token.ok_or_else(|| too_large(&params, &limit))?;
+            NewSession::Told(Some(token))
+        }
+        SessionStorage::None => NewSession::Told(None),
+    };
+    Ok((params.version, begun))
+}
+
+/// Names the member that makes the description of a client too large.
+fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
+    let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
+    let info = size(serde_json::to_vec(&params.client_info));
+    let capabilities = size(serde_json::to_vec(&params.capabilities));
+    let (name, size) = if info >= capabilities {
+        ("clientInfo", info)
+    } else {
+        ("capabilities", capabilities)
+    };
+    ErrorObject::invalid_params(format!("`{name}` is too large ({size} bytes): {limit}"))
+}

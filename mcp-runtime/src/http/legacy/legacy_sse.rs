@@ -1,0 +1,182 @@
+//! The transport of 2024-11-05: one event stream for everything the server sends, and a POST for each message of the client.
+//!
+//! The session lives as long as the stream, and nothing can be resumed. Both end when the credentials of the client expire,
+//! unless a message has brought later ones.
+//!
+//! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
+
+use std::sync::Arc;
+use std::task::Context;
+
+use hyper::{Response, StatusCode, Uri};
+use serde_json::json;
+
+use crate::context::Principal;
+use crate::http::legacy::requests::{one, take_notification};
+use crate::http::request::head::RequestHead;
+use crate::http::response::answer;
+use crate::http::response::body::HttpBody;
+use crate::http::response::event_source::{EventSource, StreamStatus};
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::response::sse;
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::state::ServiceState;
+use crate::http::streams::session_stream::SessionStream;
+use crate::http::streams::stream_reader::StreamReader;
+use crate::http::timers::expiry::Expiry;
+use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
+use crate::protocol::{ProtocolVersion, encode, errors};
+use crate::telemetry::{RefusalKind, refused};
+
+/// Query parameter, in the URL for messages, that contains the id of the connection.
+const CONNECTION: &str = "connection=";
+
+/// Opens a stream. Its first event tells the client to send messages to `path`.
+pub(in crate::http) fn open(
+    state: &Arc<ServiceState>,
+    head: RequestHead<'_>,
+    path: &str,
+) -> Response<HttpBody> {
+    if !head.headers.accepts.events {
+        return HttpRefusal::events_not_accepted().into_response();
+    }
+    let session = match state.sessions.connect(head.caller) {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let stream = session.standalone(state.limits());
+    let Some(reader) = stream.reader(1, false) else {
+        return HttpRefusal::unavailable("the stream has ended").into_response();
+    };
+    session.reader_came();
+    let connection = SseConnection {
+        endpoint: Some(format!("{path}?{CONNECTION}{}", session.id)),
+        state: Arc::clone(state),
+        session,
+        reader,
+        expiry: Expiry::default(),
+    };
+    state.event_stream(connection)
+}
+
+/// Returns the id of the connection that a message is for, from its URL.
+pub(in crate::http) fn connection(uri: &Uri) -> Option<&str> {
+    let mut pairs = uri.query()?.split('&');
+    pairs.find_map(|pair| pair.strip_prefix(CONNECTION))
+}
+
+/// Handles a message; its answer is sent on the stream.
+pub(in crate::http) fn post(
+    state: &ServiceState,
+    caller: Option<&Principal>,
+    connection: &str,
+    body: &[u8],
+) -> Response<HttpBody> {
+    let Some(session) = state.sessions.connection(connection, caller) else {
+        return HttpRefusal::unknown_session().into_response();
+    };
+    let stream = session.standalone(state.limits());
+    if stream.is_full() {
+        let error = ErrorObject::invalid_request("the client does not read the stream");
+        refused(RefusalKind::TooMany, None);
+        return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
+    }
+    let take = |message: &Message<'_>| take(state, caller, (&session, &stream), message);
+    match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
+        Ok(Incoming::Message(message)) => take(&message),
+        Ok(Incoming::Batch(elements)) if session.allows_batch() => {
+            for element in elements {
+                match jsonrpc::parse(element.as_bytes(), &state.limits().message.parse_limits()) {
+                    Ok(Incoming::Message(message)) => take(&message),
+                    Ok(Incoming::Batch(_)) | Err(_) => {
+                        let error = ErrorObject::invalid_request(
+                            "an element of the batch is not a message",
+                        );
+                        let mut out = Vec::new();
+                        encode::error(&mut out, None, &error);
+                        stream.answer(&out);
+                    }
+                }
+            }
+        }
+        Ok(Incoming::Batch(_)) => {
+            return HttpRefusal::bad_request(
+                "only sessions of protocol version 2025-03-26 support batches",
+            )
+            .into_response();
+        }
+        Err((id, error)) => {
+            return HttpRefusal::new(StatusCode::BAD_REQUEST, error)
+                .with_id(id)
+                .into_response();
+        }
+    }
+    answer::empty(StatusCode::ACCEPTED)
+}
+
+fn take(
+    state: &ServiceState,
+    caller: Option<&Principal>,
+    (session, stream): (&Arc<HttpSession>, &Arc<SessionStream>),
+    message: &Message<'_>,
+) {
+    let id = message.id.to_request_id();
+    if message.method.is_none() || id.is_none() {
+        take_notification(state, session, caller, message);
+        return;
+    }
+    if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
+        // Modern protocol versions do not support this transport.
+        let supported = ProtocolVersion::supported_by_handshake();
+        let error = errors::unsupported_version(&claimed)
+            .with_data(json!({ "supported": supported, "requested": claimed }));
+        let mut out = Vec::new();
+        encode::error(&mut out, id.as_ref(), &error);
+        stream.answer(&out);
+        return;
+    }
+    if let Some(answer) = one(state, session, caller, message, &|| Arc::clone(stream)) {
+        stream.answer(&answer.into_text());
+    }
+}
+
+/// The connection that carries the stream.
+struct SseConnection {
+    /// URL for messages, sent as the first event.
+    endpoint: Option<String>,
+    state: Arc<ServiceState>,
+    session: Arc<HttpSession>,
+    reader: StreamReader,
+    expiry: Expiry,
+}
+
+impl EventSource for SseConnection {
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> StreamStatus {
+        if let Some(endpoint) = self.endpoint.take() {
+            sse::write_event(out, None, "endpoint", endpoint.as_bytes());
+        }
+        let has_expired = self.expiry.poll(self.session.until(), cx);
+        let status = if has_expired {
+            self.reader.poll(cx, out)
+        } else {
+            self.session.poll_standalone(&mut self.reader, cx, out)
+        };
+        // Calls under way are still answered: they would end with the stream.
+        let is_idle = out.is_empty() && !self.session.is_busy();
+        if is_idle && (is_stopping || has_expired) {
+            return StreamStatus::Ended;
+        }
+        status
+    }
+}
+
+impl Drop for SseConnection {
+    fn drop(&mut self) {
+        self.state.sessions.disconnect(&self.session);
+    }
+}

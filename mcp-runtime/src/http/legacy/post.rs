@@ -1,0 +1,135 @@
+//! POST requests with one message: the handshake, requests, notifications, and answers to requests of the server.
+//!
+//! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are in `docs/requirements.md`, section
+//! 3.3.
+
+use hyper::StatusCode;
+
+use crate::context::Principal;
+use crate::http::legacy::handshake::initialize;
+use crate::http::legacy::posted::Posted;
+use crate::http::legacy::requests::{request, session_of, take_notification};
+use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::request::head::RequestHead;
+use crate::http::response::answer;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::session_lookup::SessionLookup;
+use crate::http::state::ServiceState;
+use crate::http::stores::record::SessionUpdate;
+use crate::http::stores::session_storage::SessionStorage;
+use crate::jsonrpc::Message;
+use crate::protocol::{ClientNotification, Era, Method, errors};
+
+fn has_sessions(state: &ServiceState) -> bool {
+    !matches!(state.sessions.storage, SessionStorage::None)
+}
+
+/// Serves one message that does not specify its own protocol version.
+pub(in crate::http) fn post(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+    found: SessionLookup<'_>,
+    message: &Message<'_>,
+) -> Posted {
+    let id = message.id.to_request_id();
+    let with_id = |refusal: HttpRefusal| refusal.with_id(id.clone()).into();
+    let version = match version_of(head.headers) {
+        Ok(version) => version,
+        Err(refusal) => return with_id(refusal),
+    };
+    let Some(method) = message.method.as_deref() else {
+        return respond(state, head.caller, found, message).unwrap_or_else(Posted::from);
+    };
+    let Some(id) = id.clone() else {
+        if is_modern(version) {
+            return answer::empty(StatusCode::ACCEPTED).into();
+        }
+        return notify(state, head.caller, found, message).unwrap_or_else(Posted::from);
+    };
+    let missing_claim = || HttpRefusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
+    if is_modern(version) {
+        // A header alone does not make a request modern, and a request that claims to be modern is not served as legacy.
+        return with_id(missing_claim());
+    }
+    let method = Method::named(method);
+    let is_handshake = method == Some(Method::Initialize);
+    let is_only_modern = method.is_some_and(|method| !method.is_in(Era::Legacy));
+    let accepts = head.headers.accepts;
+    if !accepts.json && !accepts.events {
+        return with_id(HttpRefusal::answer_not_accepted());
+    }
+    let found = match found {
+        Ok(found) => found,
+        Err(refusal) => return with_id(refusal),
+    };
+    match found {
+        None if is_handshake => initialize(state, head.caller, id, message, accepts),
+        // In a session, or on a server without sessions, it is a legacy request for an unknown method.
+        None if is_only_modern && has_sessions(state) => with_id(missing_claim()),
+        Some(_) if is_handshake => {
+            let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
+            with_id(refusal)
+        }
+        found => {
+            let answered = session_of(state, found.as_ref(), version).map(|session| {
+                request(
+                    state,
+                    found.as_ref(),
+                    (&session, head.caller),
+                    message,
+                    accepts,
+                )
+            });
+            answered.unwrap_or_else(with_id)
+        }
+    }
+}
+
+/// Takes the client's response to a request of the server.
+fn respond(
+    state: &ServiceState,
+    caller: Option<&Principal>,
+    found: SessionLookup<'_>,
+    message: &Message<'_>,
+) -> Result<Posted, HttpRefusal> {
+    let required = || HttpRefusal::bad_request("a response requires a session");
+    let found = found?.ok_or_else(required)?;
+    // The call that waits for it runs in the live part.
+    if let Some(session) = state.sessions.get(found.id) {
+        session.decide(&state.dispatcher, caller, message, &mut Vec::new());
+    }
+    Ok(answer::empty(StatusCode::ACCEPTED).into())
+}
+
+/// Serves a notification.
+fn notify(
+    state: &ServiceState,
+    caller: Option<&Principal>,
+    found: SessionLookup<'_>,
+    message: &Message<'_>,
+) -> Result<Posted, HttpRefusal> {
+    let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
+    match found? {
+        None if matches!(state.sessions.storage, SessionStorage::None) => {}
+        None => return Err(HttpRefusal::session_required()),
+        // No live part is created for this alone: every client sends it once, and many send nothing more for a long time.
+        Some(found) if is_initialized(message) => {
+            let change = SessionUpdate {
+                ready: !found.record.is_ready(),
+                ..SessionUpdate::default()
+            };
+            posted.save = (!change.is_nothing()).then(|| found.save(change, None));
+        }
+        Some(found) => {
+            if let Some(session) = state.sessions.get(found.id) {
+                take_notification(state, &session, caller, message);
+            }
+        }
+    }
+    Ok(posted)
+}
+
+fn is_initialized(message: &Message<'_>) -> bool {
+    let method = message.method.as_deref();
+    method.and_then(ClientNotification::named) == Some(ClientNotification::Initialized)
+}

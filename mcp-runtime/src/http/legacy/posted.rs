@@ -1,0 +1,108 @@
+//! The result of a legacy POST, and the part of it that has to wait.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper::Response;
+
+use crate::http::legacy::replies::{all, nothing};
+use crate::http::legacy::session_events::follow;
+use crate::http::legacy::unsaved_session::UnsavedSession;
+use crate::http::request::accepts::Accepts;
+use crate::http::response::body::HttpBody;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::session_lookup::PendingSave;
+use crate::http::state::ServiceState;
+use crate::http::streams::session_stream::{ResponseStart, SessionStream};
+use crate::http::timers::silence_timeout::SilenceTimeout;
+
+/// Result of a POST, as far as it is known without waiting.
+pub(in crate::http) struct Posted {
+    /// A change of the session to save before answering.
+    pub(in crate::http) save: Option<PendingSave>,
+    pub(in crate::http) answer: PostResponse,
+}
+
+/// State of the answer to a POST.
+pub(in crate::http) enum PostResponse {
+    /// Available.
+    Over(Response<HttpBody>),
+    /// Available once the session is stored.
+    Opening(UnsavedSession),
+    /// To come on a stream.
+    Waiting(Exchange),
+}
+
+/// A POST whose answers come on a stream.
+pub(in crate::http) struct Exchange {
+    pub(in crate::http) session: Arc<HttpSession>,
+    pub(in crate::http) stream: Arc<SessionStream>,
+    pub(in crate::http) is_batch: bool,
+    pub(in crate::http) accepts: Accepts,
+}
+
+impl From<PostResponse> for Posted {
+    fn from(answer: PostResponse) -> Self {
+        Self { save: None, answer }
+    }
+}
+
+impl From<HttpRefusal> for Posted {
+    fn from(refusal: HttpRefusal) -> Self {
+        refusal.into_response().into()
+    }
+}
+
+impl From<Response<HttpBody>> for Posted {
+    fn from(response: Response<HttpBody>) -> Self {
+        PostResponse::Over(response).into()
+    }
+}
+
+impl Posted {
+    /// Does the part that has to wait. Dropping the future leaves calls running.
+    pub(in crate::http) async fn finish(self, state: &ServiceState) -> Response<HttpBody> {
+        if let Some(save) = self.save
+            && let Err(refusal) = state.sessions.save(save).await
+        {
+            return refusal.into_response();
+        }
+        match self.answer {
+            PostResponse::Over(response) => response,
+            PostResponse::Opening(opening) => opening.finish(state).await,
+            PostResponse::Waiting(exchange) => exchange.wait(state).await,
+        }
+    }
+}
+
+impl Exchange {
+    /// Waits until it is decided whether the response is JSON or an event stream.
+    async fn wait(self, state: &ServiceState) -> Response<HttpBody> {
+        let Self {
+            session,
+            stream,
+            is_batch,
+            accepts,
+        } = self;
+        let mut silence = accepts
+            .events
+            .then(|| SilenceTimeout::new(state.limits(), &state.shutdown));
+        let mut is_due = |cx: &mut Context<'_>| silence.as_mut().is_some_and(|it| it.is_over(cx));
+        let opening = poll_fn(|cx| match stream.poll_opening(cx) {
+            Poll::Pending if is_due(cx) => Poll::Ready(ResponseStart::Events),
+            polled => polled,
+        });
+        match opening.await {
+            ResponseStart::Answers(answers) => {
+                session.forget(stream.number);
+                all(&answers, is_batch, accepts)
+            }
+            ResponseStart::Events => match stream.reader(1, true) {
+                Some(reader) => follow(state, session, reader),
+                None => nothing(accepts),
+            },
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Responses with answers that are all available: as JSON or as events, whichever the client accepts.
+
+use std::sync::Arc;
+
+use hyper::{Response, StatusCode};
+
+use crate::http::request::accepts::Accepts;
+use crate::http::response::answer;
+use crate::http::response::body::HttpBody;
+use crate::http::response::message::Whole;
+use crate::http::response::sse;
+
+/// Returns the response for an answer that is available.
+pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<HttpBody> {
+    let answer = answer.into();
+    if accepts.json {
+        return answer::json(StatusCode::OK, answer);
+    }
+    let mut out = Vec::new();
+    sse::write_event(&mut out, None, "message", &answer.into_text());
+    answer::event_stream(HttpBody::whole(out))
+}
+
+/// Returns the response without an answer: the request was cancelled.
+pub(super) fn nothing(accepts: Accepts) -> Response<HttpBody> {
+    if accepts.events {
+        answer::event_stream(HttpBody::empty())
+    } else {
+        answer::empty(StatusCode::NO_CONTENT)
+    }
+}
+
+/// Returns the response for answers that are all available, of one request or of a batch.
+pub(super) fn all(messages: &[Arc<[u8]>], is_batch: bool, accepts: Accepts) -> Response<HttpBody> {
+    match messages {
+        [] => nothing(accepts),
+        [message] if !is_batch => whole(message.to_vec(), accepts),
+        messages if accepts.json => {
+            let mut out = vec![b'['];
+            out.extend_from_slice(&messages.join(&b','));
+            out.push(b']');
+            answer::json(StatusCode::OK, out)
+        }
+        messages => {
+            let mut out = Vec::new();
+            for message in messages {
+                sse::write_event(&mut out, None, "message", message);
+            }
+            answer::event_stream(HttpBody::whole(out))
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Requests and notifications of a session.
+//!
+//! A call survives a broken connection: its session owns it. If a message is sent before the answer, or nothing for too
+//! long, the response becomes an event stream, which a client can resume.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::context::Principal;
+use crate::dispatch::Decision;
+use crate::http::legacy::posted::{Exchange, PostResponse, Posted};
+use crate::http::legacy::replies::{nothing, whole};
+use crate::http::request::accepts::Accepts;
+use crate::http::response::message::Whole;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::calls::CallStart;
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::session_lookup::RequestSession;
+use crate::http::state::ServiceState;
+use crate::http::stores::session_storage::SessionStorage;
+use crate::http::streams::session_stream::SessionStream;
+use crate::jsonrpc::{ErrorObject, Message};
+use crate::protocol::{Method, ProtocolVersion, encode, errors};
+use crate::telemetry::{RefusalKind, refused};
+
+/// Returns the live part of the session that a request belongs to; on a server without sessions, one for this request
+/// only.
+pub(super) fn session_of(
+    state: &ServiceState,
+    found: Option<&RequestSession<'_>>,
+    version: Option<ProtocolVersion>,
+) -> Result<Arc<HttpSession>, HttpRefusal> {
+    match (found, &state.sessions.storage) {
+        (Some(found), _) => state.sessions.resume(found),
+        (None, SessionStorage::None) => {
+            let version = version.unwrap_or(ProtocolVersion::WITHOUT_HEADER);
+            state.sessions.anonymous(version)
+        }
+        (None, _) => Err(HttpRefusal::session_required()),
+    }
+}
+
+/// Takes a notification.
+pub(super) fn take_notification(
+    state: &ServiceState,
+    session: &HttpSession,
+    caller: Option<&Principal>,
+    message: &Message<'_>,
+) {
+    let decision = session.decide(&state.dispatcher, caller, message, &mut Vec::new());
+    if let Decision::Cancel(id) = decision {
+        session.cancel(&id);
+    }
+}
+
+/// Serves a request of a session.
+pub(super) fn request(
+    state: &ServiceState,
+    found: Option<&RequestSession<'_>>,
+    (session, caller): (&Arc<HttpSession>, Option<&Principal>),
+    message: &Message<'_>,
+    accepts: Accepts,
+) -> Posted {
+    let stream = OnceCell::new();
+    let open = || {
+        let stream: &Arc<SessionStream> =
+            stream.get_or_init(|| session.open_stream(accepts.events, 1, state.limits()));
+        Arc::clone(stream)
+    };
+    let method = message.method.as_deref().and_then(Method::named);
+    let is_remembered = method.is_some_and(Method::is_remembered);
+    let answer = match try_one(state, session, caller, message, &open) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let refusal = state.authentication.refuse(caller, *error);
+            return refusal.with_id(message.id.to_request_id()).into();
+        }
+    };
+    let is_open = stream.get().is_some();
+    match answer {
+        Some(answer) if is_open => open().answer(&answer.into_text()),
+        Some(answer) => {
+            let found = found.filter(|_| is_remembered);
+            let save =
+                |found: &RequestSession<'_>| found.changed(session, message.id.to_request_id());
+            return Posted {
+                save: found.and_then(save),
+                answer: PostResponse::Over(whole(answer, accepts)),
+            };
+        }
+        // Cancelled while it started; its stream then ends without an answer.
+        None if !is_open => return nothing(accepts).into(),
+        None => {}
+    }
+    if found.is_none() {
+        state.sessions.hold(session);
+    }
+    let exchange = Exchange {
+        session: Arc::clone(session),
+        stream: open(),
+        is_batch: false,
+        accepts,
+    };
+    PostResponse::Waiting(exchange).into()
+}
+
+/// Serves one request that has no HTTP status of its own. Returns the answer if it is available already; otherwise it comes
+/// on the stream, or never.
+pub(super) fn one(
+    state: &ServiceState,
+    session: &Arc<HttpSession>,
+    caller: Option<&Principal>,
+    message: &Message<'_>,
+    stream: &dyn Fn() -> Arc<SessionStream>,
+) -> Option<Whole> {
+    try_one(state, session, caller, message, stream).unwrap_or_else(|error| {
+        let mut out = Vec::new();
+        encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
+        Some(out.into())
+    })
+}
+
+/// Like [`one`]; an error names the scopes that the caller lacks.
+fn try_one(
+    state: &ServiceState,
+    session: &Arc<HttpSession>,
+    caller: Option<&Principal>,
+    message: &Message<'_>,
+    stream: &dyn Fn() -> Arc<SessionStream>,
+) -> Result<Option<Whole>, Box<ErrorObject>> {
+    let mut out = Vec::new();
+    let prepared = match session.decide(&state.dispatcher, caller, message, &mut out) {
+        Decision::Call(prepared) => prepared,
+        Decision::Around(gap, page) => {
+            let page = Some((gap, page));
+            return Ok(Some(Whole { text: out, page }));
+        }
+        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Ok(Some(out.into())),
+        Decision::Forbidden(_, error) => return Err(error),
+    };
+    let error = match session.run(prepared, (state.limits(), &state.heartbeat), stream) {
+        CallStart::Done(answer) => return Ok(Some(answer.into())),
+        CallStart::Running => return Ok(None),
+        CallStart::Cancelled => {
+            stream().give_up();
+            return Ok(None);
+        }
+        CallStart::Repeated => ErrorObject::invalid_request("a request with this id is still open"),
+        CallStart::TooMany => {
+            refused(RefusalKind::TooMany, None);
+            errors::too_many("calls", Duration::from_secs(1))
+        }
+    };
+    encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
+    Ok(Some(out.into()))
+}

@@ -1,0 +1,72 @@
+//! A connection that reads a stream of a session.
+
+use std::sync::Arc;
+use std::task::Context;
+
+use hyper::Response;
+
+use crate::http::response::body::HttpBody;
+use crate::http::response::event_source::{EventSource, StreamStatus};
+use crate::http::sessions::event_transfer;
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::state::ServiceState;
+use crate::http::streams::session_stream::is_standalone;
+use crate::http::streams::stream_reader::StreamReader;
+use crate::http::timers::expiry::Expiry;
+
+/// Returns a response that sends the events of a stream.
+pub(super) fn follow(
+    state: &ServiceState,
+    session: Arc<HttpSession>,
+    reader: StreamReader,
+) -> Response<HttpBody> {
+    if let Some(store) = &state.sessions.events {
+        event_transfer::begin_storing(store, &session, &reader.stream, state.limits());
+    }
+    session.reader_came();
+    state.event_stream(SessionEvents {
+        session,
+        reader,
+        expiry: Expiry::default(),
+    })
+}
+
+/// A connection that reads a stream of a session.
+struct SessionEvents {
+    session: Arc<HttpSession>,
+    reader: StreamReader,
+    expiry: Expiry,
+}
+
+impl EventSource for SessionEvents {
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> StreamStatus {
+        // A stream that awaits an answer continues until the answer is sent, or the time to finish is over.
+        if !is_standalone(self.reader.stream.number) {
+            return self.reader.poll(cx, out);
+        }
+        if self.expiry.poll(self.session.until(), cx) {
+            // Its client gets the rest when it reconnects.
+            return StreamStatus::Ended;
+        }
+        let status = if self.reader.is_current() {
+            self.session.poll_standalone(&mut self.reader, cx, out)
+        } else {
+            self.reader.poll(cx, out)
+        };
+        if is_stopping && out.is_empty() {
+            return StreamStatus::Ended;
+        }
+        status
+    }
+}
+
+impl Drop for SessionEvents {
+    fn drop(&mut self) {
+        self.session.reader_left();
+    }
+}

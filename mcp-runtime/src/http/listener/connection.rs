@@ -1,0 +1,113 @@
+//! One connection, from its handshake to its end.
+
+use std::future::{Future, poll_fn, ready};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+
+use crate::http::listener::timed_stream::{Patience, Timed};
+use crate::http::request::headers::{SESSION, VERSION};
+use crate::http::response::activity::{Activity, Busy};
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::service::http_service::{HttpService, Responding};
+use crate::jsonrpc::ErrorObject;
+
+/// Path, besides the endpoint, at which streams of 2024-11-05 are opened.
+const SSE_PATH: &str = "/sse";
+
+/// Serves one connection, from its handshake to its end.
+pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+    opening: impl Future<Output = io::Result<S>>,
+    peer: Option<SocketAddr>,
+    service: HttpService,
+    activity: Arc<Activity>,
+) {
+    let limits = service.0.limits().clone();
+    let shutdown = service.0.shutdown.clone();
+    let stream = tokio::select! {
+        // First, because a connection that is already open may carry a request.
+        biased;
+        opened = timeout(limits.http.handshake_timeout, opening) => match opened {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return tracing::debug!(%error, "a handshake failed"),
+            Err(_) => return tracing::debug!("a handshake took too long"),
+        },
+        () = shutdown.cancelled() => return,
+    };
+    let patience = Patience {
+        idle: limits.http.idle_timeout,
+        headers: limits.http.header_timeout,
+        unread: limits.streams.stall_timeout,
+    };
+    let stream = Timed::new(stream, Arc::clone(&activity), patience);
+    let serve = service_fn(move |request| route(&service, peer, activity.begin(), request));
+    let connection = http1::Builder::new()
+        // The stream has the timers: hyper would create one for each request.
+        .header_read_timeout(None)
+        .max_headers(limits.http.max_headers)
+        .max_buf_size(limits.http.max_header_bytes.max(8 << 10))
+        .serve_connection(TokioIo::new(stream), serve);
+    let mut connection = pin!(connection);
+    let mut stopping = pin!(shutdown.cancelled());
+    // Polled once: from then on it wakes this task, which never changes.
+    let mut is_awaited = false;
+    let ended = poll_fn(|cx| {
+        let served = connection.as_mut().poll(cx);
+        if served.is_ready() || (is_awaited && !shutdown.is_cancelled()) {
+            return served.map(Some);
+        }
+        is_awaited = true;
+        stopping.as_mut().poll(cx).map(|()| None)
+    });
+    let ended = if let Some(ended) = ended.await {
+        ended
+    } else {
+        connection.as_mut().graceful_shutdown();
+        connection.await
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Serves a request if its path is served; otherwise answers 404.
+fn route(
+    service: &HttpService,
+    peer: Option<SocketAddr>,
+    busy: Busy,
+    mut request: Request<Incoming>,
+) -> Responding {
+    let options = &service.0.options;
+    let path = request.uri().path();
+    let is_stream = options.legacy_sse && path == SSE_PATH && *request.method() == Method::GET;
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(unused_mut, reason = "more paths are added")
+    )]
+    let mut is_there = is_stream || path == options.path;
+    #[cfg(feature = "auth")]
+    {
+        is_there |= service.0.authentication.publishes(path, &options.path);
+    }
+    if is_stream {
+        // Session headers of the client are ignored: this transport does not use them.
+        request.headers_mut().remove(&SESSION);
+        request.headers_mut().remove(&VERSION);
+    }
+    if is_there {
+        return service.respond(peer, Some(busy), request);
+    }
+    let error = ErrorObject::invalid_request("nothing is served at this path");
+    let mut response = HttpRefusal::new(StatusCode::NOT_FOUND, error).into_response();
+    response.body_mut().keep_busy(busy);
+    Box::pin(ready(Ok(response)))
+}

@@ -1,0 +1,129 @@
+//! Serves all connections: one task for each, a maximum number of them, and a graceful shutdown.
+
+use std::collections::HashMap;
+use std::future::Future;
+#[cfg(feature = "cli")]
+use std::future::ready;
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
+
+use crate::error::Error;
+use crate::http::listener::accept::HttpListener;
+use crate::http::listener::connection::serve_connection;
+use crate::http::response::activity::Activity;
+use crate::http::service::http_service::HttpService;
+use crate::telemetry::{RefusalKind, refused};
+use crate::transport::{OUT_OF_RESOURCES, is_passing};
+#[cfg(feature = "cli")]
+use crate::transport::{Process, is_stuck};
+
+/// An open connection.
+struct OpenConnection {
+    task: AbortHandle,
+    since: Instant,
+    activity: Arc<Activity>,
+}
+
+/// Serves all connections, after their handshake, until `shutdown` is cancelled; then work in progress may finish within
+/// [`limits.calls.drain_timeout`](crate::Limits).
+///
+/// Dropping the future drops all connections, their calls, and all sessions.
+pub(crate) async fn serve<L, S, H>(
+    mut listener: L,
+    handshake: impl Fn(L::Stream) -> H,
+    service: HttpService,
+) -> Result<(), Error>
+where
+    L: HttpListener,
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    H: Future<Output = io::Result<S>> + Send + 'static,
+{
+    let sessions = SessionGuard(service.clone());
+    let limits = service.0.limits().clone();
+    let shutdown = service.0.shutdown.clone();
+    let mut tasks = JoinSet::new();
+    let mut open: HashMap<Id, OpenConnection> = HashMap::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => break,
+            Some(ended) = tasks.join_next_with_id() => {
+                let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+                open.remove(&id);
+            }
+            accepted = listener.accept() => match accepted {
+                Ok(stream) => {
+                    let peer = L::peer_address(&stream);
+                    if open.len() >= limits.http.max_connections.max(1) && !make_room(&mut open) {
+                        refused(RefusalKind::Connection, peer);
+                        continue;
+                    }
+                    let activity = Arc::new(Activity::default());
+                    let opening = handshake(stream);
+                    let serving = serve_connection(opening, peer, service.clone(), Arc::clone(&activity));
+                    let task = tasks.spawn(serving.in_current_span());
+                    open.insert(task.id(), OpenConnection { task, since: Instant::now(), activity });
+                }
+                Err(error) if is_passing(&error) => {
+                    tracing::warn!(%error, "a client could not be accepted");
+                    tokio::time::sleep(OUT_OF_RESOURCES).await;
+                }
+                Err(error) => return Err(error.into()),
+            },
+        }
+    }
+    drop(listener);
+    let finishing = async { while tasks.join_next().await.is_some() {} };
+    // Requests that are not finished by then are dropped with their tasks.
+    let _ = timeout(limits.calls.drain_timeout, finishing).await;
+    drop(sessions);
+    Ok(())
+}
+
+/// Like [`serve`], for a server that owns its process: the first signal to stop starts the shutdown, and a second one ends
+/// the process at once. So does a drain that takes too long because handlers block all workers of the runtime.
+///
+/// The second result is `true` if handlers still block threads; dropping the runtime would wait for them.
+#[cfg(feature = "cli")]
+pub(crate) async fn serve_process(
+    listener: impl HttpListener,
+    service: HttpService,
+) -> (Result<(), Error>, bool) {
+    let state = &service.0;
+    // There can always be further clients, so a disconnect never ends the process.
+    let hung_up = Box::new(|| false);
+    let _process = match Process::own(state.limits(), &state.shutdown, hung_up) {
+        Ok(process) => process,
+        Err(error) => return (Err(error.into()), false),
+    };
+    let served = serve(listener, |stream| ready(Ok(stream)), service.clone()).await;
+    let is_inside = || state.heartbeat.is_inside() || state.dispatcher.is_blocking();
+    (served, is_stuck(is_inside).await)
+}
+
+/// Ends all sessions when dropped.
+struct SessionGuard(HttpService);
+
+impl Drop for SessionGuard {
+    fn drop(&mut self) {
+        self.0.0.sessions.close();
+    }
+}
+
+/// Closes the oldest connection that serves no request; `false` if there is none.
+fn make_room(open: &mut HashMap<Id, OpenConnection>) -> bool {
+    let idle = open.iter().filter(|(_, open)| !open.activity.is_busy());
+    let Some((id, _)) = idle.min_by_key(|(_, open)| open.since) else {
+        return false;
+    };
+    let id = *id;
+    if let Some(closed) = open.remove(&id) {
+        closed.task.abort();
+    }
+    true
+}

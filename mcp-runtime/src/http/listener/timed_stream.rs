@@ -1,0 +1,144 @@
+//! A socket that gives up on slow clients: those whose request headers trickle in, and those that do not read responses.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use crate::http::response::activity::Activity;
+use crate::http::timers::alarm::{Alarm, after};
+
+/// Time limits for a client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Between a response and the next request.
+    pub(super) idle: Duration,
+    /// From the first byte of the request headers, or from the start of the connection, to the end of the headers.
+    pub(super) headers: Duration,
+    /// For accepting the bytes that it is sent.
+    pub(super) unread: Duration,
+}
+
+/// A socket with time limits.
+pub(super) struct Timed<S> {
+    socket: S,
+    activity: Arc<Activity>,
+    patience: Patience,
+    /// `true` once request headers have begun to arrive.
+    has_begun: bool,
+    /// Deadline for the rest of the headers, or for the first byte of the next request, while that is waited for.
+    due: Option<Instant>,
+    reading: Alarm,
+    /// Start of the time in which the client accepts no bytes; `None` while it accepts them.
+    blocked: Option<Instant>,
+    writing: Alarm,
+}
+
+const IDLE: &str = "the client sent no further request in time";
+const SLOW: &str = "the headers of a request arrive too slowly";
+const UNREAD: &str = "the client does not read what it is sent";
+
+fn late<T>(what: &'static str) -> Poll<io::Result<T>> {
+    Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, what)))
+}
+
+impl<S> Timed<S> {
+    pub(super) fn new(socket: S, activity: Arc<Activity>, patience: Patience) -> Self {
+        Self {
+            socket,
+            activity,
+            patience,
+            has_begun: true,
+            due: Some(after(Instant::now(), patience.headers)),
+            reading: Alarm::default(),
+            blocked: None,
+            writing: Alarm::default(),
+        }
+    }
+
+    /// Limits the time that a write may wait.
+    fn written<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        polled: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.blocked = None;
+            return polled;
+        }
+        let since = *self.blocked.get_or_insert_with(Instant::now);
+        ready!(self.writing.poll(after(since, self.patience.unread), cx));
+        late(UNREAD)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut this.socket).poll_read(cx, buffer);
+        if this.activity.is_busy() {
+            (this.has_begun, this.due) = (false, None);
+            return polled;
+        }
+        if polled.is_ready() {
+            if buffer.filled().len() > before && !this.has_begun {
+                // Its time begins when more has to be waited for: most headers arrive whole.
+                (this.has_begun, this.due) = (true, None);
+            }
+            return polled;
+        }
+        let (time, what) = if this.has_begun {
+            (this.patience.headers, SLOW)
+        } else {
+            (this.patience.idle, IDLE)
+        };
+        let begin = || after(Instant::now(), time);
+        let due = *this.due.get_or_insert_with(begin);
+        ready!(this.reading.poll(due, cx));
+        late(what)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.socket).poll_write(cx, bytes);
+        self.written(cx, polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.socket).poll_write_vectored(cx, slices);
+        self.written(cx, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.socket).poll_flush(cx);
+        self.written(cx, polled)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Over TLS, a closing message is written.
+        let polled = Pin::new(&mut self.socket).poll_shutdown(cx);
+        self.written(cx, polled)
+    }
+}

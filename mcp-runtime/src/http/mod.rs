@@ -1,0 +1,56 @@
+//! HTTP: options, the `tower` service, listeners, and stores of sessions and events.
+//!
+//! One endpoint serves the modern transport, the sessions of 2025, and the event stream of 2024. [`HttpService`] is one
+//! `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a listener for it. A program that mounts the
+//! service elsewhere takes over the duties of the listener: timeouts for slow clients, and a maximum number of connections.
+
+// A request passes the guards, which check only its URL and headers; then its caller is authenticated and its body is read,
+// and the body decides the era. A room below uses only those above it:
+//
+// timers       when something is due
+// response     bodies, refusals, events
+// stores       the data of sessions and the events of streams
+// options.rs   settings
+// request      headers, host, origin, the bytes of the body
+// access       the caller of a request
+// streams      resumable event streams
+// sessions     the live part of legacy sessions
+// state.rs     everything that the requests of a server share
+// modern       requests without a session
+// legacy       requests with one, and how a session begins and ends
+// service      the order of all this
+// listener     connections
+//
+// Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
+
+mod access;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+mod heartbeat;
+mod legacy;
+mod listener;
+mod modern;
+mod options;
+mod request;
+mod response;
+mod service;
+mod sessions;
+mod state;
+mod stores;
+mod streams;
+mod timers;
+
+pub use listener::accept::HttpListener;
+pub(crate) use listener::serve::serve;
+#[cfg(feature = "cli")]
+pub(crate) use listener::serve::serve_process;
+pub use options::HttpOptions;
+pub use response::body::HttpBody;
+pub use service::http_service::HttpService;
+pub use stores::event_store::{EventStore, StreamEntry};
+pub use stores::http_sessions::HttpSessions;
+pub use stores::maybe_ready::MaybeReady;
+pub use stores::memory_events::MemoryEvents;
+pub use stores::memory_sessions::MemorySessions;
+pub use stores::record::SessionRecord;
+pub use stores::session_store::SessionStore;

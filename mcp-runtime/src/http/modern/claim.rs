@@ -1,0 +1,41 @@
+//! The protocol version and capabilities that a request claims, in its body and in its header.
+
+use crate::http::request::headers::RequestHeaders;
+use crate::jsonrpc::{ErrorObject, MetaMember, Params};
+use crate::protocol::errors;
+use crate::protocol::negotiation::{Claim, Modern, claim};
+
+/// Reads the protocol version and capabilities that the body claims, and compares the version with the header. The errors,
+/// in order of precedence: a malformed claim, a header that does not match, a version that is not supported.
+pub(super) fn read_claim<'m>(
+    headers: &RequestHeaders<'_>,
+    params: &Params<'m>,
+) -> Result<Modern<'m>, ErrorObject> {
+    let claim = claim(params, None);
+    if let Claim::Malformed(error) = claim {
+        return Err(error);
+    }
+    headers.check_modern()?;
+    let claimed = params
+        .meta_string(MetaMember::ProtocolVersion)
+        .ok()
+        .flatten();
+    match headers.version {
+        None => {
+            return Err(errors::header_mismatch(
+                "MCP-Protocol-Version",
+                "is missing",
+            ));
+        }
+        Some(Ok(sent)) if claimed.is_some_and(|claimed| claimed == sent) => {}
+        Some(_) => {
+            let problem = "does not match the protocol version in the body";
+            return Err(errors::header_mismatch("MCP-Protocol-Version", problem));
+        }
+    }
+    match claim {
+        Claim::Valid(modern) => Ok(modern),
+        Claim::Unsupported(error) | Claim::Malformed(error) => Err(error),
+        Claim::None => Err(errors::missing_claim()),
+    }
+}

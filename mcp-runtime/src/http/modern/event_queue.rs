@@ -1,0 +1,73 @@
+//! Messages that a call sends before its answer.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use crate::dispatch::Sink;
+use crate::http::response::sse;
+
+/// Messages that a call sends before its answer.
+pub(super) struct EventQueue {
+    /// `true` if the client accepts events; if not, nothing is sent before the answer.
+    takes_events: bool,
+    max_bytes: usize,
+    state: Mutex<QueuedMessages>,
+}
+
+#[derive(Default)]
+struct QueuedMessages {
+    messages: VecDeque<Box<[u8]>>,
+    bytes: usize,
+    waker: Option<Waker>,
+}
+
+impl EventQueue {
+    pub(super) fn new(takes_events: bool, max_bytes: usize) -> Self {
+        Self {
+            takes_events,
+            max_bytes,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueuedMessages> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes this task when there is a message.
+    pub(super) fn watch(&self, waker: &Waker) {
+        let mut state = self.state();
+        if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            state.waker = Some(waker.clone());
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.state().messages.is_empty()
+    }
+
+    /// Appends the messages as events, and removes them.
+    pub(super) fn take(&self, out: &mut Vec<u8>) {
+        let mut state = self.state();
+        state.bytes = 0;
+        for message in state.messages.drain(..) {
+            sse::write_event(out, None, "message", &message);
+        }
+    }
+}
+
+impl Sink for EventQueue {
+    fn send(&self, message: &[u8]) -> bool {
+        let mut state = self.state();
+        if !self.takes_events || state.bytes >= self.max_bytes {
+            return false;
+        }
+        state.bytes = state.bytes.saturating_add(message.len());
+        state.messages.push_back(message.into());
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+        true
+    }
+}

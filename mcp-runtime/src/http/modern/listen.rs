@@ -1,0 +1,57 @@
+//! The response to `subscriptions/listen`: a stream of change notifications.
+
+use std::sync::Arc;
+use std::task::Context;
+
+use crate::bell::Bell;
+use crate::context::Caller;
+use crate::dispatch::{Dispatcher, Listen};
+use crate::http::response::event_source::{EventSource, StreamStatus};
+use crate::http::response::sse;
+use crate::http::timers::expiry::{Expiry, Until};
+
+/// Maximum number of bytes of notifications to take at once.
+const ROOM: usize = 64 << 10;
+
+/// The events of `subscriptions/listen`: the acknowledgement, then changes, and the answer when the server stops or the
+/// credentials of the caller expire.
+pub(super) struct ListenEvents {
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) listen: Listen,
+    pub(super) caller: Caller,
+    /// Rung when there are changes.
+    pub(super) bell: Arc<Bell>,
+    pub(super) acknowledgement: Vec<u8>,
+    pub(super) until: Until,
+    pub(super) expiry: Expiry,
+}
+
+impl EventSource for ListenEvents {
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> StreamStatus {
+        if !self.acknowledgement.is_empty() {
+            let acknowledgement = std::mem::take(&mut self.acknowledgement);
+            sse::write_event(out, None, "message", &acknowledgement);
+        }
+        // Register before draining: only the first change after a drain rings the bell.
+        self.bell.register(cx.waker());
+        let mut lines = Vec::new();
+        self.listen.drain(&mut lines, ROOM, &self.caller);
+        let is_over = is_stopping || self.expiry.poll(self.until, cx);
+        if is_over {
+            self.listen.complete(&mut lines, self.dispatcher.identity());
+        }
+        for message in sse::messages(&lines) {
+            sse::write_event(out, None, "message", message);
+        }
+        if is_over {
+            StreamStatus::Ended
+        } else {
+            StreamStatus::Open
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Comparison of headers with the body: method, name, and the tool arguments that headers mirror.
+//!
+//! Proxies between client and server route and filter by these headers. A request whose body differs is always refused.
+//!
+//! Specification: 2026-07-28, basic/transports, "Standard Request Headers".
+
+use hyper::header::HeaderMap;
+
+use crate::handler::decode::{HeaderArgument, member};
+use crate::http::request::headers::RequestHeaders;
+use crate::http::request::headers::decoded;
+use crate::jsonrpc::{Decimal, ErrorObject, Params, unquote};
+use crate::protocol::Method;
+use crate::protocol::errors::header_mismatch;
+
+/// Compares `Mcp-Method` and `Mcp-Name` with the body.
+pub(super) fn check_names(
+    headers: &RequestHeaders<'_>,
+    (method, known): (&str, Option<Method>),
+    params: &Params<'_>,
+) -> Result<(), ErrorObject> {
+    match headers.method() {
+        None => return Err(header_mismatch("Mcp-Method", "is missing")),
+        Some(Ok(sent)) if sent == method => {}
+        Some(_) => {
+            return Err(header_mismatch(
+                "Mcp-Method",
+                "does not match the method in the body",
+            ));
+        }
+    }
+    let Some(source) = known.and_then(Method::mirrored_member) else {
+        return Ok(());
+    };
+    let body = params.string(source).ok().flatten();
+    match (headers.name, body) {
+        // A member missing in the body is reported later, as such.
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),
+        (Some(sent), body) => match decoded(sent) {
+            Ok(sent) if body.is_some_and(|body| body == sent) => Ok(()),
+            Ok(_) => Err(header_mismatch(
+                "Mcp-Name",
+                "does not match the name in the body",
+            )),
+            Err(_) => Err(header_mismatch("Mcp-Name", "is not valid")),
+        },
+    }
+}
+
+/// Compares the `Mcp-Param-*` headers of a tool with its arguments.
+pub(in crate::http) fn check_arguments(
+    headers: &HeaderMap,
+    mirrored: &[HeaderArgument],
+    arguments: &str,
+) -> Result<(), ErrorObject> {
+    if mirrored.is_empty() {
+        return Ok(());
+    }
+    for HeaderArgument { path, header } in mirrored {
+        let name = format!("Mcp-Param-{header}");
+        // Arguments mirrored by a header are decoded without leniency on the path to them, so this is the decoded value.
+        let value = path
+            .iter()
+            .try_fold(arguments, |value, step| member(value, step))
+            .filter(|value| *value != "null");
+        match (headers.get(&name), value) {
+            (None, None) => {}
+            (None, Some(_)) => return Err(header_mismatch(&name, "is missing")),
+            (Some(_), None) => {
+                return Err(header_mismatch(
+                    &name,
+                    "mirrors an argument that is missing in the body",
+                ));
+            }
+            (Some(sent), Some(value)) => match decoded(sent) {
+                Ok(sent) if is_same(&sent, value) => {}
+                Ok(_) => {
+                    return Err(header_mismatch(
+                        &name,
+                        "does not match the argument in the body",
+                    ));
+                }
+                Err(_) => return Err(header_mismatch(&name, "is not valid")),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Returns `true` if a header has the value of an argument, given as JSON. Numbers are compared by value, digit by digit:
+/// `42` equals `42.0`.
+fn is_same(sent: &str, value: &str) -> bool {
+    match value.as_bytes().first() {
+        Some(b'"') => unquote(value).is_ok_and(|text| text == sent),
+        Some(b't' | b'f') => sent == value,
+        _ => Decimal::read(value).is_some_and(|number| Decimal::read(sent) == Some(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_field_says_what_the_argument_says() {
+        for (sent, value, same) in [
+            ("a", json!("a"), true),
+            ("A", json!("a"), false),
+            ("true", json!(true), true),
+            ("True", json!(true), false),
+            ("42", json!(42), true),
+            ("42.0", json!(42), true),
+            ("42", json!(42.0), true),
+            ("4.2e1", json!(42), true),
+            ("43", json!(42), false),
+            ("6.1e-97", json!(0.0), false),
+            (" 42", json!("42"), false),
+            ("0x2a", json!(42), false),
+            ("", json!(0), false),
+            ("9007199254740993", json!(9_007_199_254_740_993_i64), true),
+            ("9007199254740993.0", json!(9_007_199_254_740_993_i64), true),
+            ("9007199254740992", json!(9_007_199_254_740_993_i64), false),
+            ("[]", json!([]), false),
+        ] {
+            assert_eq!(is_same(sent, &value.to_string()), same, "{sent} {value}");
+        }
+    }
+
+    #[test]
+    fn a_mirrored_argument_needs_its_field_and_a_field_its_argument() {
+        let mirrored = [HeaderArgument {
+            path: vec!["where".into(), "region".into()],
+            header: "Region".into(),
+        }];
+        let mut headers = HeaderMap::new();
+        let check = |headers: &HeaderMap, arguments: &str| {
+            check_arguments(headers, &mirrored, arguments).map_err(|error| error.code)
+        };
+        let there = r#"{"where":{"region":"eu"}}"#;
+        assert_eq!(check(&headers, "{}"), Ok(()));
+        assert_eq!(check(&headers, r#"{"where":{"region":null}}"#), Ok(()));
+        assert_eq!(check(&headers, there), Err(-32020));
+        headers.insert(
+            HeaderName::from_static("mcp-param-region"),
+            HeaderValue::from_static("eu"),
+        );
+        assert_eq!(check(&headers, there), Ok(()));
+        assert_eq!(check(&headers, "{}"), Err(-32020));
+        assert_eq!(check(&headers, r#"{"where":{"region":"us"}}"#), Err(-32020));
+    }
+}

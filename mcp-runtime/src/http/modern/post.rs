@@ -1,0 +1,131 @@
+//! POST requests: requests and notifications that state their own protocol version.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use hyper::{Response, StatusCode};
+
+use crate::bell::Bell;
+use crate::dispatch::{Dispatcher, RequestOrigin, RequestOutcome, Wake};
+use crate::http::modern::claim::read_claim;
+use crate::http::modern::listen::ListenEvents;
+use crate::http::modern::status::modern_status;
+use crate::http::modern::{call, mirrored_headers};
+use crate::http::request::head::RequestHead;
+use crate::http::request::headers::RequestHeaders;
+use crate::http::response::answer;
+use crate::http::response::body::HttpBody;
+use crate::http::response::message::Whole;
+use crate::http::response::pending::PendingResponse;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::state::ServiceState;
+use crate::http::timers::expiry::{Expiry, Until};
+use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
+use crate::protocol::{Method, errors};
+
+/// Answers a notification. None has an effect here, but a malformed one is refused.
+pub(in crate::http) fn notification(
+    headers: &RequestHeaders<'_>,
+    params: &Params<'_>,
+) -> Response<HttpBody> {
+    let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
+    match read_claim(headers, params) {
+        Err(error) if has_claim => HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response(),
+        _ => answer::empty(StatusCode::ACCEPTED),
+    }
+}
+
+/// Decides a request; if it is a call, starts the call and polls it once.
+pub(in crate::http) fn begin<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    id: RequestId,
+    method: &str,
+    message: &Message<'_>,
+) -> PendingResponse<'s> {
+    let (headers, params) = (head.headers, &message.params);
+    let refuse = |error: ErrorObject| {
+        HttpRefusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()))
+    };
+    let modern = match read_claim(headers, params) {
+        Ok(modern) => modern,
+        Err(error) => return refuse(error).into(),
+    };
+    let dispatcher = &state.dispatcher;
+    let origin = dispatcher.stateless_origin(head.caller.cloned());
+    let known = Method::named(method);
+    let checked = mirrored_headers::check_names(headers, (method, known), params)
+        .and_then(|()| check_arguments(dispatcher, &origin, headers, known, params));
+    if let Err(error) = checked {
+        return refuse(error).into();
+    }
+    let accepts = headers.accepts;
+    let needs_events = known.is_some_and(Method::opens_stream);
+    if !accepts.events && (needs_events || !accepts.json) {
+        return HttpRefusal::answer_not_accepted().with_id(Some(id)).into();
+    }
+    let mut out = Vec::new();
+    let bell = OnceCell::new();
+    let wake = || {
+        let bell = Arc::clone(bell.get_or_init(Arc::<Bell>::default));
+        Arc::new(move || bell.wake()) as Wake
+    };
+    let request = (method, &id, params);
+    match dispatcher.decide_stateless(request, modern, &origin, &wake, &mut out) {
+        Ok(RequestOutcome::Call(prepared)) => call::start(state, prepared, accepts),
+        Ok(RequestOutcome::Written) => PendingResponse::Over(answer::json(StatusCode::OK, out)),
+        Ok(RequestOutcome::Around(gap, page)) => {
+            let page = Some((gap, page));
+            PendingResponse::Over(answer::json(StatusCode::OK, Whole { text: out, page }))
+        }
+        Ok(RequestOutcome::Listening(listen)) => {
+            let permit = match state.stream_permits.take(head.caller) {
+                Ok(permit) => permit,
+                Err(refused) => return HttpRefusal::from(refused).with_id(Some(id)).into(),
+            };
+            let mut response = state.event_stream(ListenEvents {
+                dispatcher: Arc::clone(dispatcher),
+                listen,
+                caller: origin.into_caller(),
+                bell: bell.into_inner().unwrap_or_default(),
+                acknowledgement: out,
+                until: Until::of(head.caller),
+                expiry: Expiry::default(),
+            });
+            response.body_mut().hold_permit(permit);
+            PendingResponse::Over(response)
+        }
+        Err(error) if errors::scopes_needed(&error).is_some() => {
+            let refusal = state.authentication.refuse(head.caller, error);
+            refusal.with_id(Some(id)).into()
+        }
+        Err(error) => {
+            let status = modern_status(Some(error.code));
+            HttpRefusal::new(status, error).with_id(Some(id)).into()
+        }
+    }
+}
+
+/// Compares the headers that mirror arguments, if the tool exists.
+fn check_arguments(
+    dispatcher: &Dispatcher,
+    origin: &RequestOrigin,
+    headers: &RequestHeaders<'_>,
+    method: Option<Method>,
+    params: &Params<'_>,
+) -> Result<(), ErrorObject> {
+    if method != Some(Method::ToolsCall) {
+        return Ok(());
+    }
+    let Ok(Some(name)) = params.string(Member::Name) else {
+        return Ok(());
+    };
+    let Some(entry) = dispatcher.usable_tool(&name, origin.caller()) else {
+        return Ok(());
+    };
+    let arguments = params.get(Member::Arguments).unwrap_or("{}");
+    if !arguments.starts_with('{') {
+        return Ok(());
+    }
+    mirrored_headers::check_arguments(headers.all, entry.handler.headers(), arguments)
+}

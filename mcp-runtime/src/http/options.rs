@@ -1,0 +1,159 @@
+//! Settings of a server's HTTP endpoint.
+
+use std::fmt;
+use std::sync::Arc;
+
+#[cfg(feature = "auth")]
+use crate::auth::ProtectedResource;
+use crate::http::stores::event_store::EventStore;
+use crate::http::stores::http_sessions::HttpSessions;
+
+/// Settings of the HTTP endpoint: its path, the host names and web pages that have access, sessions and authentication.
+///
+/// By default, only programs and web pages on this machine have access: requests must name a loopback host, and web
+/// pages must come from one.
+#[derive(Clone)]
+#[must_use]
+pub struct HttpOptions {
+    pub(in crate::http) path: String,
+    pub(in crate::http) hosts: Vec<String>,
+    pub(in crate::http) origins: Vec<String>,
+    pub(in crate::http) legacy_sse: bool,
+    pub(in crate::http) sessions: HttpSessions,
+    pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    #[cfg(feature = "auth")]
+    pub(in crate::http) protected: Option<ProtectedResource>,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            path: "/mcp".to_owned(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            legacy_sse: false,
+            sessions: HttpSessions::Memory,
+            events: None,
+            #[cfg(feature = "auth")]
+            protected: None,
+        }
+    }
+}
+
+impl HttpOptions {
+    /// Creates the default settings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns `true` if access from other machines is configured: hosts that requests may name, or authentication.
+    pub(crate) fn is_for_others(&self) -> bool {
+        #[cfg(feature = "auth")]
+        if self.protected.is_some() {
+            return true;
+        }
+        !self.hosts.is_empty()
+    }
+
+    /// Returns the faults of these settings, one sentence each.
+    #[cfg(feature = "auth")]
+    pub(crate) fn faults(&self) -> Vec<String> {
+        self.protected
+            .as_ref()
+            .map_or_else(Vec::new, ProtectedResource::faults)
+    }
+
+    /// Returns the path of the endpoint.
+    #[cfg(feature = "cli")]
+    pub(crate) fn path_text(&self) -> &str {
+        &self.path
+    }
+
+    /// Sets the path of the endpoint, as clients see it. Default `/mcp`.
+    ///
+    /// A service that is mounted into another program answers at every path it is given; clients of protocol version
+    /// 2024-11-05 are then told to send their messages to this path. If axum nests the service (feature `axum`), they
+    /// are told the path that they requested.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        if !self.path.starts_with('/') {
+            self.path.insert(0, '/');
+        }
+        self
+    }
+
+    /// Allows requests to this host, in addition to loopback names: `mcp.example.com`, with any port, or
+    /// `mcp.example.com:8443`, with that port. May be repeated.
+    ///
+    /// `*` allows requests to every host. Use it only behind something that checks the host name: otherwise a web page
+    /// can reach the server by resolving its own name to the server's address.
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into().to_ascii_lowercase());
+        self
+    }
+
+    /// Allows requests from web pages of this origin, in addition to those of loopback names, and lets the browser read
+    /// the responses (CORS): `https://app.example.com`. May be repeated. `*` allows every web page.
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        let origin = origin.into().to_ascii_lowercase();
+        self.origins.push(origin.trim_end_matches('/').to_owned());
+        self
+    }
+
+    /// Serves clients of protocol version 2024-11-05 if `true`, with a stream of events that a GET without a session
+    /// opens. Default `false`.
+    ///
+    /// The stream is at the path of the endpoint and, with [`Server::serve_http`](crate::Server::serve_http), also at
+    /// `/sse`.
+    pub fn legacy_sse(mut self, served: bool) -> Self {
+        self.legacy_sse = served;
+        self
+    }
+
+    /// Sets the storage of legacy sessions. Default [`HttpSessions::Memory`].
+    pub fn sessions(mut self, sessions: HttpSessions) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// Sets the store for events of streams, so that clients can resume a stream at any instance. Default: each
+    /// instance keeps its own events, in memory.
+    ///
+    /// Useful only with [`HttpSessions::Store`].
+    pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
+        self.events = Some(store);
+        self
+    }
+
+    /// Requires an access token for every request. Default: all requests from allowed hosts and origins are accepted.
+    ///
+    /// A server that is mounted into a program with its own authentication does not need this: the caller of a request
+    /// is the [`Principal`](crate::Principal) among its extensions, if there is one.
+    #[cfg(feature = "auth")]
+    pub fn authenticate(mut self, protected: ProtectedResource) -> Self {
+        self.protected = Some(protected);
+        self
+    }
+
+    /// Returns `true` if sessions are sealed.
+    #[cfg(feature = "sealing")]
+    pub(crate) fn seals_sessions(&self) -> bool {
+        matches!(self.sessions, HttpSessions::Sealed)
+    }
+}
+
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("HttpOptions");
+        #[cfg(feature = "auth")]
+        debug.field("authenticate", &self.protected);
+        debug
+            .field("path", &self.path)
+            .field("hosts", &self.hosts)
+            .field("origins", &self.origins)
+            .field("legacy_sse", &self.legacy_sse)
+            .field("sessions", &self.sessions)
+            .field("event_store", &self.events.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,165 @@
+//! Checks of browser access: the host that a request names, and the web page that it comes from.
+//!
+//! A web page can make a browser send requests to this machine, under the page's own host name (DNS rebinding) or as
+//! simple requests (CSRF). Both are refused before any part of the request is used. A refusal names the setting that
+//! would allow the request.
+//!
+//! Specification: basic/transports, "Security Warning".
+
+use hyper::Uri;
+use hyper::header::HeaderValue;
+
+use crate::http::options::HttpOptions;
+use crate::http::response::refusal::HttpRefusal;
+
+/// The host names of this machine.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Checks the host that a request names. An absolute request target names one too, and both must be allowed.
+pub(in crate::http) fn check_host(
+    options: &HttpOptions,
+    uri: &Uri,
+    host: Option<&HeaderValue>,
+) -> Result<(), HttpRefusal> {
+    let named = host.map(|host| host.to_str().unwrap_or("?"));
+    let target = uri.authority().map(hyper::http::uri::Authority::as_str);
+    if named.is_none() && target.is_none() {
+        return Err(HttpRefusal::bad_request("the `Host` header is missing"));
+    }
+    for host in [named, target].into_iter().flatten() {
+        if !is_allowed_host(options, host) {
+            return Err(HttpRefusal::forbidden(
+                "this host is not allowed; allow it with `allow_host` (`--allow-host`)",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the origin of the web page that a request comes from, if any.
+pub(in crate::http) fn check_origin(
+    options: &HttpOptions,
+    origin: Option<&HeaderValue>,
+) -> Result<(), HttpRefusal> {
+    let Some(origin) = origin else { return Ok(()) };
+    let allowed = origin
+        .to_str()
+        .is_ok_and(|origin| is_allowed_origin(options, origin));
+    if allowed {
+        return Ok(());
+    }
+    Err(HttpRefusal::forbidden(
+        "web pages of this origin are not allowed; allow them with `allow_origin` (`--allow-origin`)",
+    ))
+}
+
+fn is_allowed_host(options: &HttpOptions, host: &str) -> bool {
+    let Some(name) = without_port(host) else {
+        return false;
+    };
+    let is = |text: &str, other: &str| text.eq_ignore_ascii_case(other);
+    is_loopback(name)
+        || options.hosts.iter().any(|allowed| {
+            (allowed == "*" && is_name(name)) || is(allowed, host) || is(allowed, name)
+        })
+}
+
+fn is_loopback(name: &str) -> bool {
+    LOOPBACK.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
+    let origin = origin.to_ascii_lowercase();
+    let is_local = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| origin.strip_prefix(scheme))
+        .and_then(without_port)
+        .is_some_and(is_loopback);
+    is_local
+        || options
+            .origins
+            .iter()
+            .any(|allowed| allowed == "*" || *allowed == origin)
+}
+
+/// Returns the host without its port; `None` if it is malformed.
+fn without_port(host: &str) -> Option<&str> {
+    let end = match host.strip_prefix('[') {
+        Some(rest) => rest.find(']')?.checked_add(2)?,
+        None => host
+            .bytes()
+            .position(|byte| byte == b':')
+            .unwrap_or(host.len()),
+    };
+    let (name, port) = host.split_at_checked(end)?;
+    let port = match port.strip_prefix(':') {
+        Some(port) => port,
+        None if port.is_empty() => "",
+        None => return None,
+    };
+    port.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then_some(name)
+}
+
+/// Returns `true` if this has the form of a host name or an address.
+fn is_name(host: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
+    !host.is_empty() && host.bytes().all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_hosts_and_those_that_were_listed_are_served() {
+        let options = HttpOptions::new()
+            .allow_host("mcp.example.com")
+            .allow_host("other.example.com:8443");
+        for (host, allowed) in [
+            ("localhost", true),
+            ("LOCALHOST:1", true),
+            ("127.0.0.1:8000", true),
+            ("[::1]:8000", true),
+            ("[::1]", true),
+            ("mcp.example.com", true),
+            ("mcp.example.com:9", true),
+            ("other.example.com:8443", true),
+            ("other.example.com", false),
+            ("evil.example.com", false),
+            ("localhost.evil.com", false),
+            ("localhost:80@evil.com", false),
+            ("localhost:x", false),
+            ("[::1", false),
+            ("[::1]x", false),
+            ("", false),
+            (":80", false),
+        ] {
+            assert_eq!(is_allowed_host(&options, host), allowed, "{host}");
+        }
+        assert!(is_allowed_host(
+            &HttpOptions::new().allow_host("*"),
+            "evil.example.com"
+        ));
+    }
+
+    #[test]
+    fn only_web_pages_of_this_machine_and_of_listed_origins_may_use_the_server() {
+        let options = HttpOptions::new().allow_origin("https://App.example.com/");
+        for (origin, allowed) in [
+            ("http://localhost:3000", true),
+            ("https://[::1]", true),
+            ("https://app.example.com", true),
+            ("http://app.example.com", false),
+            ("https://app.example.com:444", false),
+            ("null", false),
+            ("http://evil.example.com", false),
+            ("http://localhost.evil.com", false),
+            ("file://localhost", false),
+            ("", false),
+        ] {
+            assert_eq!(is_allowed_origin(&options, origin), allowed, "{origin}");
+        }
+    }
+}

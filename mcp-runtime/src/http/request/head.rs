@@ -1,0 +1,17 @@
+//! The parts of a request that are known before its body is read.
+
+use hyper::Uri;
+
+use crate::context::Principal;
+use crate::http::request::headers::RequestHeaders;
+use crate::telemetry::Origin;
+
+/// The parts of a request that are known before its body is read.
+#[derive(Clone, Copy)]
+pub(in crate::http) struct RequestHead<'h> {
+    pub(in crate::http) uri: &'h Uri,
+    pub(in crate::http) headers: &'h RequestHeaders<'h>,
+    /// The authenticated caller; `None` if there were no credentials to check.
+    pub(in crate::http) caller: Option<&'h Principal>,
+    pub(in crate::http) origin: &'h Origin,
+}

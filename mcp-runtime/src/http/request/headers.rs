@@ -1,0 +1,310 @@
+//! The headers that the transport reads, and their checks before a body is read.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::StatusCode;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::http::request::accepts::Accepts;
+use crate::http::response::refusal::HttpRefusal;
+use crate::jsonrpc::ErrorObject;
+use crate::protocol::errors;
+
+pub(in crate::http) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(in crate::http) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The problem with a header that occurs more often than allowed.
+const TWICE: &str = "occurs more than once";
+
+static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Returns `true` for headers with a single value: if one occurred twice, a proxy could read another value than the server.
+fn is_single(name: &HeaderName) -> bool {
+    let single = [
+        header::HOST,
+        header::ORIGIN,
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::AUTHORIZATION,
+    ];
+    single.contains(name) || is_ours(name) || *name == LAST_EVENT
+}
+
+/// Returns `true` for headers that the protocol defines.
+fn is_ours(name: &HeaderName) -> bool {
+    name.as_str().starts_with("mcp-")
+}
+
+/// Refuses repeated headers that may occur only once. Those of the protocol are left to code that knows the era of the
+/// message, because each era has its own error for them: [`RequestHeaders::check_legacy`], [`RequestHeaders::check_modern`].
+pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+    match repeated(headers, |name| !is_ours(name)) {
+        Some(name) => Err(repetition(name)),
+        None => Ok(()),
+    }
+}
+
+/// Returns a repeated header among these that may occur only once.
+fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
+    if headers.len() == headers.keys_len() {
+        return None;
+    }
+    let mut names = headers.keys().filter(|name| is_single(name) && of(name));
+    names.find(|name| headers.get_all(*name).iter().nth(1).is_some())
+}
+
+fn repetition(name: &HeaderName) -> HttpRefusal {
+    HttpRefusal::bad_request(&format!("header `{name}` {TWICE}"))
+}
+
+/// The headers of a request. Those that matter are found in one pass: a lookup costs as much as passing three headers.
+pub(in crate::http) struct RequestHeaders<'h> {
+    /// All headers, to look up rare ones.
+    pub(in crate::http) all: &'h HeaderMap,
+    pub(in crate::http) host: Option<&'h HeaderValue>,
+    pub(in crate::http) origin: Option<&'h HeaderValue>,
+    pub(in crate::http) length: Option<&'h HeaderValue>,
+    pub(in crate::http) name: Option<&'h HeaderValue>,
+    pub(in crate::http) accepts: Accepts,
+    kind: Option<&'h HeaderValue>,
+    session: Option<&'h HeaderValue>,
+    /// The protocol version.
+    pub(in crate::http) version: Option<Result<&'h str, MalformedHeader>>,
+    method: Option<&'h HeaderValue>,
+    is_encoded: bool,
+    is_coded: bool,
+    /// A header of the protocol that occurs more than once.
+    repeated: Option<&'h HeaderName>,
+}
+
+impl<'h> RequestHeaders<'h> {
+    pub(in crate::http) fn read(all: &'h HeaderMap) -> Self {
+        let mut headers = Self {
+            all,
+            host: None,
+            origin: None,
+            length: None,
+            name: None,
+            accepts: Accepts::EVERYTHING,
+            kind: None,
+            session: None,
+            version: None,
+            method: None,
+            is_encoded: false,
+            is_coded: false,
+            repeated: repeated(all, is_ours),
+        };
+        let mut accepts = None;
+        for (name, value) in all {
+            let header = match name.as_str() {
+                "host" => &mut headers.host,
+                "origin" => &mut headers.origin,
+                "content-length" => &mut headers.length,
+                "content-type" => &mut headers.kind,
+                "mcp-session-id" => &mut headers.session,
+                "mcp-protocol-version" => {
+                    headers.version.get_or_insert_with(|| plain(value));
+                    continue;
+                }
+                "mcp-method" => &mut headers.method,
+                "mcp-name" => &mut headers.name,
+                "accept" => {
+                    accepts.get_or_insert(Accepts::NOTHING).add(value);
+                    continue;
+                }
+                "content-encoding" => {
+                    headers.is_encoded |= !value.as_bytes().eq_ignore_ascii_case(b"identity");
+                    continue;
+                }
+                "transfer-encoding" => {
+                    headers.is_coded |= !value.as_bytes().eq_ignore_ascii_case(b"chunked");
+                    continue;
+                }
+                _ => continue,
+            };
+            header.get_or_insert(value);
+        }
+        headers.accepts = accepts.unwrap_or(headers.accepts);
+        headers
+    }
+
+    /// Returns the session id.
+    pub(in crate::http) fn session(&self) -> Option<Result<&'h str, MalformedHeader>> {
+        self.session.map(plain)
+    }
+
+    /// Returns the method, as proxies read it.
+    pub(in crate::http) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
+        self.method.map(plain)
+    }
+
+    /// Returns the id of the last event.
+    pub(in crate::http) fn last_event(&self) -> Option<Result<&'h str, MalformedHeader>> {
+        self.all.get(&LAST_EVENT).map(plain)
+    }
+
+    /// Refuses repeated headers of the protocol, with an error for legacy clients.
+    pub(in crate::http) fn check_legacy(&self) -> Result<(), HttpRefusal> {
+        self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
+    }
+
+    /// Refuses repeated headers of the protocol, with an error for modern clients.
+    pub(in crate::http) fn check_modern(&self) -> Result<(), ErrorObject> {
+        let error = |name: &HeaderName| errors::header_mismatch(name.as_str(), TWICE);
+        self.repeated.map_or(Ok(()), |name| Err(error(name)))
+    }
+
+    /// Refuses bodies that are not plain JSON: content types that a web page can send without a preflight request, and
+    /// bodies with a content or transfer encoding.
+    pub(in crate::http) fn check_content(&self) -> Result<(), HttpRefusal> {
+        let refuse = |message: &str| {
+            Err(HttpRefusal::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                ErrorObject::invalid_request(message),
+            ))
+        };
+        let is_json = self.kind.is_some_and(|kind| {
+            let mut parts = kind.as_bytes().split(|byte| *byte == b';');
+            let mut essence = || parts.next().unwrap_or_default().trim_ascii();
+            kind == "application/json" || essence().eq_ignore_ascii_case(b"application/json")
+        });
+        if !is_json {
+            return refuse("`Content-Type` must be `application/json`");
+        }
+        if self.is_encoded {
+            return refuse("`Content-Encoding` is not supported: send the body unencoded");
+        }
+        if self.is_coded {
+            return Err(HttpRefusal::new(
+                StatusCode::NOT_IMPLEMENTED,
+                ErrorObject::invalid_request("`Transfer-Encoding` must be `chunked`"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The value contains bytes that are not allowed in it, or claims to be Base64 and is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) struct MalformedHeader;
+
+fn plain(value: &HeaderValue) -> Result<&str, MalformedHeader> {
+    let text = value.to_str().map_err(|_| MalformedHeader)?;
+    Ok(text.trim_ascii())
+}
+
+/// Decodes a header whose value may be wrapped in Base64, as strings are that a header cannot contain.
+pub(in crate::http) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, MalformedHeader> {
+    let text = plain(value)?;
+    let Some(wrapped) = text
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="))
+    else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let bytes = STANDARD.decode(wrapped).map_err(|_| MalformedHeader)?;
+    String::from_utf8(bytes)
+        .map(Cow::Owned)
+        .map_err(|_| MalformedHeader)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> HeaderValue {
+        HeaderValue::from_bytes(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_wrapped_value_is_taken_out_and_anything_else_is_itself() {
+        for (header, expected) in [
+            ("Hello", Ok("Hello")),
+            (" Hello\t", Ok("Hello")),
+            ("=?base64?SGVsbG8=?=", Ok("Hello")),
+            ("=?base64?w6k=?=", Ok("é")),
+            ("=?base64??=", Ok("")),
+            ("=?base64?SGVsbG8?=", Err(MalformedHeader)),
+            ("=?base64?SGVs!!!bG8=?=", Err(MalformedHeader)),
+            ("=?base64?/w==?=", Err(MalformedHeader)),
+            ("SGVsbG8=", Ok("SGVsbG8=")),
+            ("=?base64?SGVsbG8=", Ok("=?base64?SGVsbG8=")),
+            ("=?BASE64?SGVsbG8=?=", Ok("=?BASE64?SGVsbG8=?=")),
+            ("=?base64?=", Ok("=?base64?=")),
+            ("é", Err(MalformedHeader)),
+        ] {
+            assert_eq!(
+                decoded(&value(header)).as_deref(),
+                expected.as_deref(),
+                "{header}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_client_takes_is_read_from_all_it_accepts() {
+        for (accept, json, events) in [
+            (&[][..], true, true),
+            (&["*/*"], true, true),
+            (&["application/json, text/event-stream"], true, true),
+            (&["application/json", "text/event-stream"], true, true),
+            (&["application/json"], true, false),
+            (&["Text/Event-Stream; q=0.5"], false, true),
+            (&["application/json;q=0, text/event-stream"], false, true),
+            (&["text/html"], false, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for field in accept {
+                headers.append(header::ACCEPT, value(field));
+            }
+            let accepts = RequestHeaders::read(&headers).accepts;
+            assert_eq!(accepts, Accepts { json, events }, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn content_is_json_and_nothing_that_only_looks_like_it() {
+        for (kind, allowed) in [
+            ("application/json", true),
+            ("Application/JSON; charset=utf-8", true),
+            ("application/json-patch+json", false),
+            ("text/plain", false),
+            ("text/plain; x=application/json", false),
+            ("application/x-www-form-urlencoded", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, value(kind));
+            let check = |headers: &HeaderMap| RequestHeaders::read(headers).check_content().is_ok();
+            assert_eq!(check(&headers), allowed, "{kind}");
+            headers.insert(header::CONTENT_ENCODING, value("gzip"));
+            assert!(!check(&headers), "{kind}");
+        }
+        assert!(
+            RequestHeaders::read(&HeaderMap::new())
+                .check_content()
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn what_may_be_there_once_is_refused_twice() {
+        // The checks before the era is known, and after.
+        for (name, at_first, later) in [
+            ("mcp-method", true, false),
+            ("mcp-param-a", true, false),
+            ("host", false, true),
+            ("last-event-id", false, true),
+            ("accept", true, true),
+        ] {
+            let mut headers = HeaderMap::new();
+            let name = HeaderName::from_static(name);
+            headers.append(name.clone(), value("a"));
+            headers.append(name.clone(), value("a"));
+            assert_eq!(check_repeated(&headers).is_ok(), at_first, "{name}");
+            let headers = RequestHeaders::read(&headers);
+            assert_eq!(headers.check_legacy().is_ok(), later, "{name}");
+            assert_eq!(headers.check_modern().is_ok(), later, "{name}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Bodies of responses: a complete message, or events as they arrive.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::time::Instant;
+
+use crate::cancellation::CancellationToken;
+use crate::http::response::activity::Busy;
+use crate::http::response::event_source::{EventSource, StreamStatus};
+use crate::http::response::sse::KEEP_ALIVE;
+use crate::http::response::stream_permits::StreamPermit;
+use crate::http::timers::alarm::Alarm;
+use crate::http::timers::alarm::after;
+use crate::http::timers::stopping::Stopping;
+use crate::limits::Limits;
+
+/// The body of a response.
+pub struct HttpBody {
+    content: BodyContent,
+    /// Marks the connection as busy while the body exists.
+    busy: Option<Busy>,
+    /// The permit for one of the streams that may be open at once.
+    permit: Option<StreamPermit>,
+}
+
+enum BodyContent {
+    Whole(Option<Bytes>),
+    /// The non-empty parts of a message, in reverse order.
+    Parts(Vec<Bytes>),
+    Events(Box<EventBody>),
+}
+
+struct EventBody {
+    /// `None` once the stream has ended.
+    events: Option<Box<dyn EventSource>>,
+    keep_alive: Duration,
+    /// Fires when there was no event for `keep_alive`.
+    silence: Alarm,
+    /// Start of the current silence.
+    since: Instant,
+    stopping: Stopping,
+    /// Maximum time the stream continues once the server was told to stop, even if more events could follow.
+    drain: Duration,
+    /// Fires when that time is over.
+    end: Option<(Instant, Alarm)>,
+}
+
+impl HttpBody {
+    fn new(content: BodyContent) -> Self {
+        Self {
+            content,
+            busy: None,
+            permit: None,
+        }
+    }
+
+    pub(in crate::http) fn empty() -> Self {
+        Self::new(BodyContent::Whole(None))
+    }
+
+    pub(in crate::http) fn whole(bytes: Vec<u8>) -> Self {
+        Self::new(BodyContent::Whole(Some(bytes.into())))
+    }
+
+    /// Creates the body of a complete message from its parts.
+    pub(in crate::http) fn parts(parts: [Bytes; 3]) -> Self {
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        Self::new(BodyContent::Parts(parts.rev().collect()))
+    }
+
+    /// Creates a body of events. A comment is sent after each keep-alive time of silence; the body ends at most the
+    /// drain time after the shutdown.
+    pub(in crate::http) fn events(
+        events: impl EventSource + 'static,
+        limits: &Limits,
+        shutdown: &CancellationToken,
+    ) -> Self {
+        Self::new(BodyContent::Events(Box::new(EventBody {
+            events: Some(Box::new(events)),
+            keep_alive: limits.streams.keep_alive_interval,
+            silence: Alarm::default(),
+            since: Instant::now(),
+            stopping: Stopping::new(shutdown),
+            drain: limits.calls.drain_timeout,
+            end: None,
+        })))
+    }
+
+    /// Holds a permit for an open stream until the body is dropped.
+    pub(in crate::http) fn hold_permit(&mut self, permit: StreamPermit) {
+        self.permit = Some(permit);
+    }
+
+    /// Keeps the connection busy until the body is dropped.
+    pub(in crate::http) fn keep_busy(&mut self, busy: Busy) {
+        self.busy = Some(busy);
+    }
+}
+
+impl Body for HttpBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let stream = match &mut self.content {
+            BodyContent::Whole(bytes) => {
+                return Poll::Ready(bytes.take().map(|all| Ok(Frame::data(all))));
+            }
+            BodyContent::Parts(parts) => {
+                return Poll::Ready(parts.pop().map(|part| Ok(Frame::data(part))));
+            }
+            BodyContent::Events(stream) => stream,
+        };
+        let Some(events) = &mut stream.events else {
+            return Poll::Ready(None);
+        };
+        let is_stopping = stream.stopping.poll(cx);
+        if is_stopping {
+            let begin = || (after(Instant::now(), stream.drain), Alarm::default());
+            let (due, end) = stream.end.get_or_insert_with(begin);
+            // Checked first, because there may always be another event.
+            if end.poll(*due, cx).is_ready() {
+                stream.events = None;
+                return Poll::Ready(None);
+            }
+        }
+        let mut out = Vec::new();
+        let status = events.poll_events(cx, &mut out, is_stopping);
+        if status == StreamStatus::Ended {
+            stream.events = None;
+        }
+        let frame = if !out.is_empty() {
+            out.into()
+        } else if status == StreamStatus::Ended {
+            return Poll::Ready(None);
+        } else {
+            let due = after(stream.since, stream.keep_alive);
+            ready!(stream.silence.poll(due, cx));
+            Bytes::from_static(KEEP_ALIVE)
+        };
+        stream.since = Instant::now();
+        Poll::Ready(Some(Ok(Frame::data(frame))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            BodyContent::Whole(bytes) => bytes.is_none(),
+            BodyContent::Parts(parts) => parts.is_empty(),
+            BodyContent::Events(stream) => stream.events.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            BodyContent::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            BodyContent::Parts(parts) => {
+                SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
+            }
+            BodyContent::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpBody").finish_non_exhaustive()
+    }
+}

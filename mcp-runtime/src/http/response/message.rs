@@ -1,0 +1,39 @@
+//! A message that is sent whole.
+
+use hyper::body::Bytes;
+
+use crate::http::response::body::HttpBody;
+use crate::protocol::encode::Gap;
+
+/// A complete message, which may contain a page of a list that all callers of the list share.
+pub(in crate::http) struct Whole {
+    pub(in crate::http) text: Vec<u8>,
+    pub(in crate::http) page: Option<(Gap, Bytes)>,
+}
+
+impl From<Vec<u8>> for Whole {
+    fn from(text: Vec<u8>) -> Self {
+        Self { text, page: None }
+    }
+}
+
+impl Whole {
+    /// Returns the message in a buffer of its own.
+    pub(in crate::http) fn into_text(self) -> Vec<u8> {
+        let Self { mut text, page } = self;
+        if let Some((gap, page)) = page {
+            gap.fill(&mut text, &page);
+        }
+        text
+    }
+
+    /// Returns the message as the body of a response, without copying the page.
+    pub(in crate::http) fn into_body(self) -> HttpBody {
+        let Self { mut text, page } = self;
+        let Some((gap, page)) = page else {
+            return HttpBody::whole(text);
+        };
+        let after = gap.split(&mut text);
+        HttpBody::parts([text.into(), page, after.into()])
+    }
+}

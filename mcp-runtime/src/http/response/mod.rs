@@ -1,0 +1,13 @@
+//! Responses: their bodies, whole or as events, the refusals, and the permits for streams.
+//!
+//! The contents are left to the rooms that answer requests: `modern` and `legacy`.
+
+pub(super) mod activity;
+pub(super) mod answer;
+pub(super) mod body;
+pub(super) mod event_source;
+pub(super) mod message;
+pub(super) mod pending;
+pub(super) mod refusal;
+pub(super) mod sse;
+pub(super) mod stream_permits;

@@ -1,0 +1,31 @@
+//! The response to a request, available at once or after some waiting.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use hyper::Response;
+
+use crate::http::response::body::HttpBody;
+use crate::http::response::refusal::HttpRefusal;
+
+/// Result of a request, as far as nothing has to be waited for.
+pub(in crate::http) enum PendingResponse<'s> {
+    /// The response.
+    Over(Response<HttpBody>),
+    /// The rest of the work, which yields the response.
+    Waiting(Pin<Box<dyn Future<Output = Response<HttpBody>> + Send + 's>>),
+}
+
+impl<'s> PendingResponse<'s> {
+    pub(in crate::http) fn waiting(
+        rest: impl Future<Output = Response<HttpBody>> + Send + 's,
+    ) -> Self {
+        Self::Waiting(Box::pin(rest))
+    }
+}
+
+impl From<HttpRefusal> for PendingResponse<'_> {
+    fn from(refusal: HttpRefusal) -> Self {
+        Self::Over(refusal.into_response())
+    }
+}

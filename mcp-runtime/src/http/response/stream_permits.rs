@@ -1,0 +1,93 @@
+//! Permits for event streams that wait for events: a maximum for all callers, and one for each known caller.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::context::Principal;
+use crate::limits::Limits;
+use crate::telemetry::{RefusalKind, refused};
+
+/// Delay after which a caller with the maximum number of streams may retry.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// Permits for event streams.
+pub(in crate::http) struct StreamPermits {
+    all: Arc<Semaphore>,
+    /// Number of permits of each caller, by the key of its principal.
+    taken: Mutex<HashMap<Box<str>, usize>>,
+    max_per_principal: usize,
+}
+
+/// A permit, returned when dropped.
+pub(in crate::http) struct StreamPermit {
+    _permit: OwnedSemaphorePermit,
+    /// The pool and the key of the caller, if the caller is known.
+    owned: Option<(Arc<StreamPermits>, Box<str>)>,
+}
+
+/// The reason why no permit is available.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) enum NoPermit {
+    /// All permits of the server are in use.
+    Server,
+    /// The caller has the maximum number of permits, and may retry after this delay.
+    Caller(Duration),
+}
+
+impl StreamPermits {
+    pub(in crate::http) fn new(limits: &Limits) -> Arc<Self> {
+        Arc::new(Self {
+            all: Arc::new(Semaphore::new(
+                limits.streams.max_open.min(Semaphore::MAX_PERMITS),
+            )),
+            taken: Mutex::default(),
+            max_per_principal: limits.streams.max_per_principal.max(1),
+        })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<Box<str>, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a permit for a stream of this caller, if one is available.
+    pub(in crate::http) fn take(
+        self: &Arc<Self>,
+        caller: Option<&Principal>,
+    ) -> Result<StreamPermit, NoPermit> {
+        let permit = Arc::clone(&self.all).try_acquire_owned();
+        let mut permit = StreamPermit {
+            _permit: permit.map_err(|_| NoPermit::Server)?,
+            owned: None,
+        };
+        if let Some(principal) = caller {
+            let mut taken = self.taken();
+            let count = taken.entry(principal.key().into()).or_default();
+            if *count >= self.max_per_principal {
+                drop(taken);
+                refused(RefusalKind::TooMany, None);
+                return Err(NoPermit::Caller(RETRY));
+            }
+            *count = count.saturating_add(1);
+            permit.owned = Some((Arc::clone(self), principal.key().into()));
+        }
+        Ok(permit)
+    }
+}
+
+impl Drop for StreamPermit {
+    fn drop(&mut self) {
+        let Some((permits, key)) = &self.owned else {
+            return;
+        };
+        let mut taken = permits.taken();
+        if let Some(count) = taken.get_mut(key) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                taken.remove(key);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The era of a POST request, which its body decides; the headers alone never do.
+//!
+//! Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
+
+use hyper::StatusCode;
+
+use crate::http::legacy::posted::{PostResponse, Posted};
+use crate::http::legacy::{batch, legacy_sse};
+use crate::http::request::head::RequestHead;
+use crate::http::response::pending::PendingResponse;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::session_lookup::SessionLookup;
+use crate::http::state::ServiceState;
+use crate::http::{legacy, modern};
+use crate::jsonrpc::{self, Incoming, Message, MetaMember};
+
+/// Determines the era of a message from the body, and serves the message.
+pub(super) fn begin<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    found: SessionLookup<'_>,
+    body: &[u8],
+) -> PendingResponse<'s> {
+    if state.options.legacy_sse
+        && let Some(connection) = legacy_sse::connection(head.uri)
+    {
+        return PendingResponse::Over(legacy_sse::post(state, head.caller, connection, body));
+    }
+    match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
+        Ok(Incoming::Message(message)) => one(state, head, found, &message),
+        Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
+            Ok(()) => saved(state, batch::post(state, head, found, &elements)),
+            Err(refusal) => refusal.into(),
+        },
+        Err((id, error)) => HttpRefusal::new(StatusCode::BAD_REQUEST, error)
+            .with_id(id)
+            .into(),
+    }
+}
+
+fn one<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    found: SessionLookup<'_>,
+    message: &Message<'_>,
+) -> PendingResponse<'s> {
+    let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
+    let Some(method) = message.method.as_deref().filter(|_| is_modern) else {
+        if let Err(refusal) = head.headers.check_legacy() {
+            return refusal.with_id(message.id.to_request_id()).into();
+        }
+        return saved(state, legacy::post::post(state, head, found, message));
+    };
+    match message.id.to_request_id() {
+        Some(id) => modern::post::begin(state, head, id, method, message),
+        None => PendingResponse::Over(modern::post::notification(head.headers, &message.params)),
+    }
+}
+
+/// Saves changes of the session before a legacy request is answered, if there are any.
+fn saved(state: &ServiceState, posted: Posted) -> PendingResponse<'_> {
+    match posted {
+        Posted {
+            save: None,
+            answer: PostResponse::Over(response),
+        } => PendingResponse::Over(response),
+        posted => PendingResponse::waiting(posted.finish(state)),
+    }
+}

@@ -1,0 +1,155 @@
+//! The service: guards, then everything else, within the time that is left.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper::body::Body;
+use hyper::header;
+use hyper::{Request, Response, StatusCode, Uri};
+use tower_service::Service;
+
+use crate::cancellation::CancellationToken;
+use crate::dispatch::Dispatcher;
+use crate::http::options::HttpOptions;
+use crate::http::request::headers::{RequestHeaders, check_repeated};
+use crate::http::request::{cors, guards};
+use crate::http::response::activity::Busy;
+use crate::http::response::body::HttpBody;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::service::{mounted, routing};
+use crate::http::state::ServiceState;
+use crate::telemetry::{Origin, RefusalKind};
+
+/// A server as a `tower` service, to mount in a program that already serves HTTP.
+///
+/// Created by [`Server::into_http_service`](crate::Server::into_http_service). It answers at every path; the `axum::Router`
+/// made from it with feature `axum` answers at the path of its [`HttpOptions`]. The program is then responsible for a limit
+/// on connections, a timeout for request headers, TLS, and disabling compression of event streams.
+#[derive(Clone)]
+pub struct HttpService(pub(in crate::http) Arc<ServiceState>);
+
+impl HttpService {
+    pub(crate) fn new(
+        dispatcher: Arc<Dispatcher>,
+        options: HttpOptions,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self(Arc::new(ServiceState::new(dispatcher, options, shutdown)))
+    }
+
+    /// Returns an item that no caller could use because HTTP requests are not authenticated.
+    pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
+        if self.0.authentication.is_required() {
+            return None;
+        }
+        self.0.dispatcher.closed_to_anonymous()
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").finish_non_exhaustive()
+    }
+}
+
+impl<B> Service<Request<B>> for HttpService
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<HttpBody>;
+    type Error = Infallible;
+    type Future = Responding;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let peer = mounted::peer_address(request.extensions());
+        self.respond(peer, None, request)
+    }
+}
+
+/// A future response.
+pub(in crate::http) type Responding =
+    Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
+
+impl HttpService {
+    /// Responds to a request of this peer; `busy` marks the connection as busy until the response is written.
+    pub(in crate::http) fn respond<B>(
+        &self,
+        peer: Option<SocketAddr>,
+        busy: Option<Busy>,
+        request: Request<B>,
+    ) -> Responding
+    where
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Send,
+    {
+        let state = Arc::clone(&self.0);
+        let (parts, body) = request.into_parts();
+        Box::pin(async move {
+            let headers = RequestHeaders::read(&parts.headers);
+            let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
+            let mut response = if let Err((kind, refusal)) = guard(&state, &parts.uri, &headers) {
+                origin.refused(kind);
+                refusal.into_response()
+            } else {
+                let served = pin!(routing::serve(&state, &origin, &parts, &headers, body));
+                let mut response = within_time(&state, served).await;
+                if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
+                    origin.refused(kind);
+                }
+                cors::add_cors(&state.options, headers.origin, &mut response);
+                response
+            };
+            if response.status() == StatusCode::REQUEST_TIMEOUT {
+                // The rest of the body would be read as the next request.
+                let close = header::HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
+            if let Some(busy) = busy {
+                response.body_mut().keep_busy(busy);
+            }
+            Ok(response)
+        })
+    }
+}
+
+/// Waits for a response until the server was told to stop and the time to finish is over. Most responses are available at
+/// once and need no timer.
+async fn within_time(
+    state: &ServiceState,
+    mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
+) -> Response<HttpBody> {
+    let mut overdue = None;
+    poll_fn(|cx| {
+        if let Poll::Ready(response) = served.as_mut().poll(cx) {
+            return Poll::Ready(response);
+        }
+        let overdue = overdue.get_or_insert_with(|| Box::pin(state.overdue()));
+        let is_over = overdue.as_mut().poll(cx);
+        is_over.map(|()| HttpRefusal::stopping().into_response())
+    })
+    .await
+}
+
+/// Checks a request before anything of it is used.
+fn guard(
+    state: &ServiceState,
+    uri: &Uri,
+    headers: &RequestHeaders<'_>,
+) -> Result<(), (RefusalKind, HttpRefusal)> {
+    let as_kind = |kind| move |refusal| (kind, refusal);
+    guards::check_host(&state.options, uri, headers.host).map_err(as_kind(RefusalKind::Host))?;
+    guards::check_origin(&state.options, headers.origin).map_err(as_kind(RefusalKind::Origin))?;
+    check_repeated(headers.all).map_err(as_kind(RefusalKind::Malformed))
+}

@@ -1,0 +1,124 @@
+//! Routing by HTTP method. POST requests are routed further by their body, in `era`.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use hyper::body::Body;
+use hyper::http::request::Parts;
+use hyper::{Method, Response, StatusCode};
+
+use crate::http::legacy::{delete, get, legacy_sse};
+use crate::http::options::HttpOptions;
+use crate::http::request::body::read_body;
+use crate::http::request::cors;
+use crate::http::request::head::RequestHead;
+use crate::http::request::headers::RequestHeaders;
+use crate::http::response::answer;
+use crate::http::response::body::HttpBody;
+use crate::http::response::pending::PendingResponse;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::service::era;
+#[cfg(any(feature = "auth", feature = "axum"))]
+use crate::http::service::mounted;
+use crate::http::state::ServiceState;
+use crate::telemetry::Origin;
+
+/// Serves a request. Futures that few requests need are boxed, so that the others need not move them.
+pub(super) async fn serve<B: Body>(
+    state: &Arc<ServiceState>,
+    origin: &Origin,
+    parts: &Parts,
+    headers: &RequestHeaders<'_>,
+    body: B,
+) -> Response<HttpBody> {
+    let options = &state.options;
+    if parts.method == Method::OPTIONS && !options.origins.is_empty() && headers.origin.is_some() {
+        let mut response = answer::empty(StatusCode::NO_CONTENT);
+        cors::preflight(headers.all, &mut response);
+        return response;
+    }
+    #[cfg(feature = "auth")]
+    if let Some(document) =
+        state
+            .authentication
+            .document(parts, mounted::full_path, &options.path, &state.dispatcher)
+    {
+        return document;
+    }
+    if !matches!(parts.method, Method::POST | Method::GET | Method::DELETE) {
+        let is_lasting = state.sessions.storage.is_lasting();
+        return HttpRefusal::method(if is_lasting {
+            "GET, POST, DELETE"
+        } else {
+            "POST"
+        });
+    }
+    let caller = match state.authentication.caller(parts, &state.dispatcher).await {
+        Ok(caller) => caller,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let head = RequestHead {
+        uri: &parts.uri,
+        headers,
+        caller: caller.as_ref(),
+        origin,
+    };
+    if parts.method != Method::POST
+        && let Err(refusal) = headers.check_legacy()
+    {
+        return refusal.into_response();
+    }
+    match parts.method {
+        Method::GET => Box::pin(get(state, head, parts)).await,
+        Method::DELETE => Box::pin(delete::delete(state, head)).await,
+        _ => post(state, head, body).await,
+    }
+}
+
+async fn get(
+    state: &Arc<ServiceState>,
+    head: RequestHead<'_>,
+    parts: &Parts,
+) -> Response<HttpBody> {
+    let (options, headers) = (&state.options, head.headers);
+    let permit = match state.stream_permits.take(head.caller) {
+        Ok(permit) => permit,
+        Err(refused) => return HttpRefusal::from(refused).into_response(),
+    };
+    let is_plain = headers.session().is_none() && headers.version.is_none();
+    let mut response = if options.legacy_sse && is_plain {
+        legacy_sse::open(state, head, mounted_path(options, parts))
+    } else {
+        get::get(state, head).await
+    };
+    response.body_mut().hold_permit(permit);
+    response
+}
+
+/// Returns the path of the endpoint, as the client sees it.
+#[cfg_attr(
+    not(feature = "axum"),
+    expect(unused_variables, reason = "only a router knows the path")
+)]
+fn mounted_path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
+    #[cfg(feature = "axum")]
+    if let Some(path) = mounted::original_path(parts) {
+        return path;
+    }
+    &options.path
+}
+
+async fn post<B: Body>(state: &ServiceState, head: RequestHead<'_>, body: B) -> Response<HttpBody> {
+    let body = match read_body(pin!(body), head.headers, state.limits()).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let found = state.sessions.find(head).await;
+    // Nothing borrowed from the body is held across an await.
+    let pending = head.origin.cover(|| era::begin(state, head, found, &body));
+    drop(body);
+    match pending {
+        PendingResponse::Over(response) => response,
+        PendingResponse::Waiting(rest) => rest.await,
+    }
+}

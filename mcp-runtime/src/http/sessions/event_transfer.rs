@@ -1,0 +1,182 @@
+//! Transfer of events between instances: to the store that they share, and back from it for a client that reconnects at
+//! another instance.
+
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::stores::event_store::EventStore;
+use crate::http::stores::event_store::StreamEntry;
+use crate::http::stores::maybe_ready::StoreFailed;
+use crate::http::streams::session_stream::SessionStream;
+use crate::http::streams::session_stream::is_standalone;
+use crate::limits::Limits;
+
+/// Interval for polling a stream that continues at another instance, and delay before a store that failed is retried.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Maximum number of attempts to store an entry.
+const ATTEMPTS: u32 = 10;
+
+impl HttpSession {
+    /// Spawns a task that copies events to or from a store; the session owns it.
+    fn own(&self, transfer: impl Future<Output = ()> + Send + 'static) {
+        self.state().streams.own(transfer);
+    }
+}
+
+/// Stores the entries of a stream, from its beginning to its end, unless another task does so already.
+pub(in crate::http) fn begin_storing(
+    store: &Arc<dyn EventStore>,
+    session: &HttpSession,
+    stream: &Arc<SessionStream>,
+    limits: &Limits,
+) {
+    if stream.begin_storing() {
+        let storing = Storing {
+            store: Arc::clone(store),
+            session: Arc::clone(&session.id),
+            stream: Arc::clone(stream),
+            limits: limits.clone(),
+        };
+        session.own(storing.run());
+    }
+}
+
+struct Storing {
+    store: Arc<dyn EventStore>,
+    session: Arc<str>,
+    stream: Arc<SessionStream>,
+    limits: Limits,
+}
+
+impl Storing {
+    async fn run(self) {
+        let mut position = 0;
+        while let Some(entry) = poll_fn(|cx| self.stream.poll_entry(position, cx)).await {
+            let is_last = entry == StreamEntry::Ended;
+            if !self.store(position, entry).await {
+                return;
+            }
+            position = position.saturating_add(1);
+            self.stream.stored(position);
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// Stores an entry, with as many attempts as allowed; returns `false` if all of them fail.
+    async fn store(&self, position: u64, entry: StreamEntry) -> bool {
+        let keep = match entry {
+            StreamEntry::Ended => self.limits.streams.replay_timeout,
+            StreamEntry::Opened | StreamEntry::Message(_) => {
+                self.limits.sessions.streaming_idle_timeout
+            }
+        };
+        for _ in 0..ATTEMPTS {
+            let number = self.stream.number;
+            let appended = self
+                .store
+                .append(&self.session, number, position, entry.clone(), keep);
+            if appended
+                .within(self.limits.sessions.store_timeout)
+                .await
+                .is_ok()
+            {
+                return true;
+            }
+            // Clients that read here need not wait for the store.
+            self.stream.stored(u64::MAX);
+            tokio::time::sleep(PAUSE).await;
+        }
+        false
+    }
+}
+
+/// Returns a stream that is not, or no longer, at this instance: the entries after a position, and those still to come.
+/// `None` if the store does not have them.
+pub(in crate::http) async fn fetch(
+    store: &Arc<dyn EventStore>,
+    session: &HttpSession,
+    (number, after): (u64, u64),
+    limits: &Limits,
+) -> Result<Option<Arc<SessionStream>>, StoreFailed> {
+    let entries = store.read(&session.id, number, after);
+    let Some(entries) = entries.within(limits.sessions.store_timeout).await? else {
+        return Ok(None);
+    };
+    if is_standalone(number) {
+        // Such a stream continues wherever its client listens.
+        let stream = session.standalone(limits);
+        for entry in entries {
+            if let StreamEntry::Message(message) = entry {
+                stream.push(message);
+            }
+        }
+        return Ok(Some(stream));
+    }
+    let mut fetching = Fetching {
+        store: Arc::clone(store),
+        session: Arc::clone(&session.id),
+        stream: session.state().streams.copy(number, after, limits),
+        position: after,
+        limits: limits.clone(),
+    };
+    let stream = Arc::clone(&fetching.stream);
+    if !fetching.take(entries) {
+        session.own(fetching.run());
+    }
+    Ok(Some(stream))
+}
+
+struct Fetching {
+    store: Arc<dyn EventStore>,
+    session: Arc<str>,
+    stream: Arc<SessionStream>,
+    /// Position of the last entry that was copied.
+    position: u64,
+    limits: Limits,
+}
+
+impl Fetching {
+    /// Copies entries; returns `true` if the last one of the stream was among them.
+    fn take(&mut self, entries: Vec<StreamEntry>) -> bool {
+        for entry in entries {
+            self.position = self.position.saturating_add(1);
+            match entry {
+                StreamEntry::Opened => {}
+                StreamEntry::Message(message) => self.stream.push(message),
+                StreamEntry::Ended => {
+                    self.stream.end();
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    async fn run(mut self) {
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            if self.stream.is_full() {
+                continue;
+            }
+            let read = self
+                .store
+                .read(&self.session, self.stream.number, self.position);
+            match read.within(self.limits.sessions.store_timeout).await {
+                Ok(Some(entries)) => {
+                    if self.take(entries) {
+                        return;
+                    }
+                }
+                // The store dropped the stream: the client has to reconnect, and then gets an error.
+                Ok(None) => return self.stream.end(),
+                // The error has been logged, and may be temporary.
+                Err(StoreFailed) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The live part of a legacy session over HTTP: its running calls, its streams, and requests to the client without a
+//! response.
+//!
+//! It is created when needed and dropped when empty. It has no task itself: its calls run in tasks that it owns, so that a
+//! broken connection ends none of them; ending the session ends them all.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
+
+use tokio::time::Instant;
+
+use crate::bell::Bell;
+use crate::context::Principal;
+use crate::dispatch::{ChannelId, ChannelMemory, Decision, Dispatcher, Wake};
+use crate::http::response::event_source::StreamStatus;
+use crate::http::response::sse;
+use crate::http::sessions::live_streams::LiveStreams;
+use crate::http::sessions::running_requests::RunningRequests;
+use crate::http::stores::record::{SessionRecord, SessionUpdate};
+use crate::http::streams::session_stream::{Resumption, SessionStream, StreamProperties};
+use crate::http::streams::stream_reader::StreamReader;
+use crate::http::timers::expiry::Until;
+use crate::jsonrpc::Message;
+use crate::limits::Limits;
+use crate::protocol::ProtocolVersion;
+
+/// Maximum number of bytes of change notifications to take at once.
+const ROOM: usize = 64 << 10;
+
+/// The live part of a legacy session over HTTP.
+pub(in crate::http) struct HttpSession {
+    pub(in crate::http) id: Arc<str>,
+    pub(super) kind: SessionKind,
+    /// The key of the principal it belongs to, if it belongs to one.
+    pub(in crate::http) owner: Option<Box<str>>,
+    /// Rung when the session has change notifications.
+    pub(in crate::http) bell: Arc<Bell>,
+    state: Mutex<LiveState>,
+}
+
+/// The kind of a session: the thing that it lives in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum SessionKind {
+    /// A record, kept in a store.
+    Kept {
+        /// `true` if the events of its streams are stored for other instances.
+        stores_events: bool,
+    },
+    /// Nothing: its state is kept by its client, or not at all.
+    Alone,
+    /// A connection on which all messages are sent over one stream, as in 2024-11-05.
+    Connection,
+}
+
+/// The state of a live part.
+pub(super) struct LiveState {
+    pub(super) channel: ChannelMemory,
+    pub(super) requests: RunningRequests,
+    pub(super) streams: LiveStreams,
+    /// Number of connections that read its streams.
+    pub(super) readers: usize,
+    pub(super) used: Instant,
+    /// The latest expiry of the credentials that its client has sent.
+    until: Until,
+    /// Time at which its record was last read.
+    pub(super) renewed: Instant,
+    /// Count of changes of the record that are known here.
+    known: u32,
+}
+
+impl HttpSession {
+    /// Creates the live part of a session with a record, or of one that is [`Alone`](SessionKind::Alone).
+    pub(in crate::http) fn resume(
+        id: Arc<str>,
+        kind: SessionKind,
+        record: &SessionRecord,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Self {
+        let memory = (kind != SessionKind::Alone).then(|| record.memory());
+        Self::new(
+            id,
+            kind,
+            record.owner().map(Into::into),
+            record.changes(),
+            |wake| ChannelMemory::resume(dispatcher, wake, record.agreed(), memory.as_ref()),
+        )
+    }
+
+    /// Creates the session of a new connection of 2024-11-05.
+    pub(in crate::http) fn connection(
+        id: Arc<str>,
+        caller: Option<&Principal>,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Self {
+        let owner = caller.map(|principal| principal.key().into());
+        let connection = Self::new(id, SessionKind::Connection, owner, 0, |wake| {
+            ChannelMemory::new(dispatcher, wake)
+        });
+        connection.attend(caller);
+        connection
+    }
+
+    /// Lets the session share its limits with all other callers without a session.
+    pub(super) fn with_shared_limits(self) -> Self {
+        self.state().channel.set_channel(ChannelId::SHARED);
+        self
+    }
+
+    fn new(
+        id: Arc<str>,
+        kind: SessionKind,
+        owner: Option<Box<str>>,
+        known: u32,
+        channel: impl FnOnce(Wake) -> ChannelMemory,
+    ) -> Self {
+        let bell = Arc::new(Bell::default());
+        let wake = {
+            let bell = Arc::clone(&bell);
+            Arc::new(move || bell.wake())
+        };
+        let now = Instant::now();
+        let mut channel = channel(wake);
+        channel.set_channel(ChannelId::of_session(&id));
+        Self {
+            id,
+            kind,
+            owner,
+            bell,
+            state: Mutex::new(LiveState {
+                channel,
+                requests: RunningRequests::default(),
+                streams: LiveStreams::new(),
+                readers: 0,
+                used: now,
+                until: Until::NEVER,
+                renewed: now,
+                known,
+            }),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, LiveState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(in crate::http) fn is_connection(&self) -> bool {
+        self.kind == SessionKind::Connection
+    }
+
+    /// Decides a message of this caller.
+    pub(in crate::http) fn decide<'m>(
+        &self,
+        dispatcher: &Arc<Dispatcher>,
+        caller: Option<&Principal>,
+        message: &'m Message<'m>,
+        out: &mut Vec<u8>,
+    ) -> Decision<'m> {
+        let mut state = self.state();
+        state.attend(caller);
+        dispatcher.decide(message, &mut state.channel, out)
+    }
+
+    /// Records that the client is present, as this caller.
+    pub(in crate::http) fn attend(&self, caller: Option<&Principal>) {
+        self.state().attend(caller);
+    }
+
+    /// Returns the time until which the client may read its stream.
+    pub(in crate::http) fn until(&self) -> Until {
+        self.state().until
+    }
+
+    /// Returns `true` if batches are allowed.
+    pub(in crate::http) fn allows_batch(&self) -> bool {
+        self.state().channel.allows_batch()
+    }
+
+    /// Returns the changes since the record was read, if any.
+    pub(in crate::http) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
+        let memory = self.state().channel.memory()?;
+        Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_nothing())
+    }
+
+    /// Records that the client is still present.
+    pub(in crate::http) fn touch(&self) {
+        self.state().used = Instant::now();
+    }
+
+    /// Records that the record was read, and applies changes made elsewhere.
+    pub(in crate::http) fn know(&self, record: &SessionRecord) {
+        self.state().know(record, Instant::now());
+    }
+
+    /// Records that the client is present and that the record was read for its request.
+    pub(in crate::http) fn meet(&self, record: &SessionRecord) {
+        let mut state = self.state();
+        let now = Instant::now();
+        state.used = now;
+        state.know(record, now);
+    }
+
+    /// Records that the state here may differ from the record.
+    pub(in crate::http) fn doubt(&self) {
+        self.state().known = 0;
+    }
+
+    /// Returns `true` if calls are running.
+    pub(in crate::http) fn is_busy(&self) -> bool {
+        !self.state().requests.is_empty()
+    }
+
+    /// Returns the properties of a new stream.
+    fn stream_properties(&self, state: &LiveState, takes_events: bool) -> StreamProperties {
+        let (is_kept, is_stored) = match self.kind {
+            SessionKind::Kept { stores_events } => (true, stores_events),
+            SessionKind::Alone | SessionKind::Connection => (false, false),
+        };
+        let version = state.channel.version();
+        let primes = version.is_some_and(ProtocolVersion::primes_streams);
+        StreamProperties {
+            takes_events,
+            resumption: match (is_kept, primes) {
+                (false, _) => Resumption::Never,
+                (true, false) => Resumption::ById,
+                (true, true) => Resumption::Primed,
+            },
+            is_stored,
+        }
+    }
+
+    /// Opens a stream for `awaited` answers.
+    pub(in crate::http) fn open_stream(
+        &self,
+        events: bool,
+        awaited: usize,
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
+        let mut state = self.state();
+        let properties = self.stream_properties(&state, events);
+        state.streams.open(properties, awaited, limits)
+    }
+
+    /// Returns the standalone stream, creating it if there is none.
+    pub(in crate::http) fn standalone(&self, limits: &Limits) -> Arc<SessionStream> {
+        let mut state = self.state();
+        let properties = self.stream_properties(&state, true);
+        state.streams.standalone(properties, limits)
+    }
+
+    /// Returns the stream with this number, if it is still kept.
+    pub(in crate::http) fn stream(
+        &self,
+        number: u64,
+        limits: &Limits,
+    ) -> Option<Arc<SessionStream>> {
+        self.state().streams.get(number, limits)
+    }
+
+    /// Removes a stream that no client will resume.
+    pub(in crate::http) fn forget(&self, number: u64) {
+        self.state().streams.remove(number);
+    }
+
+    /// Appends the events of the standalone stream, after moving change notifications to it.
+    pub(in crate::http) fn poll_standalone(
+        &self,
+        reader: &mut StreamReader,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> StreamStatus {
+        // Register before draining: only the first change after a drain rings the bell.
+        self.bell.register(cx.waker());
+        self.pump(&reader.stream);
+        reader.poll(cx, out)
+    }
+
+    /// Moves change notifications to the standalone stream, as many as it has room for. The others stay pending, and are
+    /// merged with later ones about the same change.
+    pub(super) fn pump(&self, standalone: &SessionStream) {
+        let mut lines = Vec::new();
+        let room = standalone.room().min(ROOM);
+        self.state().channel.drain(&mut lines, room);
+        for message in sse::messages(&lines) {
+            standalone.push(message.into());
+        }
+    }
+
+    /// Records that a connection reads one of its streams.
+    pub(in crate::http) fn reader_came(&self) {
+        let mut state = self.state();
+        state.readers = state.readers.saturating_add(1);
+    }
+
+    /// Records that a connection no longer reads one of its streams.
+    pub(in crate::http) fn reader_left(&self) {
+        let mut state = self.state();
+        state.readers = state.readers.saturating_sub(1);
+        state.used = Instant::now();
+    }
+
+    /// Ends the session: drops its calls and ends its streams.
+    pub(in crate::http) fn close(&self) {
+        let (requests, streams) = {
+            let mut state = self.state();
+            // Ends everything that the session keeps open; no client is left to notify.
+            state.channel.end(&mut Vec::new());
+            (state.requests.take(), state.streams.close())
+        };
+        requests.abort();
+        streams.end();
+        self.bell.wake();
+    }
+}
+
+impl Drop for HttpSession {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl LiveState {
+    fn attend(&mut self, caller: Option<&Principal>) {
+        self.until = self.until.max(Until::of(caller));
+        // Concurrent requests may carry credentials with different scopes.
+        self.channel.set_caller(caller.cloned());
+    }
+
+    fn know(&mut self, record: &SessionRecord, now: Instant) {
+        self.renewed = now;
+        if record.changes() > self.known {
+            self.known = record.changes();
+            self.channel.recall(&record.memory());
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! All sessions of a server: their storage, and their live parts at this instance.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::context::Principal;
+use crate::dispatch::Dispatcher;
+use crate::http::options::HttpOptions;
+use crate::http::request::head::RequestHead;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::http_session::{HttpSession, SessionKind};
+use crate::http::sessions::session_lookup::{RequestSession, SessionLookup};
+use crate::http::stores::event_store::EventStore;
+use crate::http::stores::maybe_ready::StoreFailed;
+use crate::http::stores::record::SessionRecord;
+use crate::http::stores::session_id::{ById, random_id};
+use crate::http::stores::session_storage::SessionStorage;
+use crate::http::stores::session_store::SessionStore;
+use crate::limits::Limits;
+use crate::protocol::ProtocolVersion;
+
+/// All sessions of a server.
+pub(in crate::http) struct Sessions {
+    dispatcher: Arc<Dispatcher>,
+    pub(in crate::http) storage: SessionStorage,
+    pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    live: Mutex<LiveSessions>,
+}
+
+#[derive(Default)]
+pub(super) struct LiveSessions {
+    pub(super) sessions: ById<Arc<str>, Arc<HttpSession>>,
+    /// The task that maintains the live parts, while there are any.
+    pub(super) tending: Option<JoinHandle<()>>,
+}
+
+impl Sessions {
+    pub(in crate::http) fn new(dispatcher: &Arc<Dispatcher>, options: &HttpOptions) -> Arc<Self> {
+        Arc::new(Self {
+            dispatcher: Arc::clone(dispatcher),
+            storage: SessionStorage::new(&options.sessions, dispatcher),
+            events: options.events.clone(),
+            live: Mutex::default(),
+        })
+    }
+
+    pub(super) fn live(&self) -> MutexGuard<'_, LiveSessions> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        self.dispatcher.limits()
+    }
+
+    /// Loads the session that a request belongs to, and extends its life. Returns `None` if the request names no
+    /// session, or is modern.
+    ///
+    /// A session of another caller is treated as unknown.
+    pub(in crate::http) async fn find<'h>(&self, head: RequestHead<'h>) -> SessionLookup<'h> {
+        let headers = head.headers;
+        let version = headers.version.and_then(Result::ok);
+        let version = version.and_then(ProtocolVersion::from_wire);
+        if version.is_some_and(ProtocolVersion::is_modern) {
+            return Ok(None);
+        }
+        let id = match headers.session() {
+            None => return Ok(None),
+            Some(Ok(id)) => id,
+            Some(Err(_)) => return Err(HttpRefusal::unknown_session()),
+        };
+        let limits = self.limits();
+        let loaded = self.storage.load(id, limits.sessions.idle_timeout);
+        let Some(record) = loaded.within(limits.sessions.store_timeout).await? else {
+            self.end(id);
+            return Err(HttpRefusal::unknown_session());
+        };
+        if !record.is_of(head.caller) {
+            return Err(HttpRefusal::unknown_session());
+        }
+        Ok(Some(RequestSession { id, record }))
+    }
+
+    /// Stores a new session; returns `false` if there are too many.
+    pub(in crate::http) async fn insert(
+        &self,
+        store: &dyn SessionStore,
+        id: &str,
+        record: SessionRecord,
+    ) -> Result<bool, StoreFailed> {
+        let limits = self.limits();
+        let in_use = |id: &str| {
+            let live = self.live();
+            live.sessions
+                .get(id)
+                .is_some_and(|session| session.is_busy())
+        };
+        let inserted = store.insert(id, Arc::new(record), limits.sessions.start_timeout, &in_use);
+        inserted.within(limits.sessions.store_timeout).await
+    }
+
+    /// Returns the live part of a session, creating it if there is none.
+    pub(in crate::http) fn resume(
+        self: &Arc<Self>,
+        found: &RequestSession<'_>,
+    ) -> Result<Arc<HttpSession>, HttpRefusal> {
+        let mut live = self.live();
+        if let Some(session) = live.sessions.get(found.id) {
+            session.meet(&found.record);
+            return Ok(Arc::clone(session));
+        }
+        self.make_room(&mut live)?;
+        let session = Arc::new(self.make(found.id.into(), &found.record));
+        self.add(&mut live, &session);
+        Ok(session)
+    }
+
+    /// Creates a session for one request of a client of which only the protocol version is known.
+    pub(in crate::http) fn anonymous(
+        &self,
+        version: ProtocolVersion,
+    ) -> Result<Arc<HttpSession>, HttpRefusal> {
+        self.make_room(&mut self.live())?;
+        let session = self.make(random_id().into(), &SessionRecord::unknown(version));
+        Ok(Arc::new(session.with_shared_limits()))
+    }
+
+    /// Keeps a session whose call continues, so that the call survives a broken connection.
+    pub(in crate::http) fn hold(self: &Arc<Self>, session: &Arc<HttpSession>) {
+        self.add(&mut self.live(), session);
+    }
+
+    fn make(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
+        let kind = if self.storage.is_lasting() {
+            SessionKind::Kept {
+                stores_events: self.events.is_some(),
+            }
+        } else {
+            SessionKind::Alone
+        };
+        HttpSession::resume(id, kind, record, &self.dispatcher)
+    }
+
+    /// Opens a connection of 2024-11-05; fails if there are too many.
+    pub(in crate::http) fn connect(
+        self: &Arc<Self>,
+        caller: Option<&Principal>,
+    ) -> Result<Arc<HttpSession>, HttpRefusal> {
+        let mut live = self.live();
+        self.make_room(&mut live)?;
+        let session = HttpSession::connection(random_id().into(), caller, &self.dispatcher);
+        let session = Arc::new(session);
+        self.add(&mut live, &session);
+        Ok(session)
+    }
+
+    /// Returns the connection of 2024-11-05 with this id, if it belongs to this caller.
+    pub(in crate::http) fn connection(
+        &self,
+        id: &str,
+        caller: Option<&Principal>,
+    ) -> Option<Arc<HttpSession>> {
+        let key = caller.map(Principal::key);
+        let live = self.live();
+        let session = live.sessions.get(id);
+        let session =
+            session.filter(|session| session.is_connection() && session.owner.as_deref() == key)?;
+        session.touch();
+        Some(Arc::clone(session))
+    }
+
+    /// Returns the live part with this id, if there is one.
+    pub(in crate::http) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
+        self.live().sessions.get(id).cloned()
+    }
+
+    fn make_room(&self, live: &mut LiveSessions) -> Result<(), HttpRefusal> {
+        let limits = self.limits();
+        let mut max = limits.sessions.max_sessions.max(1);
+        if self.storage.is_lasting() {
+            // A store counts sessions; those that have ended may still be here until that is noticed.
+            max = max.saturating_mul(2);
+        }
+        if live.sessions.len() >= max {
+            let is_held = |session: &Arc<_>| Arc::strong_count(session) > 1;
+            live.sessions.retain(|_, session| {
+                is_held(session) || !session.is_unused(Duration::ZERO, limits)
+            });
+        }
+        if live.sessions.len() >= max {
+            return Err(HttpRefusal::unavailable("there are too many sessions"));
+        }
+        Ok(())
+    }
+
+    /// Ends the live part of a session that has ended.
+    pub(in crate::http) fn end(&self, id: &str) {
+        let removed = {
+            let mut live = self.live();
+            // The id of a connection is never the id of a session, whatever a request says.
+            let is_session = |session: &Arc<HttpSession>| !session.is_connection();
+            let is_there = live.sessions.get(id).is_some_and(is_session);
+            is_there.then(|| live.sessions.remove(id)).flatten()
+        };
+        if let Some(session) = removed {
+            session.close();
+        }
+    }
+
+    /// Ends a connection of 2024-11-05.
+    pub(in crate::http) fn disconnect(&self, session: &HttpSession) {
+        self.live().sessions.remove(&session.id);
+        session.close();
+    }
+
+    /// Ends all live parts.
+    pub(in crate::http) fn close(&self) {
+        let all = std::mem::take(&mut self.live().sessions);
+        for session in all.into_values() {
+            session.close();
+        }
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        if let Some(tending) = self.live().tending.take() {
+            tending.abort();
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The streams of a session at this instance, and the tasks that copy their events.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::fnv::FnvMap;
+use crate::http::streams::session_stream::{SessionStream, StreamProperties};
+use crate::limits::Limits;
+
+/// The streams of a session at this instance.
+pub(super) struct LiveStreams {
+    streams: FnvMap<u64, Arc<SessionStream>>,
+    /// Number of the standalone stream, which no request opened.
+    standalone: u64,
+    next: u64,
+    /// Tasks that copy events to and from a store.
+    transfers: Vec<AbortHandle>,
+    is_closed: bool,
+}
+
+impl LiveStreams {
+    /// Creates an empty table. The streams of a session have different numbers at each instance, and whenever its live part is
+    /// created again.
+    pub(super) fn new() -> Self {
+        let numbers = u64::from_ne_bytes(crate::random::random());
+        let standalone = (numbers >> 2) & !1;
+        Self {
+            streams: FnvMap::default(),
+            standalone,
+            next: standalone.saturating_add(1),
+            transfers: Vec::new(),
+            is_closed: false,
+        }
+    }
+
+    /// Returns `true` if there is no stream, and nothing that copies events.
+    pub(super) fn is_empty(&self) -> bool {
+        self.streams.is_empty() && self.transfers.is_empty()
+    }
+
+    /// Opens a stream for `awaited` answers.
+    pub(super) fn open(
+        &mut self,
+        properties: StreamProperties,
+        awaited: usize,
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
+        self.sweep(limits);
+        let number = self.next;
+        // Streams of requests have odd numbers.
+        self.next = number.saturating_add(2);
+        self.add(SessionStream::new(number, properties, awaited, limits))
+    }
+
+    /// Returns the standalone stream, creating it with these properties if there is none.
+    pub(super) fn standalone(
+        &mut self,
+        properties: StreamProperties,
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
+        match self.streams.get(&self.standalone) {
+            Some(stream) => Arc::clone(stream),
+            None => self.add(SessionStream::new(self.standalone, properties, 1, limits)),
+        }
+    }
+
+    /// Creates a copy of a stream of another instance, and ends an earlier copy.
+    pub(super) fn copy(&mut self, number: u64, after: u64, limits: &Limits) -> Arc<SessionStream> {
+        let before = self.streams.remove(&number);
+        if let Some(before) = before {
+            before.end();
+        }
+        self.add(SessionStream::copy(number, after, limits))
+    }
+
+    fn add(&mut self, stream: SessionStream) -> Arc<SessionStream> {
+        let stream = Arc::new(stream);
+        if self.is_closed {
+            stream.end();
+        } else {
+            self.streams.insert(stream.number, Arc::clone(&stream));
+        }
+        stream
+    }
+
+    /// Returns the stream with this number, if it is still kept.
+    pub(super) fn get(&mut self, number: u64, limits: &Limits) -> Option<Arc<SessionStream>> {
+        self.sweep(limits);
+        self.streams.get(&number).cloned()
+    }
+
+    /// Removes a stream that no client will resume.
+    pub(super) fn remove(&mut self, number: u64) {
+        self.streams.remove(&number);
+    }
+
+    /// Spawns a task that copies events.
+    pub(super) fn own(&mut self, transfer: impl Future<Output = ()> + Send + 'static) {
+        self.transfers.retain(|transfer| !transfer.is_finished());
+        if !self.is_closed {
+            self.transfers.push(tokio::spawn(transfer).abort_handle());
+        }
+    }
+
+    /// Drops streams that have ended, unless they are within the limits for streams that clients may resume.
+    pub(super) fn sweep(&mut self, limits: &Limits) {
+        self.transfers.retain(|transfer| !transfer.is_finished());
+        let now = Instant::now();
+        let mut kept = Vec::new();
+        self.streams.retain(|number, stream| {
+            let Some((at, bytes)) = stream.finished() else {
+                return true;
+            };
+            let age = now.saturating_duration_since(at);
+            let keep = stream.is_resumable() && age <= limits.streams.replay_timeout;
+            if keep {
+                kept.push((*number, bytes));
+            }
+            keep
+        });
+        kept.sort_unstable();
+        let mut total = 0_usize;
+        for (index, (number, bytes)) in kept.into_iter().rev().enumerate() {
+            total = total.saturating_add(bytes);
+            if index >= limits.streams.max_replay_events || total > limits.streams.max_replay_bytes
+            {
+                self.streams.remove(&number);
+            }
+        }
+    }
+
+    /// Takes all streams, to be [ended](Self::end); further ones end at once.
+    pub(super) fn close(&mut self) -> Self {
+        self.is_closed = true;
+        Self {
+            streams: std::mem::take(&mut self.streams),
+            transfers: std::mem::take(&mut self.transfers),
+            ..*self
+        }
+    }
+
+    /// Ends all streams.
+    pub(super) fn end(self) {
+        for transfer in self.transfers {
+            transfer.abort();
+        }
+        for stream in self.streams.into_values() {
+            stream.end();
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Maintenance of live parts: those that are unused are dropped, and those in use keep their records alive.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::task::JoinHandle;
+
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::live_sessions::{LiveSessions, Sessions};
+use crate::http::stores::maybe_ready::StoreFailed;
+use crate::http::stores::session_storage::SessionStorage;
+
+/// Interval between checks of live parts.
+const TEND: Duration = Duration::from_secs(5);
+/// Interval between checks of records while work is in progress here.
+const RENEW: Duration = Duration::from_secs(15);
+/// Time that an unused live part is kept. Longer than a token bucket of the session takes to fill up again.
+const LINGER: Duration = Duration::from_secs(5);
+/// Number of records that are checked concurrently.
+const TOGETHER: usize = 16;
+
+impl Sessions {
+    /// Adds a live part, and maintains it from now on.
+    pub(super) fn add(self: &Arc<Self>, live: &mut LiveSessions, session: &Arc<HttpSession>) {
+        let id = Arc::clone(&session.id);
+        live.sessions.insert(id, Arc::clone(session));
+        if live.tending.as_ref().is_none_or(JoinHandle::is_finished) {
+            live.tending = Some(tokio::spawn(tend(Arc::downgrade(self))));
+        }
+    }
+
+    /// Drops unused live parts, and ends those whose session has ended. Returns `false` if none are left.
+    async fn tend(&self) -> bool {
+        let limits = self.limits();
+        let mut ended = Vec::new();
+        let mut due = Vec::new();
+        let is_over = {
+            let mut live = self.live();
+            let after = RENEW.min(limits.sessions.idle_timeout / 3);
+            live.sessions.retain(|_, session| {
+                if session.is_expired(limits) || session.is_unused(LINGER, limits) {
+                    ended.push(Arc::clone(session));
+                    return false;
+                }
+                let keep = session.is_due(after, limits);
+                due.extend(keep.map(|keep| (Arc::clone(session), keep)));
+                true
+            });
+            // Gives back memory that only many sessions needed.
+            let max = live.sessions.len().saturating_mul(2);
+            live.sessions.shrink_to(max);
+            let is_over = live.sessions.is_empty();
+            if is_over {
+                live.tending = None;
+            }
+            is_over
+        };
+        for session in ended {
+            session.close();
+        }
+        if let SessionStorage::Store(store) = &self.storage {
+            let renewing = futures_util::stream::iter(due);
+            let has_failed = &AtomicBool::new(false);
+            let renew = |(session, keep): (Arc<HttpSession>, Duration)| async move {
+                if has_failed.load(Ordering::Relaxed) {
+                    return;
+                }
+                let loaded = store
+                    .load(&session.id, keep)
+                    .within(limits.sessions.store_timeout);
+                match loaded.await {
+                    Ok(Some(record)) => session.know(&record),
+                    Ok(None) => self.end(&session.id),
+                    // The error has been logged; work in progress continues, and the rest is checked next time.
+                    Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
+                }
+            };
+            renewing.for_each_concurrent(TOGETHER, renew).await;
+        }
+        !is_over
+    }
+}
+
+/// Maintains live parts until there are none.
+async fn tend(sessions: Weak<Sessions>) {
+    loop {
+        let pause = match sessions.upgrade() {
+            Some(sessions) => TEND.min(sessions.limits().sessions.idle_timeout / 3),
+            None => return,
+        };
+        tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
+        let Some(sessions) = sessions.upgrade() else {
+            return;
+        };
+        if !sessions.tend().await {
+            return;
+        }
+    }
+}

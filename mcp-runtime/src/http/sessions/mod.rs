@@ -1,0 +1,17 @@
+//! Legacy sessions at this instance: their running calls, their streams, and how long all of that is kept.
+//!
+//! The data of a session is in `stores`. The requests that begin, use and end a session are left to `legacy`.
+
+pub(super) mod calls;
+pub(super) mod event_transfer;
+pub(super) mod http_session;
+pub(super) mod live_sessions;
+mod live_streams;
+mod maintenance;
+mod retention;
+mod running_requests;
+mod saving;
+pub(super) mod session_lookup;
+
+#[cfg(test)]
+mod tests;

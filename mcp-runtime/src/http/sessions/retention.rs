@@ -1,0 +1,46 @@
+//! The time that the live part of a session is kept, and that its record is.
+
+use std::time::Duration;
+
+use crate::http::sessions::http_session::{HttpSession, SessionKind};
+use crate::limits::Limits;
+
+impl HttpSession {
+    /// Returns `true` if it is empty and was not used for the time `linger`.
+    pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
+        let mut state = self.state();
+        state.streams.sweep(limits);
+        self.kind != SessionKind::Connection
+            && state.requests.is_empty()
+            && state.readers == 0
+            && state.streams.is_empty()
+            && !state.channel.follows()
+            && state.used.elapsed() > linger
+    }
+
+    /// Returns the time for which the record is to be kept from now on, if it was not read for the time `after`.
+    pub(super) fn is_due(&self, after: Duration, limits: &Limits) -> Option<Duration> {
+        let state = self.state();
+        let is_due =
+            matches!(self.kind, SessionKind::Kept { .. }) && state.renewed.elapsed() >= after;
+        is_due.then(|| {
+            let streaming = limits
+                .sessions
+                .streaming_idle_timeout
+                .saturating_sub(state.used.elapsed());
+            match (state.requests.is_empty(), state.readers) {
+                (false, _) => limits.sessions.idle_timeout,
+                (true, 0) => Duration::ZERO,
+                (true, _) => limits.sessions.idle_timeout.min(streaming),
+            }
+        })
+    }
+
+    /// Returns `true` if its connection was silent for too long.
+    pub(super) fn is_expired(&self, limits: &Limits) -> bool {
+        let state = self.state();
+        self.kind == SessionKind::Connection
+            && state.requests.is_empty()
+            && state.used.elapsed() > limits.sessions.streaming_idle_timeout
+    }
+}

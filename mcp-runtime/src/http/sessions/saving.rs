@@ -1,0 +1,69 @@
+//! Saving of changes to sessions, even if others change them at the same time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::live_sessions::Sessions;
+use crate::http::sessions::session_lookup::PendingSave;
+use crate::http::stores::maybe_ready::StoreFailed;
+use crate::http::stores::record::SessionRecord;
+use crate::http::stores::session_storage::SessionStorage;
+use crate::http::stores::session_store::SessionStore;
+
+/// Maximum number of attempts to save a change, if others change the session too.
+const ATTEMPTS: usize = 8;
+
+impl Sessions {
+    /// Saves a change, even if others change the session at the same time.
+    pub(in crate::http) async fn save(&self, save: PendingSave) -> Result<(), HttpRefusal> {
+        let SessionStorage::Store(store) = &self.storage else {
+            return Ok(());
+        };
+        let saved = self.save_in(&**store, &save).await;
+        let session = self.get(&save.id);
+        let refusal = match (saved, session) {
+            (Ok(Some(record)), session) => {
+                if let Some(session) = session {
+                    session.know(&record);
+                }
+                return Ok(());
+            }
+            (Ok(None), _) => {
+                self.end(&save.id);
+                HttpRefusal::unknown_session()
+            }
+            (Err(StoreFailed), session) => {
+                if let Some(session) = session {
+                    session.doubt();
+                }
+                StoreFailed.into()
+            }
+        };
+        Err(refusal.with_id(save.request))
+    }
+
+    /// Saves a change and returns the new record; `None` if the session no longer exists.
+    async fn save_in(
+        &self,
+        store: &dyn SessionStore,
+        save: &PendingSave,
+    ) -> Result<Option<Arc<SessionRecord>>, StoreFailed> {
+        let limits = self.limits();
+        let mut record = Arc::clone(&save.record);
+        for _ in 0..ATTEMPTS {
+            let changed = Arc::new(record.changed(&save.change, limits.streams.max_subscriptions));
+            let saved = store.save(&save.id, Arc::clone(&changed));
+            if saved.within(limits.sessions.store_timeout).await? {
+                return Ok(Some(changed));
+            }
+            let loaded = store.load(&save.id, Duration::ZERO);
+            match loaded.within(limits.sessions.store_timeout).await? {
+                Some(loaded) => record = loaded,
+                None => return Ok(None),
+            }
+        }
+        tracing::warn!("could not save a change of a session: too many concurrent changes");
+        Err(StoreFailed)
+    }
+}

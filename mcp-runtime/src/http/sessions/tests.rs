@@ -1,0 +1,177 @@
+//! Creation and removal of live parts.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hyper::body::Body as _;
+use hyper::{Request, Response};
+use tower_service::Service as _;
+
+use crate::handler::dynamic::{DynamicResource, DynamicTool};
+use crate::http::{HttpBody, HttpOptions, HttpService, HttpSessions, MemorySessions, SessionStore};
+use crate::limits::Limits;
+use crate::{Server, ServerHandle};
+
+const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
+
+fn service() -> (HttpService, ServerHandle) {
+    serve(Server::new("test", "1"))
+}
+
+fn serve(server: Server) -> (HttpService, ServerHandle) {
+    let handle = server.handle();
+    let schema = serde_json::json!({"type": "object"});
+    let tool = DynamicTool::new("t", schema, async |_, _| "");
+    handle.tools().insert(tool).unwrap();
+    let resource = DynamicResource::new("a://a", "a", async |_| "");
+    handle.resources().insert(resource).unwrap();
+    (server.into_http_service().unwrap(), handle)
+}
+
+async fn send(
+    service: &HttpService,
+    verb: &str,
+    session: &str,
+    message: &str,
+) -> Response<HttpBody> {
+    let mut request = Request::builder()
+        .method(verb)
+        .header("host", "localhost")
+        .header("content-type", "application/json");
+    if !session.is_empty() {
+        request = request.header("mcp-session-id", session);
+    }
+    let body = HttpBody::whole(message.as_bytes().to_vec());
+    let request = request.body(body).unwrap();
+    service.clone().call(request).await.unwrap()
+}
+
+async fn open(service: &HttpService) -> String {
+    let shake = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let shaken = send(service, "POST", "", shake).await;
+    let session = shaken.headers()["mcp-session-id"].to_str().unwrap();
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(send(service, "POST", session, ready).await.status(), 202);
+    session.to_owned()
+}
+
+async fn next(stream: &mut Response<HttpBody>) -> String {
+    frame(stream).await.unwrap()
+}
+
+/// Returns the next frame; `None` at the end.
+async fn frame(stream: &mut Response<HttpBody>) -> Option<String> {
+    let body = stream.body_mut();
+    let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
+    let bytes = frame?.unwrap().into_data().unwrap();
+    Some(String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+fn live(service: &HttpService) -> usize {
+    service.0.sessions.live().sessions.len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_is_its_record_and_hears_later_of_lists_that_changed() {
+    let (service, handle) = service();
+    let session = open(&service).await;
+    assert_eq!(live(&service), 0);
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    assert_eq!(send(&service, "POST", &session, list).await.status(), 200);
+    assert_eq!(live(&service), 1);
+    tokio::time::sleep(12 * SECOND).await;
+    assert_eq!(live(&service), 0);
+    handle.notify().tools_changed();
+    let mut stream = send(&service, "GET", &session, "").await;
+    let told = next(&mut stream).await;
+    assert!(told.contains("notifications/tools/list_changed"), "{told}");
+    // Its stream is kept as long as the session, for a client that reconnects.
+    drop(stream);
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!(live(&service), 1);
+    tokio::time::sleep(300 * SECOND).await;
+    assert_eq!(live(&service), 0);
+    assert_eq!(send(&service, "POST", &session, list).await.status(), 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
+    let (service, handle) = service();
+    let session = open(&service).await;
+    let follow =
+        r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a://a"}}"#;
+    assert_eq!(send(&service, "POST", &session, follow).await.status(), 200);
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!(live(&service), 1);
+    handle.notify().resource_updated("a://a");
+    let mut stream = send(&service, "GET", &session, "").await;
+    let mut told = next(&mut stream).await;
+    if !told.contains("updated") {
+        told = next(&mut stream).await;
+    }
+    assert!(told.contains("a://a"), "{told}");
+    // An open stream keeps the session for half an hour.
+    for minutes in [29, 7] {
+        let is_there = live(&service) == 1;
+        assert!(is_there, "before {minutes} more minutes");
+        tokio::time::sleep(60 * minutes * SECOND).await;
+    }
+    assert_eq!(live(&service), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
+    const RESOURCES: usize = 100;
+    let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = 2_000);
+    let (service, handle) = serve(Server::new("test", "1").limits(limits.clone()));
+    let session = open(&service).await;
+    for number in 0..RESOURCES {
+        let follow = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{{"uri":"a://{number}"}}}}"#
+        );
+        let followed = send(&service, "POST", &session, &follow).await;
+        assert_eq!(followed.status(), 200);
+    }
+    let live = service.0.sessions.get(&session).unwrap();
+    let stream = live.standalone(&limits);
+    for _ in 0..3 {
+        for number in 0..RESOURCES {
+            handle.notify().resource_updated(format!("a://{number}"));
+        }
+        live.pump(&stream);
+        // The last notification may exceed the limit.
+        let unread = stream.unread();
+        assert!((2_000..2_200).contains(&unread), "{unread}");
+    }
+    let mut reading = send(&service, "GET", &session, "").await;
+    let mut told = String::new();
+    // All changes are reported; more than once only if the notification was taken before the next change.
+    for number in 0..RESOURCES {
+        let uri = format!("\"a://{number}\"");
+        while !told.contains(&uri) {
+            told += &next(&mut reading).await;
+            assert!(told.len() < 100_000, "{uri} is lost");
+        }
+    }
+    assert!(told.matches("updated").count() < RESOURCES + 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_a_session_that_was_ended_elsewhere_ends_what_is_left_of_it_here() {
+    let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&Limits::default()));
+    let sessions = || HttpSessions::Store(Arc::clone(&store));
+    let instance = || serve(Server::new("test", "1").http(HttpOptions::new().sessions(sessions())));
+    let [(one, _one), (two, _two)] = [instance(), instance()];
+    let session = open(&one).await;
+    let mut stream = send(&one, "GET", &session, "").await;
+    assert_eq!(live(&one), 1);
+    let deleted = send(&two, "DELETE", &session, "").await;
+    assert_eq!(deleted.status(), 204);
+    let began = tokio::time::Instant::now();
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    assert_eq!(send(&one, "POST", &session, list).await.status(), 404);
+    assert_eq!(live(&one), 0);
+    while frame(&mut stream).await.is_some() {}
+    assert!(began.elapsed().is_zero());
+}

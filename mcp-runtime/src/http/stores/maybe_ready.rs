@@ -1,0 +1,59 @@
+//! Results of stores: available at once, or later, or a failure.
+
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use crate::context::StoreFuture;
+use crate::error::Causes;
+
+/// The result of a store operation: available at once, or later.
+///
+/// An immediate result, for data in memory, needs no allocation.
+pub enum MaybeReady<'a, T> {
+    /// The result is available.
+    Ready(Result<T, Box<dyn std::error::Error + Send + Sync>>),
+    /// The result has to be waited for.
+    Later(StoreFuture<'a, T>),
+}
+
+impl<'a, T> MaybeReady<'a, T> {
+    /// Returns a result that is available.
+    pub const fn ready(value: T) -> Self {
+        Self::Ready(Ok(value))
+    }
+
+    /// Returns a result that has to be waited for.
+    pub fn later(
+        future: impl Future<Output = Result<T, Box<dyn std::error::Error + Send + Sync>>> + Send + 'a,
+    ) -> Self {
+        Self::Later(Box::pin(future))
+    }
+
+    /// Waits for the result, but no longer than `time`. The cause of a failure is logged.
+    pub(in crate::http) async fn within(self, time: Duration) -> Result<T, StoreFailed> {
+        let known = match self {
+            Self::Ready(known) => known,
+            Self::Later(future) => Box::pin(tokio::time::timeout(time, future))
+                .await
+                .unwrap_or_else(|_| Err(format!("it took longer than {time:?}").into())),
+        };
+        known.map_err(|error| {
+            tracing::error!(error = %Causes(&*error), "a session or event store failed");
+            StoreFailed
+        })
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for MaybeReady<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready(value) => f.debug_tuple("Ready").field(value).finish(),
+            Self::Later(_) => f.debug_tuple("Later").finish_non_exhaustive(),
+        }
+    }
+}
+
+/// A store failed; the cause has been logged.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct StoreFailed;

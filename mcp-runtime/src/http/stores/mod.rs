@@ -1,0 +1,15 @@
+//! Stores: the data of sessions and the events of their streams, in memory, in a database, or with the client.
+//!
+//! A store keeps data only. The live part of a session, with its calls and streams, is left to `sessions`.
+
+pub(super) mod event_store;
+pub(super) mod http_sessions;
+pub(super) mod maybe_ready;
+pub(super) mod memory_events;
+pub(super) mod memory_sessions;
+pub(super) mod record;
+#[cfg(feature = "sealing")]
+mod sealed_sessions;
+pub(super) mod session_id;
+pub(super) mod session_storage;
+pub(super) mod session_store;

@@ -1,0 +1,289 @@
+//! The data of a session, as it is stored.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::context::Principal;
+use crate::dispatch::{Agreed, SessionMemory, Version};
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::Filter;
+use crate::protocol::negotiation::InitializeParams;
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+
+/// The data of a legacy session: the protocol version, the client's description of itself, its log level and subscriptions,
+/// and the owner.
+///
+/// Wire: none; this is for a [`SessionStore`](crate::http::SessionStore). As JSON, it is an object of a few hundred bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    changes: u32,
+    #[serde(with = "date")]
+    version: ProtocolVersion,
+    level: LoggingLevel,
+    ready: bool,
+    /// `true` for the lists whose changes it is notified of: tools, prompts, resources.
+    lists: [bool; 3],
+    /// The changes of lists that the client has seen: those before the session began.
+    #[serde(default, skip_serializing_if = "Version::is_unknown")]
+    seen: Version,
+    /// The JSON of [`Client`], which takes less memory than the parsed form.
+    client: Box<str>,
+    uris: Box<[Box<str>]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<Box<str>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClientRecord<'c> {
+    capabilities: Cow<'c, ClientCapabilities>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    info: Option<Cow<'c, Implementation>>,
+}
+
+impl SessionRecord {
+    /// Returns the number of times the record was written: one for a new session, and one more for each change.
+    #[must_use]
+    pub const fn changes(&self) -> u32 {
+        self.changes
+    }
+
+    /// Returns the owner: the [`key`](crate::Principal::key) of the principal that began the session, if there was one.
+    /// Requests of other callers are answered as if there were no such session.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// Creates the record of a new session of this caller; `lists` are those whose changes it is notified of, and `seen`
+    /// are their changes so far.
+    pub(in crate::http) fn new(
+        params: &InitializeParams,
+        (lists, seen): (&Filter, Version),
+        caller: Option<&Principal>,
+    ) -> Self {
+        let mut record = Self::unknown(params.version);
+        record.seen = seen;
+        record.owner = caller.map(|principal| principal.key().into());
+        record.lists = [lists.tools, lists.prompts, lists.resources];
+        record.client = to_json(&params.capabilities, Some(&params.client_info));
+        record
+    }
+
+    /// Creates the record of a client of which only the protocol version is known.
+    pub(in crate::http) fn unknown(version: ProtocolVersion) -> Self {
+        Self {
+            changes: 1,
+            version,
+            level: LoggingLevel::Info,
+            ready: false,
+            lists: [false; 3],
+            seen: Version::default(),
+            client: "".into(),
+            uris: Box::default(),
+            owner: None,
+        }
+    }
+
+    /// Returns `true` if the session belongs to this caller.
+    pub(in crate::http) fn is_of(&self, caller: Option<&Principal>) -> bool {
+        self.owner() == caller.map(Principal::key)
+    }
+
+    /// Returns the protocol version that was negotiated.
+    pub(in crate::http) const fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    /// Returns `true` if the client has sent `notifications/initialized`.
+    pub(in crate::http) const fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Returns the size of the client's description of itself, in bytes.
+    pub(in crate::http) fn client_size(&self) -> usize {
+        self.client.len()
+    }
+
+    pub(in crate::http) fn agreed(&self) -> Agreed {
+        let client = serde_json::from_str::<ClientRecord<'_>>(&self.client).ok();
+        let (capabilities, info) = client.map_or_else(Default::default, |client| {
+            let info = client.info.map(Cow::into_owned);
+            (client.capabilities.into_owned(), info)
+        });
+        let [tools, prompts, resources] = self.lists;
+        Agreed {
+            version: self.version,
+            capabilities,
+            info,
+            offered: Filter {
+                tools,
+                prompts,
+                resources,
+                uris: Vec::new(),
+            },
+            seen: self.seen,
+        }
+    }
+
+    pub(in crate::http) fn memory(&self) -> SessionMemory {
+        SessionMemory {
+            level: self.level,
+            ready: self.ready,
+            uris: self.uris.to_vec(),
+        }
+    }
+
+    /// Returns the record after a change, with at most `max` resources subscribed to.
+    pub(in crate::http) fn changed(&self, change: &SessionUpdate, max: usize) -> Self {
+        let mut uris = self.uris.to_vec();
+        uris.retain(|uri| !change.unfollowed.contains(uri));
+        for uri in &change.followed {
+            if uris.len() < max && !uris.contains(uri) {
+                uris.push(uri.clone());
+            }
+        }
+        Self {
+            changes: self.changes.saturating_add(1),
+            level: change.level.unwrap_or(self.level),
+            ready: self.ready || change.ready,
+            uris: uris.into(),
+            client: self.client.clone(),
+            owner: self.owner.clone(),
+            ..*self
+        }
+    }
+}
+
+fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> Box<str> {
+    let client = ClientRecord {
+        capabilities: Cow::Borrowed(capabilities),
+        info: info.map(Cow::Borrowed),
+    };
+    // Values that were read from JSON can be written as JSON.
+    serde_json::to_string(&client).unwrap_or_default().into()
+}
+
+/// The changes that a message makes to a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::http) struct SessionUpdate {
+    pub(in crate::http) level: Option<LoggingLevel>,
+    pub(in crate::http) ready: bool,
+    pub(in crate::http) followed: Vec<Box<str>>,
+    pub(in crate::http) unfollowed: Vec<Box<str>>,
+}
+
+impl SessionUpdate {
+    /// Returns the difference between a record and the present state.
+    pub(in crate::http) fn between(before: &SessionRecord, now: SessionMemory) -> Self {
+        let unfollowed = before.uris.iter().filter(|uri| !now.uris.contains(uri));
+        Self {
+            level: (now.level != before.level).then_some(now.level),
+            ready: now.ready && !before.ready,
+            unfollowed: unfollowed.cloned().collect(),
+            followed: {
+                let mut followed = now.uris;
+                followed.retain(|uri| !before.uris.contains(uri));
+                followed
+            },
+        }
+    }
+
+    pub(in crate::http) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Serializes a protocol version as its date.
+mod date {
+    use super::{Cow, Deserialize, Deserializer, ProtocolVersion, Serializer};
+
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
+    pub(in crate::http) fn serialize<S: Serializer>(
+        version: &ProtocolVersion,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(version.as_str())
+    }
+
+    pub(in crate::http) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<ProtocolVersion, D::Error> {
+        let date = Cow::<'de, str>::deserialize(deserializer)?;
+        ProtocolVersion::from_wire(&date)
+            .ok_or_else(|| serde::de::Error::custom("unknown protocol version"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uris(uris: &[&str]) -> Vec<Box<str>> {
+        uris.iter().map(|uri| (*uri).into()).collect()
+    }
+
+    fn record() -> SessionRecord {
+        SessionRecord {
+            client: to_json(
+                &ClientCapabilities::default(),
+                Some(&Implementation::new("c", "1")),
+            ),
+            uris: uris(&["a://a", "a://b"]).into(),
+            ..SessionRecord::unknown(ProtocolVersion::V2025_06_18)
+        }
+    }
+
+    #[test]
+    fn a_record_comes_back_as_it_was_written() {
+        let record = record();
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(
+            json.contains(r#""version":"2025-06-18","level":"info""#),
+            "{json}"
+        );
+        assert_eq!(
+            serde_json::from_str::<SessionRecord>(&json).unwrap(),
+            record
+        );
+        assert_eq!(record.agreed().info, Some(Implementation::new("c", "1")));
+        let unknown = SessionRecord::unknown(ProtocolVersion::V2025_03_26).agreed();
+        assert_eq!(
+            (unknown.capabilities, unknown.info),
+            (ClientCapabilities::default(), None)
+        );
+        let strange = json.replace("2025-06-18", "1999-01-01");
+        assert!(serde_json::from_str::<SessionRecord>(&strange).is_err());
+    }
+
+    #[test]
+    fn a_change_can_be_made_to_a_record_that_was_changed_meanwhile() {
+        let before = record();
+        let now = SessionMemory {
+            level: LoggingLevel::Error,
+            ready: true,
+            uris: uris(&["a://b", "a://c"]),
+        };
+        let change = SessionUpdate::between(&before, now.clone());
+        let meanwhile = SessionUpdate {
+            followed: uris(&["a://d"]),
+            ..SessionUpdate::default()
+        };
+        let after = before.changed(&meanwhile, 10).changed(&change, 10);
+        assert_eq!(
+            (after.changes, after.level, after.ready),
+            (3, now.level, true)
+        );
+        assert_eq!(*after.uris, uris(&["a://b", "a://d", "a://c"]));
+        assert_eq!(before.changed(&change, 1).uris.len(), 1);
+        assert!(SessionUpdate::between(&before, before.memory()).is_nothing());
+    }
+
+    #[test]
+    fn a_record_is_small() {
+        assert!(size_of::<SessionRecord>() <= 72);
+    }
+}

@@ -1,0 +1,35 @@
+//! Ids of sessions: as confidential as passwords, because an id is all that is needed to use a session.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::fnv::Fnv;
+
+/// Generates an unpredictable id: 256 random bits.
+pub(in crate::http) fn random_id() -> String {
+    crate::random::random_id::<32>()
+}
+
+/// A map by ids that this server generated.
+pub(in crate::http) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdSuffixHasher>>;
+
+/// Hashes the end of an id, which is as random as the whole.
+#[derive(Default)]
+pub(in crate::http) struct IdSuffixHasher(Fnv);
+
+impl Hasher for IdSuffixHasher {
+    fn write(&mut self, id: &[u8]) {
+        self.0.write(id.last_chunk::<12>().map_or(id, |end| end));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
+
+/// Returns `true` if this has the form of a generated id, so that stores are not asked for anything else.
+pub(in crate::http) fn is_id(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    // All bytes are checked, without an early exit: a processor checks many at a time.
+    id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))
+}

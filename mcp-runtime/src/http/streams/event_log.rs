@@ -1,0 +1,137 @@
+//! The events of one stream: those that were sent, those to be sent, and the position of the reader. Bounded.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::Waker;
+
+use tokio::time::Instant;
+
+use crate::limits::Limits;
+
+/// The limits of a log: unread events, events that are kept for a client that reconnects, and their size.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) outgoing: usize,
+    pub(super) events: usize,
+    pub(super) bytes: usize,
+}
+
+/// The events of one stream.
+pub(super) struct EventLog {
+    pub(super) events: VecDeque<Arc<[u8]>>,
+    /// Position of the first event that is kept, and of the next event. Position 0 is that of the priming event.
+    pub(super) first: u64,
+    pub(super) next: u64,
+    /// Position up to which events may be read because they are stored; the maximum if events are not stored at all.
+    pub(super) stored: u64,
+    /// Position up to which events were read.
+    pub(super) read: u64,
+    pub(super) kept_bytes: usize,
+    pub(super) unread_bytes: usize,
+    /// Number of answers still to come. Never zero for a standalone stream, until it ends.
+    pub(super) awaited: usize,
+    /// Set once a message other than an answer was sent.
+    pub(super) has_notifications: bool,
+    /// Position at which the connection is to be closed.
+    pub(super) close_at: Option<u64>,
+    /// Time of the last answer.
+    pub(super) finished: Option<Instant>,
+    /// Number of the current reader.
+    pub(super) reader: u64,
+    pub(super) waker: Option<Waker>,
+    /// Set once a task stores the events.
+    pub(super) is_storing: bool,
+    /// Waker of that task.
+    pub(super) storer: Option<Waker>,
+}
+
+impl Bounds {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            outgoing: limits.streams.max_outgoing_bytes,
+            events: limits.streams.max_replay_events.max(1),
+            bytes: limits.streams.max_replay_bytes,
+        }
+    }
+}
+
+impl EventLog {
+    /// Creates a log for `awaited` answers. Events that are stored for other instances can be read once they are stored.
+    pub(super) fn new(awaited: usize, is_stored: bool) -> Self {
+        Self {
+            events: VecDeque::new(),
+            first: 1,
+            next: 1,
+            stored: if is_stored { 0 } else { u64::MAX },
+            read: 1,
+            kept_bytes: 0,
+            unread_bytes: 0,
+            awaited,
+            has_notifications: false,
+            close_at: None,
+            finished: None,
+            reader: 0,
+            waker: None,
+            is_storing: false,
+            storer: None,
+        }
+    }
+
+    pub(super) fn room(&self, bounds: Bounds) -> usize {
+        bounds.outgoing.saturating_sub(self.unread_bytes)
+    }
+
+    pub(super) fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: Bounds) {
+        self.has_notifications |= !is_answer;
+        self.next = self.next.saturating_add(1);
+        self.kept_bytes = self.kept_bytes.saturating_add(message.len());
+        self.unread_bytes = self.unread_bytes.saturating_add(message.len());
+        self.events.push_back(message);
+        self.forget(bounds);
+        self.wake();
+    }
+
+    pub(super) fn settle(&mut self) {
+        self.awaited = self.awaited.saturating_sub(1);
+        if self.awaited == 0 {
+            self.finish();
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.finished.get_or_insert_with(Instant::now);
+        self.wake();
+    }
+
+    pub(super) fn wake(&mut self) {
+        self.wake_reader();
+        if let Some(waker) = self.storer.take() {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn wake_reader(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Returns the event at a position, if it is kept.
+    pub(super) fn event(&self, position: u64) -> Option<&Arc<[u8]>> {
+        let index = usize::try_from(position.checked_sub(self.first)?).ok()?;
+        self.events.get(index)
+    }
+
+    /// Drops the oldest events that were read and stored, when the limits for clients that reconnect are exceeded.
+    pub(super) fn forget(&mut self, bounds: Bounds) {
+        while self.first < self.read.min(self.stored)
+            && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)
+        {
+            let Some(event) = self.events.pop_front() else {
+                break;
+            };
+            self.first = self.first.saturating_add(1);
+            self.kept_bytes = self.kept_bytes.saturating_sub(event.len());
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! One stream of a session: the answers and other messages that requests and the server send on it.
+//!
+//! A stream outlives the connection that carries it. Unread events are kept until they are read; events that were read are
+//! kept for a while, for a client that lost its connection and reconnects. Both are bounded. The newest reader wins: an
+//! older one ends. Events that are stored for other instances can be read only once they are stored.
+//!
+//! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::time::Instant;
+
+use crate::dispatch::Sink;
+use crate::http::stores::event_store::StreamEntry;
+use crate::http::streams::event_log::{Bounds, EventLog};
+use crate::limits::Limits;
+
+/// Returns `true` if the stream with this number is standalone: no request opened it, it awaits no answer, and it ends with
+/// its session.
+pub(in crate::http) const fn is_standalone(number: u64) -> bool {
+    number.is_multiple_of(2)
+}
+
+/// One stream of a session.
+pub(in crate::http) struct SessionStream {
+    pub(in crate::http) number: u64,
+    /// `true` if its call runs at another instance.
+    pub(in crate::http) is_copy: bool,
+    pub(super) properties: StreamProperties,
+    pub(super) bounds: Bounds,
+    log: Mutex<EventLog>,
+}
+
+/// The properties of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct StreamProperties {
+    /// `true` if its client accepts events; if not, only answers are kept.
+    pub(in crate::http) takes_events: bool,
+    pub(in crate::http) resumption: Resumption,
+    /// `true` if its events are stored for other instances.
+    pub(in crate::http) is_stored: bool,
+}
+
+/// Support for resuming a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::http) enum Resumption {
+    /// A client cannot resume it.
+    Never,
+    /// A client can resume it after an event, by its id.
+    ById,
+    /// In addition, the stream begins with an event that only has an id (2025-11-25 and later).
+    Primed,
+}
+
+/// The form of the response to a request.
+pub(in crate::http) enum ResponseStart {
+    /// An event stream.
+    Events,
+    /// All answers, without other messages. Empty if the request was cancelled.
+    Answers(Vec<Arc<[u8]>>),
+}
+
+impl SessionStream {
+    /// Creates a stream for `awaited` answers.
+    pub(in crate::http) fn new(
+        number: u64,
+        properties: StreamProperties,
+        awaited: usize,
+        limits: &Limits,
+    ) -> Self {
+        Self {
+            number,
+            properties,
+            is_copy: false,
+            bounds: Bounds::new(limits),
+            log: Mutex::new(EventLog::new(awaited, properties.is_stored)),
+        }
+    }
+
+    /// Creates a copy of a stream whose call runs at another instance, for the events after a position.
+    pub(in crate::http) fn copy(number: u64, after: u64, limits: &Limits) -> Self {
+        let properties = StreamProperties {
+            takes_events: true,
+            resumption: Resumption::ById,
+            is_stored: false,
+        };
+        let mut stream = Self::new(number, properties, 1, limits);
+        stream.is_copy = true;
+        let next = after.saturating_add(1);
+        let mut log = stream.log();
+        (log.first, log.next, log.read) = (next, next, next);
+        drop(log);
+        stream
+    }
+
+    pub(super) fn log(&self) -> MutexGuard<'_, EventLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues an answer. It is always accepted: it was requested, and its size is bounded.
+    pub(in crate::http) fn answer(&self, message: &[u8]) {
+        let mut log = self.log();
+        log.push(message.into(), true, self.bounds);
+        if !is_standalone(self.number) {
+            log.settle();
+        }
+    }
+
+    /// Queues a message that was sent at another instance, or for which there is [room](Self::room).
+    pub(in crate::http) fn push(&self, message: Arc<[u8]>) {
+        self.log().push(message, false, self.bounds);
+    }
+
+    /// Records that one answer will not come.
+    pub(in crate::http) fn give_up(&self) {
+        if !is_standalone(self.number) {
+            self.log().settle();
+        }
+    }
+
+    /// Ends the stream: no more answers will come.
+    pub(in crate::http) fn end(&self) {
+        let mut log = self.log();
+        log.awaited = 0;
+        log.finish();
+    }
+
+    /// Returns `true` if the maximum number of bytes waits to be read.
+    pub(in crate::http) fn is_full(&self) -> bool {
+        self.log().room(self.bounds) == 0
+    }
+
+    /// Returns the number of bytes that may be added to those that wait to be read; zero once the stream has ended.
+    pub(in crate::http) fn room(&self) -> usize {
+        let log = self.log();
+        match log.awaited {
+            0 => 0,
+            _ => log.room(self.bounds),
+        }
+    }
+
+    /// Returns the number of bytes that wait to be read.
+    #[cfg(test)]
+    pub(in crate::http) fn unread(&self) -> usize {
+        self.log().unread_bytes
+    }
+
+    /// Returns the time of the last answer, and the number of bytes kept for clients that reconnect; `None` if answers are
+    /// still to come.
+    pub(in crate::http) fn finished(&self) -> Option<(Instant, usize)> {
+        let log = self.log();
+        log.finished.map(|at| (at, log.kept_bytes))
+    }
+
+    /// Returns `true` if its client can resume it.
+    pub(in crate::http) fn is_resumable(&self) -> bool {
+        self.properties.resumption > Resumption::Never
+    }
+
+    /// Returns `true` if entries are to be stored and no task does so yet. The caller must do so from now on.
+    pub(in crate::http) fn begin_storing(&self) -> bool {
+        self.properties.is_stored && !std::mem::replace(&mut self.log().is_storing, true)
+    }
+
+    /// Waits for the entry at a position. `None` if it was dropped already.
+    pub(in crate::http) fn poll_entry(
+        &self,
+        position: u64,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<StreamEntry>> {
+        let mut log = self.log();
+        if position == 0 {
+            return Poll::Ready(Some(StreamEntry::Opened));
+        }
+        if position < log.next {
+            let event = log.event(position).cloned();
+            return Poll::Ready(event.map(StreamEntry::Message));
+        }
+        if log.awaited == 0 {
+            return Poll::Ready(Some(StreamEntry::Ended));
+        }
+        log.storer = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Records that the entries before this position are stored, or need not be waited for.
+    pub(in crate::http) fn stored(&self, position: u64) {
+        let mut log = self.log();
+        log.stored = log.stored.max(position);
+        log.forget(self.bounds);
+        log.wake_reader();
+    }
+
+    /// Waits until the form of the response is decided.
+    pub(in crate::http) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<ResponseStart> {
+        let mut log = self.log();
+        if log.has_notifications || (log.close_at.is_some() && log.awaited > 0) {
+            return Poll::Ready(ResponseStart::Events);
+        }
+        if log.awaited == 0 {
+            return Poll::Ready(ResponseStart::Answers(log.events.drain(..).collect()));
+        }
+        log.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Returns the position of the first unread event.
+    pub(in crate::http) fn first_unread(&self) -> u64 {
+        let log = self.log();
+        log.read.max(log.first)
+    }
+}
+
+impl Sink for SessionStream {
+    fn send(&self, message: &[u8]) -> bool {
+        let mut log = self.log();
+        if !self.properties.takes_events || log.awaited == 0 || log.room(self.bounds) == 0 {
+            return false;
+        }
+        log.push(message.into(), false, self.bounds);
+        true
+    }
+
+    fn close_connection(&self) {
+        if self.properties.takes_events && self.properties.resumption == Resumption::Primed {
+            let mut log = self.log();
+            log.close_at = Some(log.next);
+            log.wake();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Reading a stream of a session, from any position that is still kept.
+
+use std::sync::Arc;
+use std::task::Context;
+
+use crate::http::response::event_source::StreamStatus;
+use crate::http::response::sse;
+use crate::http::streams::session_stream::{Resumption, SessionStream};
+
+/// Maximum number of bytes of events to produce at once.
+const ROOM: usize = 64 << 10;
+
+impl SessionStream {
+    /// Returns a reader of the events from `position` on. `None` if the event at `position` is no longer kept, or `position` was never
+    /// reached.
+    pub(in crate::http) fn reader(
+        self: &Arc<Self>,
+        position: u64,
+        primes: bool,
+    ) -> Option<StreamReader> {
+        let mut log = self.log();
+        if position < log.first || position > log.next {
+            return None;
+        }
+        log.reader = log.reader.wrapping_add(1);
+        if position > 1 || !primes {
+            log.close_at = None;
+        }
+        if let Some(waker) = log.waker.take() {
+            waker.wake();
+        }
+        Some(StreamReader {
+            stream: Arc::clone(self),
+            me: log.reader,
+            position,
+            primes: primes && self.properties.resumption == Resumption::Primed,
+        })
+    }
+}
+
+/// A reader of a stream.
+pub(in crate::http) struct StreamReader {
+    pub(in crate::http) stream: Arc<SessionStream>,
+    me: u64,
+    position: u64,
+    primes: bool,
+}
+
+impl StreamReader {
+    /// Returns `true` if there is no newer reader.
+    pub(in crate::http) fn is_current(&self) -> bool {
+        self.stream.log().reader == self.me
+    }
+
+    /// Appends the available events. The connection ends with the status `Ended`, although the stream may go on.
+    pub(in crate::http) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> StreamStatus {
+        let stream = &self.stream;
+        let mut log = stream.log();
+        if log.reader != self.me {
+            return StreamStatus::Ended;
+        }
+        if self.primes && log.stored > 0 {
+            self.primes = false;
+            sse::write_priming(out, (stream.number, 0));
+        }
+        let end = log.close_at.unwrap_or(log.next).min(log.next);
+        while self.position < end.min(log.stored) && out.len() < ROOM {
+            let Some(event) = log.event(self.position) else {
+                // Dropped, which never happens to unread events.
+                return StreamStatus::Ended;
+            };
+            let id = stream
+                .is_resumable()
+                .then_some((stream.number, self.position));
+            sse::write_event(out, id, "message", event);
+            let size = event.len();
+            self.position = self.position.saturating_add(1);
+            if self.position > log.read {
+                log.read = self.position;
+                log.unread_bytes = log.unread_bytes.saturating_sub(size);
+            }
+        }
+        log.forget(stream.bounds);
+        if self.position >= end && log.close_at.is_some() && !self.primes {
+            log.close_at = None;
+            return StreamStatus::Ended;
+        }
+        if self.position >= log.next && log.awaited == 0 {
+            return StreamStatus::Ended;
+        }
+        if out.is_empty() {
+            log.waker = Some(cx.waker().clone());
+        }
+        StreamStatus::Open
+    }
+}

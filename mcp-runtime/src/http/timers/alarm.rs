@@ -1,0 +1,41 @@
+//! A timer that may be polled and moved at no cost.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep};
+
+/// A timer whose deadline may be moved to a later time at no cost: it checks again when the earlier deadline is
+/// reached. Polling it again from the same task is also cheap.
+#[derive(Default)]
+pub(in crate::http) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
+
+impl Alarm {
+    pub(in crate::http) fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let sleep = || Box::pin(tokio::time::sleep_until(due));
+        let begin = || (sleep(), Waker::noop().clone());
+        let (sleep, waker) = self.0.get_or_insert_with(begin);
+        if sleep.deadline() > due {
+            sleep.as_mut().reset(due);
+        }
+        if waker.will_wake(cx.waker()) && !sleep.is_elapsed() {
+            return Poll::Pending;
+        }
+        waker.clone_from(cx.waker());
+        while sleep.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= due {
+                return Poll::Ready(());
+            }
+            sleep.as_mut().reset(due);
+        }
+        Poll::Pending
+    }
+}
+
+/// Returns the end of a time limit; a year from now, later than any limit, if it is too far away for a clock.
+pub(in crate::http) fn after(now: Instant, time: Duration) -> Instant {
+    let far = || now + Duration::from_hours(24 * 365);
+    now.checked_add(time).unwrap_or_else(far)
+}

@@ -1,0 +1,66 @@
+//! The expiry of streams: a stream ends when the credentials of its caller expire.
+//!
+//! A token is checked with the request that carries it, but the stream that answers the request can last for days. So the
+//! stream ends when the token expires, and its client reconnects with a new one. For a session, the latest expiry of all
+//! tokens that its caller sent counts: a client that sends a new token in time need not reconnect.
+//!
+//! Source: `docs/requirements.md`, SUBS-11.
+
+use std::task::Context;
+use std::time::SystemTime;
+
+use tokio::time::Instant;
+
+use crate::context::Principal;
+use crate::http::timers::alarm::Alarm;
+use crate::http::timers::alarm::after;
+
+/// The end of the validity of credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::http) enum Until {
+    Time(SystemTime),
+    /// No expiry is known, or there are no credentials.
+    Always,
+}
+
+impl Until {
+    /// No credentials have been sent yet.
+    pub(in crate::http) const NEVER: Self = Self::Time(SystemTime::UNIX_EPOCH);
+
+    pub(in crate::http) fn of(caller: Option<&Principal>) -> Self {
+        let expiry = caller.and_then(Principal::expires_at);
+        expiry.map_or(Self::Always, Self::Time)
+    }
+}
+
+/// A timer for the expiry of credentials.
+#[derive(Default)]
+pub(in crate::http) struct Expiry {
+    /// An expiry, and the same time on the clock of the runtime, which is never set back.
+    due: Option<(SystemTime, Instant)>,
+    alarm: Alarm,
+}
+
+impl Expiry {
+    /// Returns `true` if the credentials have expired; if not, wakes this task when they do. The expiry may move to a
+    /// later time.
+    pub(in crate::http) fn poll(&mut self, until: Until, cx: &mut Context<'_>) -> bool {
+        let Until::Time(time) = until else {
+            return false;
+        };
+        let due = match self.due {
+            Some((known, due)) if known == time => due,
+            _ => {
+                let left = time.duration_since(SystemTime::now()).unwrap_or_default();
+                let due = after(Instant::now(), left);
+                self.due = Some((time, due));
+                due
+            }
+        };
+        let is_over = self.alarm.poll(due, cx).is_ready();
+        if is_over {
+            tracing::debug!("a stream ended: the credentials of its caller have expired");
+        }
+        is_over
+    }
+}

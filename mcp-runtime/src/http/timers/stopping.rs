@@ -1,0 +1,69 @@
+//! The request to stop the server, for code that polls it repeatedly.
+
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
+use crate::cancellation::CancellationToken;
+
+/// Polls for the request to stop the server.
+pub(in crate::http) struct Stopping {
+    shutdown: CancellationToken,
+    told: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// The waker of the task that was registered last.
+    waker: Option<Waker>,
+}
+
+impl Stopping {
+    pub(in crate::http) fn new(shutdown: &CancellationToken) -> Self {
+        let shutdown = shutdown.clone();
+        let waited_for = shutdown.clone();
+        Self {
+            shutdown,
+            told: Box::pin(async move { waited_for.cancelled().await }),
+            waker: None,
+        }
+    }
+
+    /// Returns `true` once the server was told to stop; until then, registers the task to be woken. Polling again from
+    /// the same task is cheap.
+    pub(in crate::http) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.shutdown.is_cancelled() {
+            return true;
+        }
+        let waker = self.waker.as_ref();
+        if waker.is_some_and(|waker| waker.will_wake(cx.waker())) {
+            return false;
+        }
+        self.waker = Some(cx.waker().clone());
+        self.told.as_mut().poll(cx).is_ready()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::task::Wake;
+
+    use super::*;
+
+    struct Task;
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn it_can_be_asked_again_by_whoever_asks() {
+        let shutdown = CancellationToken::default();
+        let mut stopping = Stopping::new(&shutdown);
+        let wakers = [Arc::new(Task), Arc::new(Task)].map(Waker::from);
+        let mut ask = || {
+            wakers
+                .each_ref()
+                .map(|waker| stopping.poll(&mut Context::from_waker(waker)))
+        };
+        assert_eq!([ask(), ask()], [[false; 2]; 2]);
+        shutdown.cancel();
+        assert_eq!([ask(), ask()], [[true; 2]; 2]);
+    }
+}
