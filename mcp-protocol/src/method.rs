@@ -1,8 +1,8 @@
-//! The methods that a client may call, and the eras that have them.
+//! The methods that a client can call, and the eras in which they exist.
 
 use crate::Era;
 
-/// A method from client to server.
+/// A method that a client can call on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// `initialize`
@@ -57,7 +57,7 @@ impl Method {
         (Self::SubscriptionsListen, "subscriptions/listen"),
     ];
 
-    /// Returns the method with this name, in any era.
+    /// Returns the method with the given name, from any era.
     pub fn named(name: &str) -> Option<Self> {
         let mut known = Self::ALL.iter();
         known
@@ -65,7 +65,7 @@ impl Method {
             .map(|(method, _)| *method)
     }
 
-    /// Returns the name on the wire.
+    /// Returns the name of the method, as sent on the wire.
     pub fn as_str(self) -> &'static str {
         Self::ALL
             .iter()
@@ -73,7 +73,8 @@ impl Method {
             .map_or("", |(_, wire)| wire)
     }
 
-    /// Returns the capability that a server must offer for the method to exist; the era must have it too.
+    /// Returns the capability that a server must offer for the method to be available. The method must also exist in
+    /// the era.
     pub const fn capability(self) -> Option<MethodCapability> {
         Some(match self {
             Self::Initialize | Self::Ping | Self::Discover | Self::SubscriptionsListen => {
@@ -90,7 +91,7 @@ impl Method {
         })
     }
 
-    /// Returns `true` if the era has it.
+    /// Returns `true` if the method exists in the given era.
     pub fn is_in(self, era: Era) -> bool {
         match self {
             Self::Initialize
@@ -104,7 +105,7 @@ impl Method {
     }
 }
 
-/// A capability of a server.
+/// A server capability that makes methods available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MethodCapability {
     /// `tools`

@@ -1,6 +1,6 @@
 //! Protocol versions and eras.
 
-/// A published protocol version. Ordered by date, oldest first.
+/// A published protocol version. Versions are ordered by date, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
@@ -19,14 +19,14 @@ pub enum ProtocolVersion {
 /// A generation of protocol versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// Up to 2025-11-25: a handshake, then a session.
+    /// Versions up to 2025-11-25, in which a handshake starts a session.
     Legacy,
-    /// From 2026-07-28: every request is self-contained.
+    /// Versions from 2026-07-28, in which every request is self-contained.
     Modern,
 }
 
 impl ProtocolVersion {
-    /// Returns the date, as it is on the wire.
+    /// Returns the date of the version, as sent on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl ProtocolVersion {
     }
 }
 
-// Facts for the runtime, not for users of `mcp-runtime`, who can name this type.
+// For the runtime only; hidden from users of `mcp-runtime`, which re-exports this type.
 #[doc(hidden)]
 impl ProtocolVersion {
     /// All versions, oldest first.
@@ -57,27 +57,27 @@ impl ProtocolVersion {
     /// The newest version.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// Returns the dates of all versions, newest first, as discovery and version errors list them.
+    /// Returns the dates of all versions, newest first, as they are listed in discovery and in version errors.
     pub fn supported() -> [&'static str; 5] {
         let mut dates = Self::ALL.map(Self::as_str);
         dates.reverse();
         dates
     }
 
-    /// Returns the version with this date, exactly as on the wire.
+    /// Returns the version with the given date, if the date is spelled exactly as on the wire.
     pub fn from_wire(date: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|version| version.as_str() == date)
     }
 
-    /// Returns `true` if messages may be sent in arrays.
+    /// Returns `true` if several messages may be sent in one array.
     pub const fn has_batches(self) -> bool {
         matches!(self, Self::V2025_03_26)
     }
 
-    /// Returns `true` if the specification requires invalid arguments to be reported as a tool result; earlier versions leave
-    /// it open.
+    /// Returns `true` if the specification requires invalid arguments to be reported as a tool result; earlier versions
+    /// leave this open.
     pub fn reports_argument_faults_as_results(self) -> bool {
         self >= Self::V2025_11_25
     }
@@ -87,7 +87,7 @@ impl ProtocolVersion {
         self >= Self::V2026_07_28
     }
 
-    /// Returns the era.
+    /// Returns the era that the version belongs to.
     pub const fn era(self) -> Era {
         match self {
             Self::V2026_07_28 => Era::Modern,
