@@ -1,7 +1,7 @@
-//! Writes complete messages: responses and notifications, in the shape of a protocol version.
+//! Writes complete messages, in the form that a protocol version requires.
 //!
-//! Every function appends one message to `out`, without a line end. Modern results receive `resultType`, the server's
-//! identity and, if the method has them, cache hints; legacy results receive none of these.
+//! Every function appends one message to `out`, without a trailing line break. Modern results contain `resultType`, the
+//! server's identity and, for methods that support them, cache hints; legacy results contain none of these.
 
 mod members;
 mod notifications;
@@ -25,16 +25,16 @@ pub use results::{
     listen_result, prompt_result, resource_result, tool_result,
 };
 
-/// Cache hints: how long, and for whom, a result may be cached. Modern era only.
+/// Cache hints, which specify how long and by which clients a result may be cached. Modern era only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
-    /// How long; written in milliseconds.
+    /// The time for which the result may be cached, written in milliseconds.
     pub ttl: Duration,
-    /// For this client alone, or for any.
+    /// The clients that may use the cached result: only the requesting client, or any client.
     pub scope: CacheScope,
 }
 
-/// The server's identity in each version, rendered once.
+/// The server's identity, with the text for modern results rendered in advance.
 #[derive(Debug)]
 pub struct Identity {
     implementation: Implementation,
@@ -54,7 +54,7 @@ impl Identity {
         }
     }
 
-    /// Returns the identity as it was given.
+    /// Returns the identity passed to [`new`](Self::new).
     #[inline]
     #[must_use]
     pub fn implementation(&self) -> &Implementation {
@@ -62,18 +62,18 @@ impl Identity {
     }
 }
 
-/// The context of every response: the request id, the protocol version and the server's identity.
+/// The context required for every response: the request id, the protocol version and the server's identity.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseContext<'a> {
     /// The id of the request.
     pub id: &'a RequestId,
     /// The protocol version of the request.
     pub version: ProtocolVersion,
-    /// The server.
+    /// The identity of the server.
     pub identity: &'a Identity,
 }
 
-/// Writes an error response; without an id if that of the request is unknown.
+/// Writes an error response, which has no id if the id of the request is unknown.
 pub fn error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
     if let Some(id) = id {

@@ -1,4 +1,4 @@
-//! The errors of the protocol, with their code and data in each protocol version.
+//! Protocol errors, with their codes and data in each protocol version.
 //!
 //! The HTTP status codes are chosen elsewhere.
 
@@ -16,15 +16,15 @@ pub use codes::code_of_call;
 
 /// The resource does not exist. Legacy era only.
 pub const RESOURCE_NOT_FOUND: i32 = -32002;
-/// A header is missing, malformed or disagrees with the body. Modern era only.
+/// A header is missing or malformed, or contradicts the body. Modern era only.
 pub const HEADER_MISMATCH: i32 = -32020;
 /// The request does not declare a required capability. Modern era only.
 pub const MISSING_CAPABILITY: i32 = -32021;
 /// The claimed version is not supported. Modern era only.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
-/// The client has to send its user to a URL first. 2025-11-25 only.
+/// The client has to send its user to a URL first. Revision 2025-11-25 only.
 pub const URL_ELICITATION_REQUIRED: i32 = -32042;
-/// The client exceeds a limit on concurrent requests or on a rate.
+/// The client has exceeded a limit on concurrent requests or a rate limit.
 pub const TOO_MANY: i32 = 429;
 /// The caller lacks scopes.
 pub const INSUFFICIENT_SCOPE: i32 = 403;
@@ -38,13 +38,13 @@ pub fn method_not_found(name: &str) -> ErrorObject {
     )
 }
 
-/// Creates the error for an unknown tool. `like` is a name that may have been meant.
+/// Creates the error for an unknown tool. `like` is a similar name that the client may have meant.
 #[must_use]
 pub fn unknown_tool(name: &str, like: Option<&str>) -> ErrorObject {
     unknown("tool", name, like)
 }
 
-/// Creates the error for an unknown prompt. `like` is a name that may have been meant.
+/// Creates the error for an unknown prompt. `like` is a similar name that the client may have meant.
 #[must_use]
 pub fn unknown_prompt(name: &str, like: Option<&str>) -> ErrorObject {
     unknown("prompt", name, like)
@@ -71,7 +71,7 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
 }
 
 /// Creates the error for missing capabilities; `required` has the shape of `ClientCapabilities`, as returned by
-/// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions have no code for it.
+/// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions have no code for this error.
 #[must_use]
 pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
     let names = names(&required);
@@ -85,7 +85,7 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
     }
 }
 
-/// Returns the members of a capability object in a readable form: `elicitation.url, sampling`.
+/// Returns the members of a capability object in a readable form, such as `elicitation.url, sampling`.
 #[must_use]
 pub fn names(capabilities: &Value) -> String {
     let mut names = Vec::new();
@@ -98,8 +98,8 @@ pub fn names(capabilities: &Value) -> String {
     names.join(", ")
 }
 
-/// Creates the error for an unsupported version. `data.requested` is the whole requested version: it is shorter than the
-/// message that contained it.
+/// Creates the error for an unsupported version. `data.requested` is the requested version in full, because it is
+/// certain to be shorter than the message that contained it.
 #[must_use]
 pub fn unsupported_version(requested: &str) -> ErrorObject {
     ErrorObject::new(
@@ -109,7 +109,7 @@ pub fn unsupported_version(requested: &str) -> ErrorObject {
     .with_data(json!({ "supported": ProtocolVersion::supported(), "requested": requested }))
 }
 
-/// Creates the error for a modern request without a claim.
+/// Creates the error for a modern request that lacks a claim.
 #[must_use]
 pub fn missing_claim() -> ErrorObject {
     ErrorObject::invalid_params(format!(
@@ -119,7 +119,7 @@ pub fn missing_claim() -> ErrorObject {
     ))
 }
 
-/// Creates the error for an invalid header, spelled as in the specification.
+/// Creates the error for an invalid header. `header` is the header's name, spelled as in the specification.
 #[must_use]
 pub fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
@@ -150,7 +150,7 @@ pub fn invalid(name: &str, error: &serde_json::Error) -> ErrorObject {
     ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
 }
 
-/// Creates the error for a cursor of another list, or of none.
+/// Creates the error for a cursor that does not belong to the requested list.
 #[must_use]
 pub fn invalid_cursor() -> ErrorObject {
     ErrorObject::invalid_params("the cursor does not belong to this list; start again without one")
@@ -162,20 +162,21 @@ pub fn invalid_level() -> ErrorObject {
     ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
 }
 
-/// Creates the error for too many concurrent requests. The code is the framework's, outside the ranges reserved for
-/// JSON-RPC and the protocol.
+/// Creates the error for too many concurrent requests. The code is specific to the framework and lies outside the
+/// ranges reserved for JSON-RPC and the protocol.
 #[must_use]
 pub fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
     later(format!("too many {what} at once"), retry_after)
 }
 
-/// Creates the error for an exceeded rate. The code is that of [`too_many`].
+/// Creates the error for an exceeded rate limit, with the same code as [`too_many`].
 #[must_use]
 pub fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
     later(format!("too many calls of {what}"), retry_after)
 }
 
-/// Adds the time after which to retry, in words and in `data.retryAfterMs`. Both are rounded up.
+/// Creates an error that specifies when to retry, both in the message and in `data.retryAfterMs`. Both times are
+/// rounded up.
 fn later(mut message: String, retry_after: Duration) -> ErrorObject {
     let milliseconds = retry_after.as_nanos().div_ceil(1_000_000);
     let milliseconds = u64::try_from(milliseconds).unwrap_or(u64::MAX);
@@ -186,23 +187,23 @@ fn later(mut message: String, retry_after: Duration) -> ErrorObject {
     ErrorObject::new(TOO_MANY, message).with_data(json!({ "retryAfterMs": milliseconds }))
 }
 
-/// Returns the time after which to retry, in whole seconds, if the error contains it.
+/// Returns the time after which to retry, in whole seconds, if the error specifies one.
 #[must_use]
 pub fn retry_after(error: &ErrorObject) -> Option<u64> {
     let milliseconds = error.data.as_ref()?.get("retryAfterMs")?.as_u64()?;
     Some(milliseconds.div_ceil(1_000))
 }
 
-/// Creates the error for missing scopes; `needed` are all scopes required for the request, including those that the caller
-/// has. The code is the framework's, as for [`too_many`]. Over HTTP the error has its own status and challenge.
+/// Creates the error for missing scopes. `needed` lists all scopes required for the request, including those that the
+/// caller already has. The code is specific to the framework, as for [`too_many`]. Over HTTP, the error has its own
+/// status code and challenge.
 #[must_use]
 pub fn insufficient_scope(needed: &[&str]) -> ErrorObject {
     let message = format!("this requires the scopes `{}`", needed.join(" "));
     ErrorObject::new(INSUFFICIENT_SCOPE, message).with_data(json!({ "scopes": needed }))
 }
 
-/// Returns all required scopes, if the error is one of those that reject a request for lack of scopes before a handler
-/// runs.
+/// Returns all required scopes if the error rejects a request for lack of scopes before a handler runs.
 pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
     if error.code != INSUFFICIENT_SCOPE {
         return None;
@@ -211,7 +212,7 @@ pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
     scopes.iter().map(Value::as_str).collect()
 }
 
-/// Truncates a peer's text to a length that can be sent back.
+/// Truncates text from a peer to a length that is short enough to send back.
 fn clip(text: &str) -> &str {
     const MAX_BYTES: usize = 256;
     let end = (0..=MAX_BYTES.min(text.len()))

@@ -1,7 +1,7 @@
-//! Questions to the client, in the shape of a protocol version.
+//! Questions to the client, in the form that a protocol version requires.
 //!
-//! 2025-06-18 has titles of choices only as `enumNames`, only boolean defaults, and no multiple-choice fields; earlier
-//! versions have no forms. Specification: `docs/requirements.md`, section 4.6.
+//! 2025-06-18 supports titles of choices only as `enumNames`, supports defaults only for booleans, and has no fields
+//! for several choices; earlier versions have no forms. Specification: `docs/requirements.md`, section 4.6.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::types::{
 };
 use crate::{Era, ProtocolVersion};
 
-/// Returns the method of a question.
+/// Returns the method for a question.
 #[must_use]
 pub fn method(request: &InputRequest) -> &'static str {
     match request {
@@ -40,7 +40,7 @@ pub fn leave_out(
     version: ProtocolVersion,
 ) {
     if let InputRequest::Sample(sample) = request
-        // Older clients have no capability for it.
+        // Older versions have no capability for context.
         && version >= ProtocolVersion::V2025_11_25
         && capabilities.sampling.as_ref().is_none_or(|sampling| sampling.context.is_none())
     {
@@ -62,8 +62,8 @@ fn is_tool_content(content: &SamplingContent) -> bool {
     )
 }
 
-/// Checks that a question is valid in every version. An error is a mistake of the author, found before the question is
-/// sent.
+/// Checks that a question is valid in every version. An error indicates a mistake by the author, which is found before
+/// the question is sent.
 pub fn check(request: &InputRequest) -> Result<(), String> {
     match request {
         InputRequest::Url { url, .. } => check_url(url),
@@ -76,7 +76,8 @@ pub fn check(request: &InputRequest) -> Result<(), String> {
     }
 }
 
-/// Checks that a user may be sent to a URL: `https`, or `http` on this machine, without credentials.
+/// Checks that a user may be sent to a URL, which must use `https`, or `http` on this machine, and must not contain
+/// credentials.
 fn check_url(url: &str) -> Result<(), String> {
     let is_clean = !url.chars().any(|c| c.is_whitespace() || c.is_control());
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
@@ -100,7 +101,7 @@ fn check_url(url: &str) -> Result<(), String> {
     Err(format!("the URL to open {problem}"))
 }
 
-/// Checks that the message after each tool use contains its results, and nothing else.
+/// Checks that the message after each tool use contains the results and nothing else.
 fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in &sample.messages {
@@ -135,7 +136,7 @@ fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
     }
 }
 
-/// Returns the `params` of a question; `id` is the id of an elicitation with a URL, in the versions that have one.
+/// Returns the `params` of a question. `id` identifies an elicitation with a URL in versions that require an id.
 #[must_use]
 pub fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Value {
     match request {
@@ -162,7 +163,7 @@ pub fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Val
 fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
     let mut sample = sample.clone();
     if version < ProtocolVersion::V2025_11_25 {
-        // One block per message.
+        // These versions allow only one block per message.
         let split = |message: SamplingMessage| {
             let role = message.role;
             let blocks = message.content.into_iter();
@@ -189,12 +190,13 @@ fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
             }
         }
     }
-    // The question has been checked before.
+    // This cannot fail, because the question has already been checked.
     written(&sample).unwrap_or_default()
 }
 
-/// Converts the types by way of text, their form everywhere else: direct conversions would take much code. Returns `None`
-/// if the text is nested too deeply to be parsed.
+/// Converts the request to a value by writing it as text and parsing the text. Everywhere else its types are only
+/// written as text, and converting them directly would take much more code. Returns `None` if the text is nested too
+/// deeply to be parsed.
 fn written(sample: &SamplingRequest) -> Option<Value> {
     let text = serde_json::to_string(sample).ok()?;
     serde_json::from_str(&text).ok()
@@ -290,7 +292,7 @@ fn titled(choices: &[Choice]) -> Vec<Value> {
         .collect()
 }
 
-/// Returns a number, as an integer if it has no fraction.
+/// Returns the number as JSON, in the form of an integer if it has no fraction.
 fn short(number: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {

@@ -1,19 +1,19 @@
-//! The Model Context Protocol as `mcp-runtime` reads and writes it: messages, wire types, protocol versions.
+//! The protocol layer of `mcp-runtime`: messages, wire types and versions of the Model Context Protocol.
 //!
-//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items of this one
-//! change and disappear in any release, patch releases included.
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this
+//! crate may change or disappear in any release, including patch releases.
 //!
-//! Everything here is a pure function of its input: no I/O, no async runtime, no code of users.
+//! All functions here are pure: they do no I/O, need no async runtime and call no user code.
 //!
 //! | To | Use |
 //! |---|---|
-//! | read a message, or write its parts | [`jsonrpc`] |
-//! | name what messages contain | [`types`], neutral: each type has the fields of every protocol version |
-//! | ask what a protocol version has | [`ProtocolVersion`], [`Era`], [`Method`] |
-//! | learn which version and capabilities a client has | [`negotiation`] |
-//! | write a whole message | [`encode`], which adapts values to the version by way of [`shape`] |
-//! | ask the client | [`input`] |
-//! | refuse a request | [`errors`] |
+//! | read a message or write parts of one | [`jsonrpc`] |
+//! | represent the contents of messages | [`types`], in which each type has the fields of every protocol version |
+//! | look up the features of a protocol version | [`ProtocolVersion`], [`Era`], [`Method`] |
+//! | determine a client's protocol version and capabilities | [`negotiation`] |
+//! | write a complete message | [`encode`], which uses [`shape`] to adapt values to the version |
+//! | ask the client a question | [`input`] |
+//! | reject a request | [`errors`] |
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! Keys of `_meta` that are reserved for the protocol.
+//! Keys in `_meta` that are reserved for the protocol.
 //!
 //! Specification: 2026-07-28, basic, "_meta".
 
-/// Returns `true` if a key of `_meta`, or an identifier of an extension, has a prefix that is reserved for the protocol.
+/// Returns `true` if a key in `_meta` or the identifier of an extension has a prefix that is reserved for the protocol.
 ///
-/// The second label of the prefix decides, as in `io.modelcontextprotocol/…` or `com.mcp.tools/…`; 2025-06-18 also
-/// reserved prefixes that start with these words.
+/// A prefix is reserved if its second label is `modelcontextprotocol` or `mcp`, as in `io.modelcontextprotocol/…` or
+/// `com.mcp.tools/…`. Revision 2025-06-18 also reserved prefixes that start with one of these labels.
 #[must_use]
 pub fn is_reserved(key: &str) -> bool {
     let Some((prefix, _)) = key.rsplit_once('/') else {

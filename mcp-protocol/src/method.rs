@@ -1,4 +1,4 @@
-//! The methods that a client may call, the eras that have them, and what is special about each.
+//! The methods that a client can call, and the eras in which they exist.
 
 use crate::Era;
 use crate::jsonrpc::Member;
@@ -13,10 +13,10 @@ macro_rules! methods {
         }
 
         impl $kind {
-            /// All of them.
+            /// All of the methods.
             pub const ALL: &'static [Self] = &[$(Self::$method),+];
 
-            /// Returns the one with this name, in any era.
+            /// Returns the method with the given name, from any era.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name {
@@ -25,7 +25,7 @@ macro_rules! methods {
                 }
             }
 
-            /// Returns the name on the wire.
+            /// Returns the name of the method, as sent on the wire.
             #[inline]
             #[must_use]
             pub const fn as_str(self) -> &'static str {
@@ -38,7 +38,7 @@ macro_rules! methods {
 }
 
 methods! {
-    /// A request from client to server.
+    /// A method that a client can call on a server.
     Method {
         Initialize = "initialize",
         Ping = "ping",
@@ -59,7 +59,7 @@ methods! {
 }
 
 methods! {
-    /// A notification from client to server that a server acts on.
+    /// A notification from the client that the server acts on.
     ClientNotification {
         Cancelled = "notifications/cancelled",
         Initialized = "notifications/initialized",
@@ -67,7 +67,8 @@ methods! {
 }
 
 impl Method {
-    /// Returns the capability that a server must offer for the method to exist; the era must have it too.
+    /// Returns the capability that a server must offer for the method to be available. The method must also exist in
+    /// the era.
     #[must_use]
     pub const fn capability(self) -> Option<MethodCapability> {
         Some(match self {
@@ -85,7 +86,7 @@ impl Method {
         })
     }
 
-    /// Returns `true` if the era has it.
+    /// Returns `true` if the method exists in the given era.
     #[inline]
     #[must_use]
     pub fn is_in(self, era: Era) -> bool {
@@ -138,7 +139,7 @@ impl Method {
     }
 }
 
-/// A capability of a server.
+/// A server capability that makes methods available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MethodCapability {
     /// `tools`

@@ -1,7 +1,8 @@
-//! Adapts values to a protocol version: drops members that are newer, converts content that the version lacks.
+//! Adapts values to a protocol version: drops members introduced later and converts content that the version does not
+//! support.
 //!
-//! Pure functions over neutral values. They also correct values that no version allows, such as a priority that is not a
-//! number. Source: the down-conversion tables in `docs/requirements.md`, section 4.
+//! All functions are pure and work on version-independent types. They also correct values that no version allows, such
+//! as a priority that is not a number. Source: the down-conversion tables in `docs/requirements.md`, section 4.
 
 mod schema;
 pub mod structured;
@@ -34,7 +35,7 @@ macro_rules! since {
 }
 
 impl Shape for CallToolResult {
-    /// Structured content remains as text, unless there is text already.
+    /// Repeats structured content as text unless the content already contains text.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
         let Some(json) = &self.structured_content else {
@@ -47,7 +48,7 @@ impl Shape for CallToolResult {
     }
 }
 
-/// Returns `true` if no block is text, so that structured content has to be repeated as text.
+/// Returns `true` if no block is text, in which case structured content has to be repeated as text.
 fn lacks_text(content: &[ContentBlock]) -> bool {
     !content
         .iter()
@@ -185,7 +186,7 @@ fn shape_all(content: &mut [ContentBlock], version: ProtocolVersion) {
     }
 }
 
-/// `index` is the position of the block, which makes the URIs created here unique.
+/// `index` is the position of the block. It makes the URIs created here unique.
 fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize) {
     match block {
         ContentBlock::Audio(audio) if version < V2025_03_26 => {
@@ -223,7 +224,7 @@ fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize)
     annotations.shape(version);
 }
 
-/// Describes a link in a sentence: `Title (text/plain): notes:///1`, and its description.
+/// Describes a link as text: a line such as `Title (text/plain): notes:///1`, followed by its description.
 fn describe(link: &ResourceLink) -> String {
     let mut text = link.title.as_ref().unwrap_or(&link.name).clone();
     if let Some(mime_type) = &link.mime_type {

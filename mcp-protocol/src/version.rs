@@ -1,6 +1,6 @@
 //! Protocol versions and eras.
 
-/// A published protocol version. Ordered by date, oldest first.
+/// A published protocol version. Versions are ordered by date, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
@@ -19,14 +19,14 @@ pub enum ProtocolVersion {
 /// A generation of protocol versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// Up to 2025-11-25: a handshake, then a session.
+    /// Versions up to 2025-11-25, in which a handshake starts a session.
     Legacy,
-    /// From 2026-07-28: every request is self-contained.
+    /// Versions from 2026-07-28, in which every request is self-contained.
     Modern,
 }
 
 impl ProtocolVersion {
-    /// Returns the date, as it is on the wire.
+    /// Returns the date of the version, as sent on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl ProtocolVersion {
     }
 }
 
-// Facts for the runtime, not for users of `mcp-runtime`, who can name this type.
+// For the runtime only; hidden from users of `mcp-runtime`, which re-exports this type.
 #[doc(hidden)]
 impl ProtocolVersion {
     /// All versions, oldest first.
@@ -57,19 +57,19 @@ impl ProtocolVersion {
     /// The newest version.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// The version of an HTTP request without the header `MCP-Protocol-Version`, unless something else tells.
+    /// The version assumed for an HTTP request without the header `MCP-Protocol-Version` if nothing else determines it.
     ///
     /// Source: 2025-06-18, basic/transports, "Protocol Version Header".
     pub const WITHOUT_HEADER: Self = Self::V2025_03_26;
 
-    /// Returns the dates of all versions, newest first, as discovery and version errors list them.
+    /// Returns the dates of all versions, newest first, as they are listed in discovery and in version errors.
     pub fn supported() -> [&'static str; 5] {
         let mut dates = Self::ALL.map(Self::as_str);
         dates.reverse();
         dates
     }
 
-    /// Returns the same of the versions that have a handshake.
+    /// Returns the dates of the versions that have a handshake, newest first.
     #[must_use]
     pub fn supported_by_handshake() -> Vec<&'static str> {
         let newest_first = Self::ALL.into_iter().rev();
@@ -79,7 +79,7 @@ impl ProtocolVersion {
             .collect()
     }
 
-    /// Returns the version with this date, exactly as on the wire.
+    /// Returns the version with the given date, if the date is spelled exactly as on the wire.
     #[must_use]
     pub fn from_wire(date: &str) -> Option<Self> {
         Self::ALL
@@ -87,15 +87,15 @@ impl ProtocolVersion {
             .find(|version| version.as_str() == date)
     }
 
-    /// Returns `true` if messages may be sent in arrays.
+    /// Returns `true` if several messages may be sent in one array.
     #[inline]
     #[must_use]
     pub const fn has_batches(self) -> bool {
         matches!(self, Self::V2025_03_26)
     }
 
-    /// Returns `true` if the specification requires invalid arguments to be reported as a tool result; earlier versions leave
-    /// it open.
+    /// Returns `true` if the specification requires invalid arguments to be reported as a tool result; earlier versions
+    /// leave this open.
     #[inline]
     #[must_use]
     pub fn reports_argument_faults_as_results(self) -> bool {
@@ -109,30 +109,30 @@ impl ProtocolVersion {
         self >= Self::V2026_07_28
     }
 
-    /// Returns `true` if a call that lacks a capability of its client fails with an error; earlier versions have no code for
-    /// it.
+    /// Returns `true` if a call fails with an error when its client lacks a capability. Earlier versions have no error
+    /// code for this.
     #[inline]
     #[must_use]
     pub const fn reports_missing_capabilities_as_errors(self) -> bool {
         self.is_modern()
     }
 
-    /// Returns `true` if questions to the client are results (`InputRequiredResult`), which the client answers in a retry;
-    /// in earlier versions they are requests from the server.
+    /// Returns `true` if questions to the client are sent as results (`InputRequiredResult`), which the client answers in
+    /// a retry. In earlier versions they are requests from the server.
     #[inline]
     #[must_use]
     pub const fn asks_in_results(self) -> bool {
         self.is_modern()
     }
 
-    /// Returns `true` if a request for completions may name the arguments that are filled in already.
+    /// Returns `true` if a completion request can include the arguments that have already been filled in.
     #[inline]
     #[must_use]
     pub fn has_completion_context(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// Returns `true` if clients expect a stream to begin with an event that has nothing but an id to resume from.
+    /// Returns `true` if clients expect a stream to begin with an event that contains only an id to resume from.
     #[inline]
     #[must_use]
     pub fn primes_streams(self) -> bool {
@@ -146,7 +146,7 @@ impl ProtocolVersion {
         matches!(self.era(), Era::Modern)
     }
 
-    /// Returns the era.
+    /// Returns the era that the version belongs to.
     #[inline]
     #[must_use]
     pub const fn era(self) -> Era {

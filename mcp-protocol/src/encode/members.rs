@@ -1,4 +1,4 @@
-//! Members of objects and items of lists, appended with the commas between them.
+//! Appends members of objects and items of arrays, with commas between them.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::jsonrpc::write_string;
 
-/// Returns JSON on one line, as messages must be.
+/// Returns the JSON on a single line, as messages require.
 ///
-/// Line ends in strings are escaped, so every literal line end is white space.
+/// Line breaks in strings are escaped, so every literal line break is white space.
 #[must_use]
 pub fn one_line(json: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
@@ -18,19 +18,19 @@ pub fn one_line(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Appends text that is already JSON. All JSON text from user code passes through here or through [`json`].
+/// Appends text that is already JSON. All JSON text from user code passes through this function or [`json`].
 pub(super) fn raw(out: &mut Vec<u8>, json: &str) {
     out.extend_from_slice(one_line(json).as_bytes());
 }
 
-/// Appends a comma, unless a bracket was just opened.
+/// Appends a comma unless a bracket has just been opened.
 pub(super) fn comma(out: &mut Vec<u8>) {
     if !matches!(out.last(), Some(b'{' | b'[')) {
         out.push(b',');
     }
 }
 
-/// Appends the name of the next member, which needs no escapes.
+/// Appends the name of the next member. The name must not need escaping.
 pub(super) fn name(out: &mut Vec<u8>, name: &str) {
     comma(out);
     out.push(b'"');
@@ -53,7 +53,7 @@ pub(super) fn integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends a finite number, as short as possible.
+/// Appends a finite number in its shortest form.
 pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() < EXACT {
@@ -64,15 +64,15 @@ pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Appends any value, on one line. The framework's values can always be serialized; if one fails, `null` keeps the message
-/// valid.
+/// Appends any value on a single line. Values from the framework can always be serialized; if one fails nevertheless,
+/// `null` is written so that the message remains valid.
 pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);
         out.extend_from_slice(b"null");
     }
-    // JSON that was kept as text is written unchanged.
+    // JSON that was kept as text is written unchanged and may contain line breaks.
     let written = out.get_mut(start..).unwrap_or_default();
     if memchr::memchr2(b'\n', b'\r', written).is_some() {
         for byte in written {

@@ -1,4 +1,4 @@
-//! Notifications, and requests from the server.
+//! Notifications and requests from the server.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ use crate::ProtocolVersion;
 use crate::jsonrpc::{RequestId, write_string};
 use crate::types::LoggingLevel;
 
-/// Writes a progress notification. `token` is the raw JSON from the client. Progress that is not a finite number is not
-/// written.
+/// Writes a progress notification. `token` is the raw JSON received from the client. If the progress is not a finite
+/// number, nothing is written.
 pub fn progress(
     out: &mut Vec<u8>,
     version: ProtocolVersion,
@@ -56,7 +56,8 @@ pub enum ListKind {
     Resources,
 }
 
-/// Writes that a list has changed. `subscription` is the listen request that the notification belongs to; `None` for a legacy session.
+/// Writes the notification that a list has changed. `subscription` is the listen request that the notification belongs
+/// to, or `None` in a legacy session.
 pub fn list_changed(out: &mut Vec<u8>, list: ListKind, subscription: Option<&RequestId>) {
     let method = match list {
         ListKind::Tools => "notifications/tools/list_changed",
@@ -70,7 +71,7 @@ pub fn list_changed(out: &mut Vec<u8>, list: ListKind, subscription: Option<&Req
     });
 }
 
-/// Writes that a resource has changed. `subscription` is as in [`list_changed`].
+/// Writes the notification that a resource has changed. `subscription` has the same meaning as in [`list_changed`].
 pub fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Option<&RequestId>) {
     notification(out, "notifications/resources/updated", |out| {
         string(out, "uri", uri);
@@ -80,20 +81,20 @@ pub fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Option<&Requ
     });
 }
 
-/// The honoured part of a listen filter.
+/// The part of a listen filter that the server honours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Changes of the list of tools.
+    /// Changes to the list of tools.
     pub tools: bool,
-    /// Changes of the list of prompts.
+    /// Changes to the list of prompts.
     pub prompts: bool,
-    /// Changes of the lists of resources and resource templates.
+    /// Changes to the lists of resources and resource templates.
     pub resources: bool,
-    /// Changes of these resources.
+    /// Changes to the resources with these URIs.
     pub uris: Vec<Box<str>>,
 }
 
-/// Writes the honoured part of a listen filter, the first message of a subscription.
+/// Writes the honoured part of a listen filter, which is the first message in a subscription.
 pub fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &RequestId) {
     notification(out, "notifications/subscriptions/acknowledged", |out| {
         name(out, "notifications");
@@ -118,7 +119,8 @@ pub fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &RequestId
     });
 }
 
-/// Writes that the server has ended the listen request of this id (stdio only), or has given up a request of its own.
+/// Writes the notification that the server has ended the listen request with this id (stdio only) or has cancelled one
+/// of its own requests.
 pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     notification(out, "notifications/cancelled", |out| {
         name(out, "requestId");
@@ -127,7 +129,7 @@ pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     });
 }
 
-/// Writes a request from the server, legacy era only.
+/// Writes a request from the server. Legacy era only.
 pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());

@@ -14,11 +14,11 @@ use crate::types::{
 };
 use crate::{Era, ProtocolVersion, is_reserved};
 
-/// Writes a result without members of its own: `{}` in the legacy era.
+/// Writes an empty result, which is `{}` in the legacy era.
 pub fn empty(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     result(out, reply, None, |_| {});
 }
-/// Writes the result of `initialize`: the protocol version of `reply` is the negotiated one.
+/// Writes the result of `initialize`. The protocol version in `reply` is the negotiated one.
 pub fn initialize(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -58,13 +58,14 @@ pub fn discover(
         cache_hint(out, reply.version, cache);
     });
 }
-/// Writes a list page; `members` is the rendered text of its members, such as `"tools":[…],"nextCursor":"…"`.
+/// Writes a page of a list. `members` is the rendered text of the page's members, such as
+/// `"tools":[…],"nextCursor":"…"`.
 pub fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache: CacheHint) {
     let gap = list_around(out, reply, cache);
     gap.fill(out, members.as_bytes());
 }
 
-/// Writes a list page without its members, for callers that avoid copying them.
+/// Writes a page of a list without its members, for callers that want to avoid copying them.
 pub fn list_around(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> Gap {
     let mut at = 0;
     result(out, reply, None, |out| {
@@ -75,7 +76,7 @@ pub fn list_around(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHi
     Gap(at)
 }
 
-/// The position of text that is omitted from a message.
+/// The position of text that has been left out of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap(usize);
 
@@ -93,9 +94,10 @@ impl Gap {
         out.split_off(self.0.min(out.len()))
     }
 }
-/// Repeats structured content as text, unless the handler did so, and adapts the result to the protocol version.
+/// Writes the result of `tools/call`, adapted to the protocol version. Structured content is repeated as text unless
+/// the result already contains text.
 ///
-/// `root` is the subject of the tool's output schema.
+/// `root` is the kind of values described by the tool's output schema.
 pub fn tool_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -118,7 +120,7 @@ pub fn tool_result(
         }
     });
 }
-/// Writes a failure that the model reads.
+/// Writes a failed tool result whose text is meant for the model.
 pub fn handler_error(out: &mut Vec<u8>, reply: ResponseContext<'_>, text: String) {
     let mut result = CallToolResult::error(text);
     tool_result(out, reply, &mut result, OutputRoot::Objects);
@@ -164,7 +166,7 @@ pub fn resource_result(
 }
 /// Writes the result of `completion/complete`.
 pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Completion) {
-    /// Maximum number of values, in all protocol versions.
+    /// The maximum number of values in all protocol versions.
     const MAX_VALUES: usize = 100;
     let values = completion
         .values
@@ -185,7 +187,7 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
         out.push(b'}');
     });
 }
-/// Writes the response to a listen request that the server ends: `resultType` and the subscription id.
+/// Writes the response to a listen request that the server ends, with `resultType` and the subscription id.
 pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(reply.id.as_bytes());
@@ -194,8 +196,8 @@ pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     out.extend_from_slice(b"}}");
 }
 
-/// Writes the questions, by key, that the client must answer before a call can continue, and the state of the call. Modern
-/// era only.
+/// Writes the state of a call and the questions that the client must answer before the call can continue, each under
+/// its key. Modern era only.
 pub fn input_required<'a>(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -220,9 +222,9 @@ pub fn input_required<'a>(
     out.extend_from_slice(b"}}");
 }
 
-/// Writes a whole result: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
+/// Writes a complete result: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
 ///
-/// `body` writes the members; [`comma`], called before each of them, inserts the separators.
+/// `body` writes the members and calls [`comma`] before each of them to insert the separators.
 fn result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -240,7 +242,8 @@ fn result(
     out.extend_from_slice(b"}}");
 }
 
-/// Writes the `_meta` of a result: the members of the protocol, then the user's members under keys that are not reserved.
+/// Writes the `_meta` of a result: first the members defined by the protocol, then the user's members, except any with
+/// reserved keys.
 fn result_meta(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -300,7 +303,7 @@ fn text_block(out: &mut Vec<u8>, text: &str) {
 
 fn block(out: &mut Vec<u8>, block: &ContentBlock) {
     match block {
-        // Nearly all content has this form, and bypasses the serializer.
+        // Nearly all content has this form, so it bypasses the serializer.
         ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() => {
             text_block(out, &text.text);
         }

@@ -1,4 +1,4 @@
-//! All messages, in all protocol versions, checked against the official schema; and the specification's examples, rebuilt.
+//! Checks all messages in all protocol versions against the official schema, and rebuilds the specification's examples.
 
 use std::fs;
 
@@ -83,7 +83,7 @@ fn id() -> RequestId {
     RequestId::from_valid(r#""a\u0062""#)
 }
 
-/// Writes a result in every version; `check` receives it after it has been checked against the schema.
+/// Writes a result in every version, checks it against the schema and passes it to `check`.
 fn results(
     name: &str,
     write: impl Fn(&mut Vec<u8>, ResponseContext<'_>),

@@ -1,8 +1,8 @@
-//! The error codes that a call may fail with in each protocol version.
+//! The error codes with which a call can fail in each protocol version.
 //!
-//! Handlers choose codes, and forward codes of other servers. Codes about the request or the protocol are reserved for the
-//! framework, which knows whether they apply: a wrong one would make a client disconnect, repeat the handshake or give up
-//! the method.
+//! Handlers choose error codes and forward codes from other servers. Codes about the request or the protocol are
+//! reserved for the framework, because only the framework knows whether they apply. A wrong one would make a client
+//! disconnect, repeat the handshake or stop using the method.
 //!
 //! Specification: BASE-12 and the table of codes in `docs/requirements.md`.
 
@@ -12,7 +12,7 @@ use crate::ProtocolVersion::{self, V2025_11_25};
 use crate::jsonrpc::ErrorObject;
 use crate::{Era, errors};
 
-/// Returns the code of the response to a call that failed with `error`.
+/// Returns the error code for the response to a call that failed with `error`.
 pub fn code_of_call(error: &ErrorObject, version: ProtocolVersion) -> i32 {
     const RESERVED: std::ops::RangeInclusive<i32> = -32_768..=-32_000;
     let modern = version.era() == Era::Modern;

@@ -1,4 +1,4 @@
-//! Agreement with `serde_json` on arbitrary text: both readers must read the same.
+//! Checks that this reader and `serde_json` agree on arbitrary text.
 
 use serde_json::Value;
 
@@ -6,13 +6,9 @@ use crate::jsonrpc::{
     Id, Incoming, KnownMeta, Member, MetaMember, ParseLimits, RequestId, parse, parse_next,
 };
 
-/// Checks that both accept the same text as JSON, and read the same parts of a message.
-///
-/// # Panics
-///
-/// If they do not.
+/// Checks that both readers accept the same text as JSON and find the same parts of a message.
 pub fn agrees(bytes: &[u8]) {
-    // `serde_json` counts its 128 levels down to one.
+    // `serde_json` counts down from 128 and fails at zero, so it allows 127 levels.
     let limits = ParseLimits {
         max_depth: 127,
         max_values: usize::MAX,
@@ -81,11 +77,8 @@ pub fn agrees(bytes: &[u8]) {
     }
 }
 
-/// Checks that the id in an error is the one that `serde_json` reads, however little of the message could be read.
-///
-/// # Panics
-///
-/// If it is not.
+/// Checks that the id in an error is the same as the id that `serde_json` reads, no matter how little of the message
+/// could be read.
 pub fn ids_agree(bytes: &[u8]) {
     let tight = ParseLimits {
         max_depth: 3,

@@ -2,34 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The error of a JSON-RPC response.
+/// An error in a JSON-RPC response.
 ///
-/// Codes from -32768 to -32000 belong to JSON-RPC and the protocol; applications use others.
+/// Codes from -32768 to -32000 are reserved for JSON-RPC and the protocol; applications should use other codes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// The kind of error.
+    /// The code that identifies the kind of error.
     pub code: i32,
-    /// Description of the error, in one sentence.
+    /// A description of the error in one sentence.
     pub message: String,
-    /// Details for the program at the other end.
+    /// Details for the program that receives the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<serde_json::Value>,
 }
 
 impl ErrorObject {
-    /// The text is not JSON.
+    /// The text is not valid JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// The text is JSON, but not a message.
+    /// The text is valid JSON but not a valid message.
     pub const INVALID_REQUEST: i32 = -32600;
     /// The method does not exist.
     pub const METHOD_NOT_FOUND: i32 = -32601;
     /// The parameters are not valid for the method.
     pub const INVALID_PARAMS: i32 = -32602;
-    /// The server failed.
+    /// The server failed internally.
     pub const INTERNAL_ERROR: i32 = -32603;
 
-    /// Creates an error with this code.
+    /// Creates an error with the given code and message.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -1,4 +1,4 @@
-//! Request ids, echoed unchanged and compared type-exactly.
+//! Request ids, which are echoed unchanged and compared by type and value.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -6,26 +6,26 @@ use std::sync::Arc;
 
 use crate::jsonrpc::{unquote, write_string};
 
-/// The id of a request: a 64-bit integer, or a string.
+/// The id of a request: a 64-bit integer or a string.
 ///
-/// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Written back byte for byte as received.
+/// `1` and `"1"` are different ids; `"a"` and `"\u0061"` are the same. Ids are written back byte for byte as received.
 #[derive(Clone)]
 pub struct RequestId(IdRepr);
 
 #[derive(Clone)]
 enum IdRepr {
-    /// Ids of most clients, which count; needs no allocation. Only for ids with a single spelling, so that bytes can be
-    /// compared.
+    /// A short id, stored without an allocation. Most clients use consecutive numbers, which fit. Only for ids that can
+    /// be written in just one way, so that their bytes can be compared.
     Short { text: [u8; SHORT], length: u8 },
-    /// Any other id, behind a thin pointer, so that an id is no larger than two words.
+    /// Any other id, behind a thin pointer so that an id is no larger than two words.
     Long(Arc<String>),
 }
 
-/// Length that fits into two words. Clients that count from the time in milliseconds need 13.
+/// Maximum length that fits into two words. Clients that count from the current time in milliseconds need 13 bytes.
 const SHORT: usize = 14;
 
 impl RequestId {
-    /// Returns the id as it was on the wire, quotes and escapes included.
+    /// Returns the id as sent on the wire, including quotes and escapes.
     #[inline]
     #[must_use]
     pub fn as_json(&self) -> &str {
@@ -35,7 +35,7 @@ impl RequestId {
         }
     }
 
-    /// Returns the same as bytes, which costs less.
+    /// Does the same as [`as_json`](Self::as_json), but returns bytes, which is cheaper.
     #[inline]
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -45,14 +45,14 @@ impl RequestId {
         }
     }
 
-    /// Reads any JSON value; `None` if it cannot be an id.
+    /// Parses a JSON value. Returns `None` if it cannot be an id.
     #[must_use]
     pub fn parse(json: &str) -> Option<Self> {
         let valid = json.starts_with('"') || json.parse::<i64>().is_ok();
         valid.then(|| Self::from_valid(json))
     }
 
-    /// Creates an id from JSON text that is known to be a valid one.
+    /// Creates an id from JSON text that is known to be a valid id.
     #[must_use]
     pub fn from_valid(json: &str) -> Self {
         let mut text = [0; SHORT];
@@ -65,7 +65,7 @@ impl RequestId {
         }
     }
 
-    /// Returns the canonical spelling of this id.
+    /// Returns the canonical form of this id.
     fn canonical(&self) -> Cow<'_, [u8]> {
         let json = self.as_bytes();
         if matches!(self.0, IdRepr::Short { .. }) || !has_other_spellings(self.as_json()) {
@@ -77,13 +77,14 @@ impl RequestId {
                 write_string(&mut out, &text);
                 Cow::Owned(out)
             }
-            // The only number with another spelling.
+            // `-0` is the only number that can be written in more than one way.
             Err(_) => Cow::Borrowed(b"0"),
         }
     }
 }
 
-/// Returns `true` if the id has more than one spelling: `-0`, or a string with escapes.
+/// Returns `true` if the id can be written in more than one way, which is the case for `-0` and for strings with
+/// escapes.
 fn has_other_spellings(json: &str) -> bool {
     json == "-0" || (json.starts_with('"') && json.as_bytes().contains(&b'\\'))
 }

@@ -1,13 +1,13 @@
-//! Bounds on one message or batch while it is read.
+//! Limits that apply while a message or batch is read.
 
-/// Bounds on one message or batch while it is read. Nothing reads more than they allow.
+/// Limits that apply while a message or batch is read.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseLimits {
-    /// Maximum nesting; never more than 128, whatever is set.
+    /// Maximum nesting depth. Values above 128 have the same effect as 128.
     pub max_depth: usize,
     /// Maximum number of values, counting every key, item and scalar.
     pub max_values: usize,
-    /// Maximum length of an id that is a string, in bytes.
+    /// Maximum length of a string id, in bytes.
     pub max_id_bytes: usize,
     /// Maximum number of entries in a batch.
     pub max_batch: usize,
@@ -15,7 +15,7 @@ pub struct ParseLimits {
 
 #[cfg(any(test, fuzzing))]
 impl ParseLimits {
-    /// Bounds that ordinary messages stay far below.
+    /// Limits that ordinary messages stay far below.
     pub(crate) const ROOMY: Self = Self {
         max_depth: 128,
         max_values: 100_000,

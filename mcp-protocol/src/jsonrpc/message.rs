@@ -7,7 +7,7 @@ use crate::jsonrpc::rescue::rescue_id;
 use crate::jsonrpc::scan::{Fail, MAX_DEPTH, Scan, Span};
 use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
 
-/// The contents of a line or body.
+/// The contents of a line or of an HTTP body.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -16,18 +16,19 @@ use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
 pub enum Incoming<'a, M = Message<'a>> {
     /// One message.
     Message(M),
-    /// An array: the text of each element, at least one, each valid JSON within the limits.
+    /// An array, represented by the text of each element. There is at least one, and each is valid JSON within the
+    /// limits.
     Batch(Vec<&'a str>),
 }
 
-/// A request, a notification or a response: the caller of [`parse_next`] distinguishes them by their parts.
+/// A request, a notification or a response. The caller of [`parse_next`] distinguishes them by their members.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
-    /// The id; absent from a notification.
+    /// The id, which is absent from a notification.
     pub id: Id,
     /// The method, unescaped.
     pub method: Option<Cow<'a, str>>,
-    /// The parameters; absent from a response.
+    /// The parameters, which are absent from a response.
     pub params: Params<'a>,
     /// The raw result of a response.
     pub result: Option<&'a str>,
@@ -42,7 +43,7 @@ pub enum Id {
     Absent,
     /// A valid id.
     Valid(RequestId),
-    /// `null`, a fraction, too large, or neither a number nor a string.
+    /// An id that is neither a string nor an integer, or is too large.
     Invalid,
 }
 
@@ -65,26 +66,28 @@ impl Id {
     }
 }
 
-/// Reads one line or body in a single pass: envelope, `params`, `_meta`, depth and size limits.
+/// Reads one line or body in a single pass, which finds the members of the envelope, `params` and `_meta`, and enforces
+/// the limits on depth and size.
 ///
-/// A message with a method has a valid id or none, and neither result nor error; one without has exactly one of these two,
-/// and possibly an invalid id. `params` of `null` count as absent. A member that is kept may occur only once: a message in
-/// which two readers could see different values is refused.
+/// A message with a method has a valid id or no id, and neither a result nor an error. A message without a method has
+/// either a result or an error, and its id may be invalid. `params` that are `null` count as absent. Each member that
+/// is kept may occur only once; otherwise the message is rejected, because two readers could see different values.
 ///
 /// # Errors
 ///
-/// The error to answer with: -32700 if the text is not JSON, or not UTF-8, or too deep; -32600 if it is JSON but not a
-/// message, or over another limit. The id of a request, if it could be read, is included; that of a response never is,
-/// because the ids of the two sides may be the same.
+/// Returns the error to respond with: -32700 if the text is not valid JSON, is not UTF-8 or is nested too deeply;
+/// -32600 if it is JSON but not a message, or exceeds another limit. If the message is a request whose id could be
+/// read, the id is included. The id of a response is never included, because both sides may use the same ids.
 pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> Read<'a> {
     parse_with(text, limits, None)
 }
 
-/// Does the same as `parse` for one of many messages with the same limits.
+/// Does the same as `parse`, but for one of many messages with the same limits. Its `_meta` is not read again if it
+/// equals `known`.
 ///
 /// # Errors
 ///
-/// As for `parse`.
+/// Returns the same errors as `parse`.
 pub fn parse_next<'a>(text: &'a [u8], limits: &ParseLimits, known: &mut KnownMeta) -> Read<'a> {
     parse_with(text, limits, Some(known))
 }
@@ -95,7 +98,7 @@ fn parse_with<'a>(text: &'a [u8], limits: &ParseLimits, known: Option<&mut Known
         (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
     })?;
     if u32::try_from(text.len()).is_err() {
-        let message = "the message is 4 GiB or longer";
+        let message = "the message is 4 GiB or larger";
         return Err((None, ErrorObject::invalid_request(message)));
     }
     let mut scan = Scan::new(text, limits);
@@ -118,7 +121,8 @@ fn parse_with<'a>(text: &'a [u8], limits: &ParseLimits, known: Option<&mut Known
     read.unwrap_or_else(|| Err(failed(text, scan.failure(), limits)))
 }
 
-/// Calls `each` with the members of an object that was read as part of a message; does nothing for other values.
+/// Calls `each` with the members of an object that has been read as part of a message. Does nothing if the value is not
+/// an object.
 pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
     let mut scan = Scan::valid(object);
     scan.object(0, |scan, key| {
@@ -127,8 +131,8 @@ pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
     });
 }
 
-/// Reads the string at the start of `text`, which is part of a message that was read, and the number of bytes it takes;
-/// `None` if the value is not a string.
+/// Reads the string at the start of `text`, which must be part of a message that has been read. Returns the string and
+/// the length of its JSON in bytes, or `None` if the value is not a string.
 #[must_use]
 pub fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
     let mut scan = Scan::valid(text);
@@ -136,7 +140,7 @@ pub fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
     Some((unquote(json).ok()?, json.len()))
 }
 
-/// The contents of a text, or the error to answer with.
+/// The contents of a text, or the error to respond with.
 type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 
 fn failed(text: &str, fail: Fail, limits: &ParseLimits) -> (Option<RequestId>, ErrorObject) {
@@ -188,7 +192,7 @@ fn read_batch<'a>(scan: &mut Scan<'a>, limits: &ParseLimits) -> Option<Read<'a>>
     })
 }
 
-/// The members of one message, by their positions in the text.
+/// The members of a message, represented by their positions in the text.
 struct Envelope<'a> {
     text: &'a str,
     version: Option<Span>,
@@ -199,7 +203,7 @@ struct Envelope<'a> {
     params: Params<'a>,
     has_params: bool,
     ids: usize,
-    /// `true` if a member that is kept occurs twice.
+    /// `true` if a member that is kept occurs more than once.
     repeated: bool,
 }
 
@@ -247,7 +251,7 @@ impl<'a> Envelope<'a> {
         Some(())
     }
 
-    /// Returns the message, if its members are valid together.
+    /// Returns the message if its members form a valid combination.
     fn message(&self, limits: &ParseLimits) -> Read<'a> {
         let json = |span: Option<Span>| Some(span?.of(self.text));
         let (result, error) = (json(self.result), json(self.error));

@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0: messages, ids, errors; bytes to messages and back. Independent of MCP except for the names of the members
-//! that it keeps while reading a message, and independent of async.
+//! JSON-RPC 2.0 messages, ids and errors, and their conversion to and from bytes. This module does not depend on async,
+//! nor on MCP except for the names of the members that it keeps while reading a message.
 
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]

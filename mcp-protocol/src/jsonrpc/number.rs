@@ -1,9 +1,9 @@
-//! JSON numbers by their digits: exact at any length, with `1.0` equal to `1`.
+//! JSON numbers represented by their digits, which makes them exact at any length and `1.0` equal to `1`.
 
-/// Maximum number of digits of an integer that is written out: no integer type holds more.
+/// Maximum number of digits in an integer that is written out. No integer type can hold more.
 const DIGITS: usize = 40;
 
-/// A number: its digits, without zeros at either end, times a power of ten. Zero has no digits.
+/// A number, represented as its digits without leading or trailing zeros, times a power of ten. Zero has no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     is_negative: bool,
@@ -12,7 +12,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Parses a JSON number. Returns `None` if the text is something else, or its exponent is absurdly large.
+    /// Parses a JSON number. Returns `None` if the text is not a number or its exponent is too large for an `i64`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (is_negative, rest) = match text.strip_prefix('-') {
@@ -57,7 +57,8 @@ impl Decimal {
         self.exponent >= 0
     }
 
-    /// Returns the digits of an integer; `None` if the number is not one, or is too long for any integer type.
+    /// Returns the number written out as an integer, or `None` if it is not an integer or is too long for any integer
+    /// type.
     #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok()?;

@@ -1,11 +1,11 @@
-//! `params`, and the members that the protocol uses, found while the message is read.
+//! `params`, in which the members that the protocol uses are found while the message is read.
 
 use std::borrow::Cow;
 
 use crate::jsonrpc::scan::{Scan, Span};
 use crate::jsonrpc::text::{inside, unquote};
 
-/// Defines an enum of members with their names on the wire, and conversions in both directions.
+/// Defines an enum of members with their names on the wire and conversions in both directions.
 macro_rules! members {
     ($(#[$doc:meta])* $kind:ident { $($member:ident = $name:literal,)+ }) => {
         $(#[$doc])*
@@ -67,11 +67,11 @@ members! {
     }
 }
 
-/// The `_meta` of the previous message, with the members found in it: most clients send the same in every request, and the
-/// same bytes need not be read again.
+/// The `_meta` of the previous message, with the members found in it. Most clients send the same `_meta` in every
+/// request, so the same bytes do not have to be read again.
 #[derive(Debug, Default)]
 pub struct KnownMeta {
-    /// An object without backslashes, valid at its position; empty if there is none.
+    /// The JSON of the object, which is valid and contains no backslashes. Empty if no `_meta` is known.
     text: String,
     /// Number of values in `text`.
     nodes: usize,
@@ -84,10 +84,11 @@ impl KnownMeta {
     const MAX_BYTES: usize = 2 << 10;
 }
 
-/// The raw `params`, with the members that the protocol uses already found.
+/// The raw `params`, in which the members that the protocol uses have already been found.
 #[derive(Clone, Debug)]
 pub struct Params<'a> {
-    /// The message. Positions in it are half as large as slices, and this struct is moved around a lot.
+    /// The text of the message. Members are stored as positions in it, which are half as large as slices, because this
+    /// struct is moved around a lot.
     text: &'a str,
     /// `true` if no string of the message contains a backslash.
     pub(super) is_plain: bool,
@@ -97,7 +98,7 @@ pub struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Creates absent `params` for this message.
+    /// Creates the `params` of a message that has none.
     pub(super) fn none(text: &'a str) -> Self {
         Self {
             text,
@@ -108,7 +109,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Reads the value of `params`. Sets `repeated` if a member that is kept occurs twice.
+    /// Reads the value of `params`. Sets `repeated` if a member that is kept occurs more than once.
     pub(super) fn read(
         &mut self,
         scan: &mut Scan<'a>,
@@ -140,7 +141,7 @@ impl<'a> Params<'a> {
         Some(())
     }
 
-    /// Reads `_meta`, an object, unless it is the known one.
+    /// Reads `_meta`, which must be an object, or skips it if it is the known one.
     fn read_meta(
         &mut self,
         scan: &mut Scan<'a>,
@@ -194,7 +195,8 @@ impl<'a> Params<'a> {
         self.raw().is_none_or(|raw| raw.starts_with('{'))
     }
 
-    /// Returns the raw JSON of a member. `null` counts as absent: some clients send it for an omitted member.
+    /// Returns the raw JSON of a member. `null` counts as absent, because some clients send it instead of omitting a
+    /// member.
     #[inline]
     #[must_use]
     pub fn get(&self, member: Member) -> Option<&'a str> {
@@ -209,19 +211,21 @@ impl<'a> Params<'a> {
         Some((*self.meta.get(member as usize)?)?.of(self.text))
     }
 
-    /// Returns a member that must be a string, unescaped; `Err` if it is present but not a string.
+    /// Returns the unescaped text of a member that must be a string, or an error if the member is present but not a
+    /// string.
     #[inline]
     pub fn string(&self, member: Member) -> Result<Option<Cow<'a, str>>, NotAString> {
         self.text_of(self.get(member))
     }
 
-    /// Returns a member of `_meta` that must be a string, unescaped.
+    /// Returns the unescaped text of a member of `_meta` that must be a string, or an error if the member is present
+    /// but not a string.
     #[inline]
     pub fn meta_string(&self, member: MetaMember) -> Result<Option<Cow<'a, str>>, NotAString> {
         self.text_of(self.meta(member))
     }
 
-    /// Returns the text of a JSON string of the message.
+    /// Returns the text of a JSON string in the message.
     pub(super) fn text_of(
         &self,
         json: Option<&'a str>,
@@ -237,6 +241,6 @@ impl<'a> Params<'a> {
     }
 }
 
-/// The value of a member that must be a string is not one.
+/// The error for a member whose value must be a string but is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAString;

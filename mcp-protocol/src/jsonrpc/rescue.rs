@@ -3,10 +3,10 @@
 use crate::jsonrpc::scan::Scan;
 use crate::jsonrpc::text::plain;
 
-/// Returns the JSON text that starts with the value of `id`, in a request that is too deep or too long to be read in full.
+/// Returns the value of `id` as JSON text, from a request that is too deep or too long to be read in full.
 ///
-/// Values are skipped by their brackets alone, so the id is only good for an error response. Returns `None` for a response,
-/// or if there is more than one id.
+/// Values are skipped by looking only at their brackets, so the id must be used only for an error response. Returns
+/// `None` for a response, or if there is more than one id.
 pub(super) fn rescue_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0_usize);

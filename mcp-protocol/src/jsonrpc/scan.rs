@@ -1,4 +1,4 @@
-//! Validates JSON in place: one pass, no recursion, no allocation.
+//! Validates JSON in place, in a single pass without recursion or allocation.
 //!
 //! Accepts exactly the JSON of RFC 8259, except that an escaped surrogate must be part of a pair.
 //! [`message`](super::message) interprets the values; [`text`](super::text) decodes strings.
@@ -11,25 +11,25 @@ use std::num::NonZeroU32;
 use crate::jsonrpc::ParseLimits;
 use crate::jsonrpc::text::{plain, unquote};
 
-/// Maximum depth: open brackets are kept in the bits of one number.
+/// Maximum depth. Each open bracket takes up one bit of a single number.
 pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 
 /// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fail {
-    /// Not JSON, from this byte on.
+    /// The text is not valid JSON from this byte on.
     Syntax(usize),
-    /// Nested deeper than the limit.
+    /// The nesting is deeper than the limit.
     Deep,
-    /// More values than the limit.
+    /// There are more values than the limit allows.
     Long,
 }
 
-/// The position of a value in a text. An `Option` of it is no larger.
+/// The position of a value in a text. `Option<Span>` is no larger than `Span`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     start: u32,
-    /// Never zero: no value ends where the text begins.
+    /// Never zero, because no value ends where the text begins.
     end: NonZeroU32,
 }
 
@@ -39,7 +39,7 @@ impl Span {
         text.get(range).unwrap_or_default()
     }
 
-    /// Returns this position relative to a text that begins at `start`; `None` if it is outside of that text.
+    /// Returns this position relative to a text that begins at `start`, or `None` if the position is outside that text.
     pub(super) fn within(self, start: usize) -> Option<Self> {
         let start = u32::try_from(start).ok()?;
         Some(Self {
@@ -48,7 +48,7 @@ impl Span {
         })
     }
 
-    /// Returns this position relative to an outer text, in which the current one begins at `start`.
+    /// Returns this position relative to an outer text in which the current text begins at `start`.
     pub(super) fn after(self, start: usize) -> Option<Self> {
         let start = u32::try_from(start).ok()?;
         Some(Self {
@@ -64,7 +64,7 @@ pub(super) struct Scan<'a> {
     at: usize,
     nodes: usize,
     depth: usize,
-    /// The reason why reading stopped. Kept here so that results are returned in registers.
+    /// The reason why reading stopped. Stored here so that results can be returned in registers.
     fail: Fail,
     /// Number of strings that contain a backslash.
     escaped: usize,
@@ -79,7 +79,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Creates a reader for a text that should be one string, number or literal.
+    /// Creates a reader for a text that is expected to be a single string, number or literal.
     pub(super) fn of_scalar(text: &'a str) -> Self {
         Self {
             nodes: 1,
@@ -88,7 +88,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Creates a reader for a text that was read before, within the limits.
+    /// Creates a reader for a text that has already been read within the limits.
     pub(super) fn valid(text: &'a str) -> Self {
         Self {
             text,
@@ -103,7 +103,7 @@ impl<'a> Scan<'a> {
     /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
-        // The tokens of a message hardly ever have white space between them.
+        // There is hardly ever any white space between the tokens of a message.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
             return Some(byte);
@@ -131,7 +131,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns the number of strings so far that contain a backslash. If it is zero, all strings can be used as they are.
+    /// Returns the number of strings read so far that contain a backslash. If it is zero, no string needs to be
+    /// unescaped.
     pub(super) fn escaped(&self) -> usize {
         self.escaped
     }
@@ -141,7 +142,8 @@ impl<'a> Scan<'a> {
         self.nodes
     }
 
-    /// Skips `value`, which has `nodes` values and was read before at this depth, if it occurs at this position again.
+    /// Skips `value` and returns `true` if the same text occurs at the current position. `value` must have been read
+    /// before at this depth; it consists of `nodes` values.
     pub(super) fn pass(&mut self, value: &str, nodes: usize) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let is_here = !value.is_empty() && rest.starts_with(value.as_bytes());
@@ -160,7 +162,8 @@ impl<'a> Scan<'a> {
         self.fail
     }
 
-    /// Reads an object, inside `depth` others. Calls `each` with every key, unescaped; it must read the value.
+    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key; `each` must read
+    /// the value.
     pub(super) fn object(
         &mut self,
         depth: usize,
@@ -188,7 +191,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads an array, inside `depth` others. Calls `each` with every item.
+    /// Reads an array that is inside `depth` open brackets. Calls `each` with every item.
     pub(super) fn array(&mut self, depth: usize, mut each: impl FnMut(&'a str)) -> Option<()> {
         self.node()?;
         self.open(depth, b'[')?;
@@ -205,10 +208,10 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads any value, inside `depth` open brackets, and returns its position without surrounding white space.
+    /// Reads any value that is inside `depth` open brackets. Returns its position without surrounding white space.
     #[inline]
     pub(super) fn value(&mut self, depth: usize) -> Option<Span> {
-        // Most values are strings, which need no stack.
+        // Most values are strings, which do not need a stack of brackets.
         if self.peek() == Some(b'"') {
             self.node()?;
             return self.string();
@@ -237,10 +240,10 @@ impl<'a> Scan<'a> {
         })
     }
 
-    // Separate from `value`, which mostly reads strings and then needs few registers.
+    // Separate from `value`, which mostly reads strings and needs few registers for them.
     #[inline(never)]
     fn skip(&mut self, outside: usize) -> Option<()> {
-        // One bit per open bracket, the innermost lowest: set for an object.
+        // One bit per open bracket, with the innermost bracket in the lowest bit. The bit is set for an object.
         let mut brackets: u128 = 0;
         let mut open = 0_usize;
         loop {
@@ -319,7 +322,7 @@ impl<'a> Scan<'a> {
         Some(name)
     }
 
-    /// Reads a key in any other form, unescaped, and the colon after it.
+    /// Reads a key in any other form and the colon after it. Returns the unescaped key.
     #[cold]
     fn other_key(&mut self) -> Option<Cow<'a, str>> {
         self.peek();

@@ -1,4 +1,4 @@
-//! Reading messages: tables of cases, and agreement with `serde_json` on arbitrary and damaged text.
+//! Tests for reading messages: tables of cases, and comparison with `serde_json` on arbitrary and damaged text.
 
 use proptest::prelude::*;
 
@@ -121,7 +121,7 @@ fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
             Some("1"),
             -32600,
         ),
-        // A request and a response at once; the error for a response never includes its id.
+        // A request and a response at the same time; the error for a response never includes its id.
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
             Some("1"),

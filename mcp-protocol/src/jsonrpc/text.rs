@@ -1,4 +1,4 @@
-//! JSON strings: decoding and encoding.
+//! Decoding and encoding of JSON strings.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 #[inline]
 #[must_use]
 pub fn plain(bytes: &[u8]) -> usize {
-    // Most strings end within the first word: that part is inlined, and needs no registers of its caller.
+    // Most strings end within the first word, so only this part is inlined. It uses none of the caller's registers.
     match bytes.split_first_chunk() {
         Some((chunk, after)) => match special(*chunk) {
             Some(at) => at,
@@ -21,7 +21,7 @@ pub fn plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// Does the same where many plain bytes may follow.
+/// Does the same as `plain`, for text in which many plain bytes may follow.
 #[inline(never)]
 fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -33,7 +33,7 @@ fn after_plain(bytes: &[u8]) -> usize {
         rest = after;
         words += 1;
         if words == 8 {
-            // Long text rather than a name. The compiler turns this into a few vector instructions.
+            // This is long text rather than a name. The compiler turns the loop into a few vector instructions.
             while let Some((chunk, after)) = rest.split_first_chunk::<32>()
                 && !chunk
                     .iter()
@@ -55,7 +55,8 @@ fn is_special(byte: u8) -> bool {
 #[inline]
 fn special(chunk: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(chunk);
-    // Each term marks the bytes it looks for, and possibly some above the lowest of them: the lowest mark is right.
+    // Each term marks the bytes that it looks for, but it may also mark some bytes above the lowest of them. Only the
+    // lowest mark is reliable.
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = word ^ (ONES * 0x22);
     let quote = quote.wrapping_sub(ONES) & !quote;
@@ -65,7 +66,7 @@ fn special(chunk: [u8; 8]) -> Option<usize> {
     (marks != 0).then(|| (marks.trailing_zeros() / 8) as usize)
 }
 
-/// Returns the number written by four hexadecimal digits at `at`.
+/// Returns the number written as four hexadecimal digits at `at`.
 pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at.checked_add(4)?)?;
     digits.iter().try_fold(0, |number, digit| {
@@ -78,7 +79,7 @@ pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
 ///
 /// # Errors
 ///
-/// If the JSON value is not a string.
+/// Returns an error if the JSON value is not a string.
 pub fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
     let inner = inside(json)?;
     if plain(inner.as_bytes()) == inner.len() {
@@ -87,11 +88,11 @@ pub fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
     unescape(inner).map(Cow::Owned).ok_or(NotAString)
 }
 
-/// Returns the bytes between the quotes of a JSON string: its text, if it contains no backslash.
+/// Returns the part of a JSON string between the quotes, which is its text if it contains no backslash.
 ///
 /// # Errors
 ///
-/// If the JSON value is not a string.
+/// Returns an error if the JSON value is not a string.
 pub(super) fn inside(json: &str) -> Result<&str, NotAString> {
     let inner = json
         .strip_prefix('"')
@@ -136,9 +137,9 @@ fn unescape(mut rest: &str) -> Option<String> {
     Some(text)
 }
 
-/// Length above which room is reserved exactly for a string, if it is most of the output.
+/// Length above which the exact space for a string is reserved if the string makes up most of the output.
 const LARGE: usize = 64 << 10;
-/// Room for the end of most messages after a large string.
+/// Space reserved after a large string, which is enough for the rest of most messages.
 const AFTER: usize = 256;
 
 /// Appends `text` as a JSON string, quotes included.
@@ -146,8 +147,8 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
     if rest.len() > LARGE.max(out.len()) {
-        // Leaves room for some escapes and for the rest of the message: a large buffer that grows once more exists twice
-        // meanwhile.
+        // Leaves room for some escapes and for the rest of the message, because two copies of a large buffer exist
+        // while it grows.
         out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
     } else {
         out.reserve(rest.len() + 2);

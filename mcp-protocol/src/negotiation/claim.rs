@@ -1,7 +1,7 @@
-//! The claim that makes a message modern: `_meta` of its `params` names a protocol version.
+//! The claim that makes a message modern: a protocol version in the `_meta` of its `params`.
 //!
-//! The body decides: headers, method name and earlier messages do not matter here. A malformed claim is an error, never a
-//! reason to treat the message as legacy.
+//! Only the `params` are considered; headers, the method name and earlier messages have no influence. A malformed claim
+//! is an error, never a reason to treat the message as legacy.
 //!
 //! Specification: 2026-07-28, basic, "Per-request metadata".
 
@@ -13,29 +13,29 @@ use crate::{Era, ProtocolVersion, errors};
 /// The claim of a message.
 #[derive(Debug)]
 pub enum Claim<'a> {
-    /// No claim: the message is legacy.
+    /// The message contains no claim and is therefore legacy.
     None,
-    /// A claim to be modern, with a supported version.
+    /// The message claims to be modern, with a supported version.
     Valid(Modern<'a>),
-    /// A version that is unsupported, or requires a handshake: -32022.
+    /// The claimed version is unsupported or requires a handshake (error -32022).
     Unsupported(ErrorObject),
-    /// An unreadable value: -32602, naming the key.
+    /// A value of the claim is invalid (error -32602, whose message contains the key).
     Malformed(ErrorObject),
 }
 
-/// The metadata of a modern request, about itself and its sender.
+/// Metadata about a modern request and its sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Modern<'a> {
     /// The claimed version, which is supported and modern.
     pub version: ProtocolVersion,
-    /// The raw JSON, an object.
+    /// The raw JSON of the client's capabilities, which is an object.
     pub raw_capabilities: &'a str,
-    /// The least severe log message the client wants; `None` if it wants none.
+    /// The lowest level of log messages that the client wants, or `None` if it wants no log messages.
     pub log_level: Option<LoggingLevel>,
 }
 
 impl Modern<'_> {
-    /// Returns the features that the client declares.
+    /// Returns the capabilities that the client declares.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
         introduction::capabilities(self.raw_capabilities).unwrap_or_default()
@@ -54,8 +54,8 @@ pub fn client_info(meta: &str) -> Option<Implementation> {
     introduction::implementation(json?)
 }
 
-/// Client information known to be valid, as text: most clients send the same in every request, and it need not be parsed
-/// again.
+/// The text of client information that is known to be valid. Most clients send the same information in every request,
+/// so it does not have to be parsed again.
 #[derive(Debug, Default)]
 pub struct KnownClientInfo(Box<str>);
 
@@ -75,7 +75,7 @@ impl KnownClientInfo {
     }
 }
 
-/// Returns the claim of a message. A malformed claim is reported before an unsupported version.
+/// Returns the claim of a message. If a claim is malformed and its version unsupported, it is reported as malformed.
 ///
 /// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
 #[must_use]

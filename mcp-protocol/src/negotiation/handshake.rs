@@ -1,4 +1,4 @@
-//! The legacy handshake: the contents of `initialize`, and the negotiation of the protocol version.
+//! The legacy handshake: the parameters of `initialize` and the negotiation of the protocol version.
 //!
 //! Specification: 2025-11-25, basic/lifecycle.
 
@@ -7,32 +7,32 @@ use crate::negotiation::introduction;
 use crate::types::{ClientCapabilities, Implementation};
 use crate::{Era, ProtocolVersion, errors};
 
-/// Returns the version of the response to `initialize`: the requested one if it has a handshake, otherwise the newest that
-/// has.
+/// Returns the version for the response to `initialize`, which is the requested version if it has a handshake and
+/// otherwise the newest version that has one.
 fn negotiate(requested: &str) -> ProtocolVersion {
     ProtocolVersion::from_wire(requested)
         .filter(|version| version.era() == Era::Legacy)
         .unwrap_or(ProtocolVersion::LATEST_LEGACY)
 }
 
-/// The contents of `initialize`.
+/// The parameters of `initialize`.
 #[derive(Debug)]
 pub struct InitializeParams {
     /// The negotiated version, which may differ from the requested one.
     pub version: ProtocolVersion,
-    /// The features that the client declares.
+    /// The capabilities that the client declares.
     pub capabilities: ClientCapabilities,
     /// The name and version of the client.
     pub client_info: Implementation,
 }
 
 impl InitializeParams {
-    /// Reads the contents of `initialize`.
+    /// Reads the parameters of `initialize`.
     ///
     /// # Errors
     ///
-    /// -32602, naming the member that is missing or of the wrong type. Of the client's description of itself, only a name
-    /// and a version are required.
+    /// Returns error -32602, whose message contains the name of the member that is missing or has the wrong type. In
+    /// `clientInfo`, only the name and the version are required.
     pub fn read(params: &Params<'_>) -> Result<Self, ErrorObject> {
         let requested = params
             .string(Member::ProtocolVersion)

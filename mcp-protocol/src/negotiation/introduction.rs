@@ -1,7 +1,7 @@
-//! The client's description of itself, in both eras: all parts of it that can be read.
+//! Reads the client's description of itself in both eras, as far as it is valid.
 //!
-//! Only the name and the version are required. Any other member that does not match the schema counts as absent, because
-//! none of them justifies refusing to serve the client.
+//! Only the name and the version are required. Any other member that does not match the schema counts as absent,
+//! because such an error is not a reason to refuse to serve the client.
 //!
 //! Specification: 2026-07-28, schema `Implementation`, `ClientCapabilities`.
 
@@ -14,7 +14,7 @@ use crate::types::{
     SamplingCapability,
 };
 
-/// Returns `true` if an object has a name and a version, each once and a string.
+/// Returns `true` if the value is an object with exactly one name and one version, both of them strings.
 pub(super) fn is_named(json: &str) -> bool {
     let (mut name, mut version) = (0, 0);
     each_member(json, |key, value| match key {
@@ -25,7 +25,7 @@ pub(super) fn is_named(json: &str) -> bool {
     is_object(json) && (name, version) == (1, 1)
 }
 
-/// Returns the client's identity; `None` without a name and a version.
+/// Returns the client's identity, or `None` if the name or the version is missing.
 pub(super) fn implementation(json: &str) -> Option<Implementation> {
     if !is_named(json) {
         return None;
@@ -58,7 +58,7 @@ fn icon(json: &str) -> Option<Icon> {
     })
 }
 
-/// Returns the client's capabilities from an object; `None` from anything else.
+/// Returns the client's capabilities, or `None` if the value is not an object.
 pub(super) fn capabilities(json: &str) -> Option<ClientCapabilities> {
     if !is_object(json) {
         return None;
@@ -86,7 +86,7 @@ fn elicitation(json: &str) -> Option<ElicitationCapability> {
         form: form.and_then(read),
         url: url.and_then(read),
     };
-    // An empty object means forms. An object whose modes cannot be read does not.
+    // An empty object means that forms are supported; an object with only invalid modes does not.
     let is_empty = form.is_none() && url.is_none();
     (is_empty || read.form.is_some() || read.url.is_some()).then_some(read)
 }
@@ -99,7 +99,7 @@ fn read<T: DeserializeOwned>(json: &str) -> Option<T> {
     serde_json::from_str(json).ok()
 }
 
-/// Returns a member as text; `null` counts as absent.
+/// Returns the raw JSON of a member. `null` counts as absent.
 fn raw<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut found = None;
     each_member(object, |key, value| {
@@ -110,7 +110,7 @@ fn raw<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     found.filter(|value| *value != "null")
 }
 
-/// Returns a member, if it is present and can be parsed.
+/// Returns a member if it is present and can be parsed.
 fn member<T: DeserializeOwned>(object: &str, name: &str) -> Option<T> {
     read(raw(object, name)?)
 }

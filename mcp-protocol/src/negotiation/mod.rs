@@ -1,4 +1,5 @@
-//! The protocol version and the capabilities of a client: claimed in every modern request, agreed once in a legacy session.
+//! The protocol version and the capabilities of a client, which are claimed in every modern request and agreed on once
+//! in a legacy session.
 
 mod claim;
 mod handshake;

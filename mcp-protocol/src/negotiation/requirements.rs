@@ -1,12 +1,12 @@
-//! Comparison of required capabilities with those that a client declares.
+//! Compares required capabilities with the capabilities that a client declares.
 
 use serde_json::{Map, Value};
 
 use crate::ProtocolVersion;
 use crate::types::{ClientCapabilities, ClientFeature};
 
-/// Returns the `needed` features that the client lacks in this version, in the shape of `ClientCapabilities`; `None` if it
-/// has all.
+/// Returns the `needed` features that the client lacks in this version, in the form of `ClientCapabilities`, or `None`
+/// if it has them all.
 #[must_use]
 pub fn missing_capabilities(
     capabilities: &ClientCapabilities,
@@ -35,7 +35,7 @@ pub fn missing_capabilities(
             entry.insert(detail.to_owned(), Value::Object(Map::new()));
         }
     }
-    // Elicitation declared without a mode means forms.
+    // Elicitation without a mode already means forms, so the mode is omitted.
     if capabilities.elicitation.is_none()
         && let Some(Value::Object(entry)) = required.get_mut("elicitation")
         && entry.len() == 1
@@ -63,7 +63,7 @@ fn has(
         ClientFeature::Elicitation => elicitation.as_ref().is_some_and(|elicitation| {
             match version {
                 ProtocolVersion::V2024_11_05 | ProtocolVersion::V2025_03_26 => false,
-                // Modes were added later: the capability alone means forms.
+                // Modes were added later, so the capability alone means forms.
                 ProtocolVersion::V2025_06_18 => true,
                 _ => elicitation.has_form(),
             }
@@ -121,8 +121,8 @@ mod tests {
                 V::V2025_06_18,
                 None,
             ),
-            // A client that declares elicitation supports forms there, whatever it declares about modes, which were added
-            // later.
+            // In this version, a client that declares elicitation supports forms, no matter what it declares about
+            // modes, which were added later.
             (
                 json!({"elicitation": {"url": {}}}),
                 &[Elicitation],

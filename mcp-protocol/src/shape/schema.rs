@@ -1,9 +1,9 @@
-//! JSON Schemas of tools for older versions, which allow only objects as property schemas.
+//! Conversion of tools' JSON Schemas for older versions, which allow only objects as property schemas.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-/// Returns the schema with boolean property schemas rewritten as objects; `None` if there are none.
+/// Returns the schema with boolean property schemas rewritten as objects, or `None` if there are no boolean ones.
 pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     let text = schema.get();
     // Most schemas need not be parsed at all.
@@ -24,7 +24,7 @@ pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     changed.then(|| to_raw_value(&value).ok()).flatten()
 }
 
-/// Calls `visit` with every schema that is an object: this one, and the ones nested in it.
+/// Calls `visit` with every schema that is an object, including the given one and those nested in it.
 pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(members) = schema else {
         return;
@@ -55,8 +55,8 @@ pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Va
                 | "else",
                 schema @ Value::Object(_),
             ) => each(schema, visit),
-            // Other keywords contain no schemas, though their values may look like it: `default`, `const`, `enum`,
-            // `examples`.
+            // Other keywords contain no schemas, although their values may look like schemas: `default`, `const`,
+            // `enum`, `examples`.
             _ => {}
         }
     }

@@ -1,8 +1,9 @@
-//! Structured output in protocol versions that allow only objects: any other value becomes the member `result` of an object.
+//! Structured output for protocol versions that allow only objects. Any other value is wrapped in an object as its
+//! member `result`.
 //!
-//! Schema and value are changed alike, so that a client can validate one with the other. The schema of a type whose values
-//! are always objects (a tagged enum, a recursive struct) only gets `"type": "object"`. Source: TOOL-13 and TOOL-15 in
-//! `docs/requirements.md`.
+//! The schema is changed in the same way as the value, so that a client can still validate the value. If the values of
+//! a type are always objects (as for a tagged enum or a recursive struct), only `"type": "object"` is added to its
+//! schema. Source: TOOL-13 and TOOL-15 in `docs/requirements.md`.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -16,9 +17,9 @@ pub const MEMBER: &str = "result";
 /// The kind of values that an output schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputRoot {
-    /// Only objects; or there is no schema, so that each value decides for itself.
+    /// Only objects. Also used if there is no schema, in which case only values that are not objects are wrapped.
     Objects,
-    /// Other values, possibly objects among them.
+    /// Values that are not necessarily objects.
     Any,
 }
 
@@ -39,12 +40,12 @@ impl OutputRoot {
         if version.has_structured_values() || may_stay {
             return json;
         }
-        // This is valid JSON: the value is, and the name needs no escaping.
+        // This is valid JSON, because the value is valid and the name needs no escaping.
         RawValue::from_string(format!("{{\"{MEMBER}\":{json}}}")).unwrap_or(json)
     }
 }
 
-/// Returns the schema with an object at its root, which describes the values that [`OutputRoot::shape`] returns.
+/// Returns a schema that has an object at its root and describes the values returned by [`OutputRoot::shape`].
 pub(super) fn object_schema(schema: Box<RawValue>) -> Box<RawValue> {
     let Ok(mut value) = serde_json::from_str::<Value>(schema.get()) else {
         return schema;
@@ -64,7 +65,7 @@ fn wrapped(mut schema: Value) -> Value {
     let dialect = schema
         .as_object_mut()
         .and_then(|members| members.shift_remove("$schema"));
-    // With an `$id`, references are relative to it.
+    // If the schema has an `$id`, its references are relative to the `$id` and remain correct.
     if schema.get("$id").is_none() {
         each(&mut schema, &mut |members| {
             if let Some(Value::String(reference)) = members.get_mut("$ref")
@@ -86,15 +87,15 @@ fn wrapped(mut schema: Value) -> Value {
     object
 }
 
-/// Maximum number of subschemas examined to classify one schema, so that circular references end.
+/// Maximum number of subschemas examined to classify one schema, so that circular references do not loop forever.
 const MAX_STEPS: u32 = 1000;
 
-/// Returns `true` if every value that fits the schema is certainly an object.
+/// Returns `true` if every value that matches the schema is known to be an object.
 fn gives_objects(schema: &Value) -> bool {
     is_object(schema, schema, &mut { MAX_STEPS })
 }
 
-/// Returns the same for a part of `root`.
+/// Does the same for a part of `root`.
 fn is_object(schema: &Value, root: &Value, steps: &mut u32) -> bool {
     let Some(left) = steps.checked_sub(1) else {
         return false;

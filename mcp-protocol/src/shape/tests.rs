@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::ProtocolVersion::V2024_11_05;
 
-/// Shapes `whole` for each protocol version, oldest first: everything must be there except the members `gone`.
+/// Shapes `whole` for each protocol version, oldest first. All members must be present except those in `gone`.
 fn check<T: Shape + Serialize + DeserializeOwned>(whole: &Value, gone: [&[&str]; 5]) {
     for (version, gone) in ProtocolVersion::ALL.into_iter().zip(gone) {
         let mut expected = whole.clone();

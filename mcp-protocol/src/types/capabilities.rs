@@ -1,26 +1,26 @@
-//! Capabilities of client and server.
+//! Capabilities of clients and servers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::types::Meta;
 use crate::types::common::null_is_default;
 
-/// Capabilities of a client: the requests that it answers.
+/// The capabilities of a client, which determine the requests that it can answer.
 ///
-/// Unknown members are ignored. In revision 2026-07-28 every request carries its client's capabilities.
+/// Unknown members are ignored. Since revision 2026-07-28, clients send their capabilities with every request.
 ///
 /// Source: revision 2026-07-28, schema `ClientCapabilities`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// The client lists its roots: the directories it works in.
+    /// The client can list its roots, which are the directories it works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
-    /// The client requests completions from a model.
+    /// The client can request completions from a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingCapability>,
-    /// The client asks its user.
+    /// The client can ask its user for input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
     /// Non-standard capabilities.
@@ -58,36 +58,37 @@ pub struct RootsCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingCapability {
-    /// The client can offer tools to the model. Revisions from 2025-11-25.
+    /// The client can offer tools to the model. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Meta>,
-    /// The client can include context from its servers. Revisions from 2025-11-25.
+    /// The client can include context from its servers. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Meta>,
 }
 
-/// The client can ask its user.
+/// The client can ask its user for input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitationCapability {
-    /// Elicitation with a form. An empty capability object means this too.
+    /// Elicitation with a form. An empty capability object also means that forms are supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Meta>,
-    /// Elicitation that opens a URL. Revisions from 2025-11-25.
+    /// Elicitation that opens a URL. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Meta>,
 }
 
 impl ElicitationCapability {
-    /// Returns `true` if the client supports forms: it declares `form`, or neither `form` nor `url`.
+    /// Returns `true` if the client supports forms, that is, if it declares `form` or declares neither `form` nor
+    /// `url`.
     #[must_use]
     pub fn has_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }
 }
 
-/// A client capability that a tool requires: `requires(…)`.
+/// A client capability that a tool can require with `requires(…)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientFeature {
@@ -95,7 +96,7 @@ pub enum ClientFeature {
     Sampling,
     /// `sampling_tools`
     SamplingTools,
-    /// `elicitation`: with a form
+    /// `elicitation`, with a form
     Elicitation,
     /// `elicitation_url`
     ElicitationUrl,
@@ -103,14 +104,15 @@ pub enum ClientFeature {
     Roots,
 }
 
-/// Capabilities of a server, derived from the registered definitions.
+/// The capabilities of a server, derived from the registered definitions.
 ///
 /// Source: revision 2026-07-28, schema `ServerCapabilities`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// Completion of arguments. Revisions from 2025-03-26; clients of 2024-11-05 may call the method without it.
+    /// Argument completion. Since revision 2025-03-26; clients of 2024-11-05 can call the method without this
+    /// capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<CompletionsCapability>,
     /// Non-standard capabilities.
@@ -133,7 +135,7 @@ pub struct ServerCapabilities {
     pub tools: Option<ListChangedCapability>,
 }
 
-/// The server completes arguments.
+/// The server can complete arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionsCapability {}
@@ -143,7 +145,7 @@ pub struct CompletionsCapability {}
 #[non_exhaustive]
 pub struct LoggingCapability {}
 
-/// The server offers a list, and may send notifications when it changes.
+/// The server offers a list and may send notifications when it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -158,7 +160,7 @@ pub struct ListChangedCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    /// `true` if clients can subscribe to changes of single resources.
+    /// `true` if clients can subscribe to changes to individual resources.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub subscribe: bool,
     /// `true` if the server sends a notification when the list changes.

@@ -1,18 +1,18 @@
-//! Types that several chapters share: identity, icons, annotations, `_meta`.
+//! Types shared by several chapters of the specification: identity, icons, annotations and `_meta`.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The `_meta` object of a part of a message: keys mapped to any JSON.
+/// The `_meta` object of a message or of one of its parts: a map from keys to arbitrary JSON values.
 ///
-/// A key is an optional reverse-DNS prefix with `/`, and a name. Prefixes whose second label is `modelcontextprotocol` or
-/// `mcp` are reserved for the protocol.
+/// A key consists of a name, optionally preceded by a reverse-DNS prefix and `/`. Prefixes whose second label is
+/// `modelcontextprotocol` or `mcp` are reserved for the protocol.
 ///
 /// Source: revision 2026-07-28, basic, "_meta".
 pub type Meta = serde_json::Map<String, serde_json::Value>;
 
-/// The name and version by which a program identifies itself to the other side.
+/// The name and version by which a program identifies itself to its peer.
 ///
 /// Source: revision 2026-07-28, schema `Implementation`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,16 +23,16 @@ pub struct Implementation {
     pub name: String,
     /// The version, in any format.
     pub version: String,
-    /// Display name. Revisions from 2025-06-18.
+    /// Display name. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Purpose of the program, in a sentence or two. Revisions from 2025-11-25.
+    /// The purpose of the program, in a sentence or two. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// URL of the program's website. Revisions from 2025-11-25.
+    /// URL of the program's website. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
-    /// Icons for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Since revision 2025-11-25.
     #[serde(
         default,
         deserialize_with = "null_is_default",
@@ -42,7 +42,7 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// Creates an implementation with a name and a version, and nothing else.
+    /// Creates an implementation that has only a name and a version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -52,11 +52,11 @@ impl Implementation {
     }
 }
 
-/// An image that a client may show next to a name.
+/// An icon that a client may display next to a name.
 ///
-/// `src` is an `https:` or `data:` URI; clients distrust anything else. Any other URI is a compile error in an attribute,
-/// and a server or a definition with one is rejected; from a listing or content the icon is dropped, with a warning in the
-/// log.
+/// `src` must be an `https:` or `data:` URI, because clients do not trust any other scheme. Any other URI is a compile
+/// error in an attribute, and a server or definition that uses one is rejected. In listings and content, such an icon
+/// is dropped and a warning is logged.
 ///
 /// Source: revision 2025-11-25, schema `Icon`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,33 +65,33 @@ impl Implementation {
 pub struct Icon {
     /// The `https:` or `data:` URI of the image.
     pub src: Cow<'static, str>,
-    /// The media type, if the source does not state it.
+    /// The media type, if the source does not specify it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Cow<'static, str>>,
-    /// The sizes it suits, each `WIDTHxHEIGHT` in pixels, or `any` for vector formats.
+    /// The sizes at which the icon can be displayed, each as `WIDTHxHEIGHT` in pixels, or `any` for vector formats.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub sizes: Cow<'static, [Cow<'static, str>]>,
-    /// The background it is drawn for.
+    /// The background that the icon is designed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theme: Option<IconTheme>,
 }
 
 #[doc(hidden)]
 impl Icon {
-    /// Returns `true` if clients may display an icon with this source: they distrust every scheme but `https:` and `data:`.
+    /// Returns `true` if clients may display an icon with this source, which must be an `https:` or `data:` URI.
     ///
     /// Source: revision 2026-07-28, basic, "Icons".
     #[must_use]
     pub const fn is_source(src: &str) -> bool {
         let bytes = src.as_bytes();
-        // Only the start is checked: `data:` URIs are too long to walk through at compile time.
+        // Only the start is checked, because `data:` URIs are too long to be scanned at compile time.
         (starts_with(bytes, b"https://") && bytes.len() > b"https://".len())
             || starts_with(bytes, b"data:")
     }
 }
 
 impl Icon {
-    /// Creates an icon from its source alone.
+    /// Creates an icon that has only a source.
     pub fn new(src: impl Into<Cow<'static, str>>) -> Self {
         Self {
             src: src.into(),
@@ -108,14 +108,14 @@ impl Icon {
         self
     }
 
-    /// Adds a size that the icon suits, such as `48x48` or `any`.
+    /// Adds a size at which the icon can be displayed, such as `48x48` or `any`.
     #[must_use]
     pub fn with_size(mut self, size: impl Into<Cow<'static, str>>) -> Self {
         self.sizes.to_mut().push(size.into());
         self
     }
 
-    /// Sets the background that the icon is drawn for.
+    /// Sets the background that the icon is designed for.
     #[must_use]
     pub fn with_theme(mut self, theme: IconTheme) -> Self {
         self.theme = Some(theme);
@@ -123,7 +123,7 @@ impl Icon {
     }
 }
 
-/// Returns `true` if a text starts with `start`, which is in lower case; the case of the text is ignored.
+/// Returns `true` if `text` starts with `start`, ignoring ASCII case.
 const fn starts_with(text: &[u8], start: &[u8]) -> bool {
     match text.split_at_checked(start.len()) {
         Some((text, _)) => text.eq_ignore_ascii_case(start),
@@ -131,7 +131,7 @@ const fn starts_with(text: &[u8], start: &[u8]) -> bool {
     }
 }
 
-/// The background an icon is drawn for.
+/// The background that an icon is designed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -149,19 +149,19 @@ pub enum IconTheme {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// The intended audience; empty means everyone.
+    /// The intended audience. If empty, the content is for everyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
-    /// Importance, from 0.0 (optional) to 1.0 (required).
+    /// The importance of the content, from 0.0 (optional) to 1.0 (required).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
-    /// Time of the last modification, in ISO 8601. Revisions from 2025-06-18.
+    /// The time of the last modification, in ISO 8601 format. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
 }
 
 impl Annotations {
-    /// Creates annotations without any values.
+    /// Creates empty annotations.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -174,14 +174,14 @@ impl Annotations {
         self
     }
 
-    /// Sets the priority, clamped to 0.0 to 1.0; NaN clears it.
+    /// Sets the priority, clamped to the range from 0.0 to 1.0. NaN clears it.
     #[must_use]
     pub fn with_priority(mut self, priority: f64) -> Self {
         self.priority = (!priority.is_nan()).then(|| priority.clamp(0.0, 1.0));
         self
     }
 
-    /// Sets the time of the last modification, in ISO 8601: `2026-07-28T12:00:00Z`.
+    /// Sets the time of the last modification in ISO 8601 format, such as `2026-07-28T12:00:00Z`.
     #[must_use]
     pub fn with_last_modified(mut self, time: impl Into<String>) -> Self {
         self.last_modified = Some(time.into());
@@ -205,7 +205,7 @@ pub enum Role {
     Assistant,
 }
 
-/// Reads `null` as the default value: clients may send it for members that the schema would have them omit.
+/// Deserializes `null` as the default value, because some clients send `null` for members that they should omit.
 pub(super) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,25 +1,25 @@
-//! Completion of arguments.
+//! Argument completion.
 
 use serde::{Deserialize, Serialize};
 
-/// Candidates for an argument, best first.
+/// Completion candidates for an argument, best first.
 ///
 /// Source: revision 2026-07-28, schema `CompleteResult`, member `completion`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Completion {
-    /// At most 100 candidates.
+    /// The candidates, at most 100.
     pub values: Vec<String>,
-    /// Number of all candidates, which may exceed those in `values`.
+    /// The total number of candidates, which may be greater than the number of `values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// `true` if there are more candidates than those in `values`.
+    /// `true` if there are more candidates than `values` contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
 
-/// The target of a completion: a prompt, or a resource template.
+/// The target of a completion: a prompt or a resource template.
 ///
 /// Source: revision 2026-07-28, schema `PromptReference` and `ResourceTemplateReference`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,10 +32,10 @@ pub enum CompletionReference {
         /// The name of the prompt.
         name: String,
     },
-    /// A resource template, or a resource that it matches.
+    /// A resource template, or a resource that matches one.
     #[serde(rename = "ref/resource")]
     Resource {
-        /// The URI template as listed, or a URI that it matches.
+        /// The URI template as listed, or a URI that matches it.
         uri: String,
     },
 }
@@ -48,7 +48,7 @@ impl CompletionReference {
         matches!(self, Self::Prompt { .. })
     }
 
-    /// Returns the name of the prompt, or the URI.
+    /// Returns the name of the prompt, or the URI of the resource or template.
     #[must_use]
     pub fn target(&self) -> &str {
         match self {
@@ -57,7 +57,7 @@ impl CompletionReference {
         }
     }
 
-    /// Returns the same, owned.
+    /// Does the same as [`target`](Self::target), but returns an owned string.
     #[must_use]
     pub fn into_target(self) -> String {
         match self {
@@ -67,7 +67,8 @@ impl CompletionReference {
     }
 }
 
-/// An untagged reference, read in a single pass; a tagged enum would be buffered first and then read a second time.
+/// A reference whose type has not been checked. It is read in a single pass, whereas a tagged enum would first be
+/// buffered and then read a second time.
 #[derive(Deserialize)]
 struct AnyReference {
     r#type: String,

@@ -1,4 +1,4 @@
-//! Content blocks: the content of tool results and prompts.
+//! Content blocks, which make up tool results and prompt messages.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use crate::types::{Annotations, Icon, Meta};
 
 /// One piece of content in a tool result or a prompt message.
 ///
-/// Converts from strings and from each of its parts.
+/// Implements `From` for strings, for [`ResourceContents`] and for the type in each variant.
 ///
-/// Source: revision 2026-07-28, schema `ContentBlock`. Audio exists from 2025-03-26 and links from 2025-06-18; older
+/// Source: revision 2026-07-28, schema `ContentBlock`. Audio was added in 2025-03-26 and links in 2025-06-18; older
 /// clients receive the closest equivalent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -26,7 +26,7 @@ pub enum ContentBlock {
     Audio(AudioContent),
     /// A link to a resource that the client may read.
     ResourceLink(Box<ResourceLink>),
-    /// The contents of a resource, embedded.
+    /// The embedded contents of a resource.
     Resource(EmbeddedResource),
 }
 
@@ -36,17 +36,17 @@ impl ContentBlock {
         TextContent::new(text).into()
     }
 
-    /// Creates an image of the given media type; `bytes` are base64-encoded.
+    /// Creates an image of the given media type and encodes `bytes` in base64.
     pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         ImageContent::new(bytes, mime_type).into()
     }
 
-    /// Creates an audio block of the given media type; `bytes` are base64-encoded.
+    /// Creates an audio block of the given media type and encodes `bytes` in base64.
     pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         AudioContent::new(bytes, mime_type).into()
     }
 
-    /// Embeds the contents of a resource.
+    /// Creates a block that embeds the contents of a resource.
     #[must_use]
     pub fn resource(contents: ResourceContents) -> Self {
         EmbeddedResource::new(contents).into()
@@ -55,7 +55,7 @@ impl ContentBlock {
 
 #[doc(hidden)]
 impl ContentBlock {
-    /// Calls `each` with every string that a model or a user reads.
+    /// Calls `each` with every string meant for a model or a user.
     pub fn each_text(&mut self, each: &mut dyn FnMut(&mut String)) {
         match self {
             Self::Text(content) => each(&mut content.text),
@@ -70,7 +70,7 @@ impl ContentBlock {
     }
 }
 
-/// Text for a model or a user.
+/// Text meant for a model or a user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TextContent {
@@ -79,7 +79,7 @@ pub struct TextContent {
     /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -106,13 +106,13 @@ pub struct ImageContent {
     /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ImageContent {
-    /// Creates an image of the given media type; `bytes` are base64-encoded.
+    /// Creates an image of the given media type and encodes `bytes` in base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),
@@ -122,7 +122,7 @@ impl ImageContent {
     }
 }
 
-/// Audio, base64-encoded on the wire. Revisions from 2025-03-26.
+/// Audio, base64-encoded on the wire. Since revision 2025-03-26.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -134,13 +134,13 @@ pub struct AudioContent {
     /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl AudioContent {
-    /// Creates audio of the given media type; `bytes` are base64-encoded.
+    /// Creates audio of the given media type and encodes `bytes` in base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),
@@ -150,7 +150,7 @@ impl AudioContent {
     }
 }
 
-/// A link to a resource, which need not appear in any list. Revisions from 2025-06-18.
+/// A link to a resource. The resource does not have to appear in any list. Since revision 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -174,7 +174,7 @@ pub struct ResourceLink {
     /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Icons for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
     /// Additional metadata.
@@ -183,7 +183,7 @@ pub struct ResourceLink {
 }
 
 impl ResourceLink {
-    /// Creates a link to `uri` with a name.
+    /// Creates a link to `uri` with the given name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -216,13 +216,13 @@ pub struct EmbeddedResource {
     /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl EmbeddedResource {
-    /// Embeds these contents.
+    /// Creates an embedded resource from its contents.
     #[must_use]
     pub fn new(contents: ResourceContents) -> Self {
         Self {
@@ -235,16 +235,16 @@ impl EmbeddedResource {
 
 /// The contents of a resource: text, or bytes in base64.
 ///
-/// Exactly one of `text` and `blob` is set; the constructors ensure it.
+/// The constructors ensure that exactly one of `text` and `blob` is set.
 ///
 /// Source: revision 2026-07-28, schema `TextResourceContents` and `BlobResourceContents`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// The URI of the contents. If a resource function leaves it empty, it becomes the URI that was read.
+    /// The URI of the contents. If a resource function leaves it empty, the requested URI is used.
     pub uri: Cow<'static, str>,
-    /// The media type. If a resource function omits it, it becomes the declared one.
+    /// The media type. If a resource function omits it, the declared media type is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Cow<'static, str>>,
     /// The text, if the contents are text.
@@ -253,7 +253,7 @@ pub struct ResourceContents {
     /// The bytes in standard base64 with padding, if the contents are binary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -268,7 +268,7 @@ impl ResourceContents {
         }
     }
 
-    /// Creates binary contents for `uri`; `bytes` are base64-encoded.
+    /// Creates binary contents for `uri` and encodes `bytes` in base64.
     pub fn blob(uri: impl Into<Cow<'static, str>>, bytes: impl AsRef<[u8]>) -> Self {
         Self {
             uri: uri.into(),

@@ -1,6 +1,7 @@
-//! Forms for users to fill in: flat, with fields that hold strings, numbers, booleans or choices.
+//! Flat forms for users to fill in, with fields for strings, numbers, booleans and choices.
 //!
-//! The types are neutral; [`input`](crate::input) decides which parts of a form each protocol version sees.
+//! The types are independent of the protocol version; [`input`](crate::input) decides which parts of a form are sent in
+//! each version.
 //!
 //! Specification: 2026-07-28, client/elicitation, "Requested Schema".
 
@@ -8,10 +9,9 @@ use serde_json::Value;
 
 use crate::types::Format;
 
-/// A form for a user to fill in: fields in order, each under the name that it has in the answer.
+/// A form for a user to fill in: an ordered list of fields, each with the name used for its value in the answer.
 ///
-/// Usually derived from a struct with `Elicit`; built by hand if the fields are known only at run
-/// time.
+/// Usually derived from a struct with `Elicit`. Build a form by hand if its fields are known only at run time.
 ///
 /// ```
 /// # extern crate mcp_runtime_protocol as mcp_runtime;
@@ -23,7 +23,8 @@ use crate::types::Format;
 ///     .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]));
 /// ```
 ///
-/// A form must not ask for secrets: no passwords, keys, tokens or payment details. Send the user to a URL for these.
+/// A form must not ask for secrets such as passwords, keys, tokens or payment details. Send the user to a URL for these
+/// instead.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Form {
@@ -32,20 +33,20 @@ pub struct Form {
 }
 
 impl Form {
-    /// Creates a form without fields, which asks only for consent.
+    /// Creates a form without fields, which only asks for the user's consent.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a field, required unless it has a default. It replaces an earlier field of the same name.
+    /// Adds a field, which is required unless it has a default. Replaces any earlier field with the same name.
     #[must_use]
     pub fn field(self, name: impl Into<String>, field: Field) -> Self {
         let required = field.default.is_none();
         self.push(name.into(), Field { required, ..field })
     }
 
-    /// Adds an optional field. It replaces an earlier field of the same name.
+    /// Adds an optional field. Replaces any earlier field with the same name.
     #[must_use]
     pub fn optional(self, name: impl Into<String>, field: Field) -> Self {
         self.push(
@@ -64,7 +65,7 @@ impl Form {
     }
 }
 
-/// One field of a [`Form`].
+/// A field in a [`Form`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Field {
@@ -80,49 +81,49 @@ pub struct Field {
     pub input: FieldInput,
 }
 
-/// The kind of input that a field takes.
+/// The kind of input that a field accepts.
 #[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
 pub enum FieldInput {
     /// A string.
     Text {
-        /// Minimum number of characters.
+        /// The minimum number of characters.
         min: Option<u64>,
-        /// Maximum number of characters.
+        /// The maximum number of characters.
         max: Option<u64>,
-        /// The format, if it must have one.
+        /// The required format, if any.
         format: Option<Format>,
     },
     /// A number.
     Number {
-        /// `true` if it must be an integer.
+        /// `true` if the number must be an integer.
         integer: bool,
-        /// Minimum.
+        /// The minimum value.
         min: Option<f64>,
-        /// Maximum.
+        /// The maximum value.
         max: Option<f64>,
     },
-    /// Yes or no.
+    /// A boolean.
     Boolean,
     /// One of several choices.
     One {
         /// The choices, in order.
         choices: Vec<Choice>,
-        /// `true` if titles are sent as `enumNames` in every protocol version.
+        /// `true` to send titles as `enumNames` in every protocol version.
         names: bool,
     },
     /// Any number of choices.
     Many {
         /// The choices, in order.
         choices: Vec<Choice>,
-        /// Minimum number of choices.
+        /// The minimum number of choices.
         min: Option<u64>,
-        /// Maximum number of choices.
+        /// The maximum number of choices.
         max: Option<u64>,
     },
 }
 
-/// One of the choices of a field.
+/// A choice offered by a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Choice {
@@ -134,7 +135,7 @@ pub struct Choice {
 
 #[doc(hidden)]
 impl Choice {
-    /// Returns the title; the value if there is none.
+    /// Returns the title, or the value if there is no title.
     #[must_use]
     pub fn title_or_value(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.value)
@@ -212,7 +213,8 @@ impl Field {
         Self::new(FieldInput::Boolean)
     }
 
-    /// Creates a field for one of several choices: values, or pairs of a value and a display title.
+    /// Creates a field that accepts exactly one of several choices. Each choice is a value or a pair of a value and a
+    /// display title.
     #[must_use]
     pub fn one_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
         Self::new(FieldInput::One {
@@ -221,10 +223,11 @@ impl Field {
         })
     }
 
-    /// Creates a field for any number of choices: values, or pairs of a value and a display title.
+    /// Creates a field that accepts any number of choices. Each choice is a value or a pair of a value and a display
+    /// title.
     ///
-    /// Clients of 2025-06-18 do not have such a field: they receive a string field whose description lists the choices, and
-    /// the answer is split at commas.
+    /// Revision 2025-06-18 does not support such fields. Clients of that revision receive a string field whose
+    /// description lists the choices, and the answer is split at commas.
     #[must_use]
     pub fn many_of<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> Self {
         Self::new(FieldInput::Many {
@@ -241,15 +244,15 @@ impl Field {
         self
     }
 
-    /// Sets the description: what to fill in.
+    /// Sets the description, which explains what to fill in.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Sets the default value, and makes the field optional. Booleans' defaults are sent to all clients, others to clients
-    /// of 2025-11-25 and later.
+    /// Sets the default value and makes the field optional. Defaults for booleans are sent to all clients; other
+    /// defaults are sent only to clients of revision 2025-11-25 or later.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
@@ -257,7 +260,8 @@ impl Field {
         self
     }
 
-    /// Sets the smallest and the largest number; an infinity means no bound. Has no effect on other fields.
+    /// Sets the minimum and maximum value of a number field. An infinite value means that there is no bound. Has no
+    /// effect on other kinds of fields.
     #[must_use]
     pub fn range(mut self, min: f64, max: f64) -> Self {
         if let FieldInput::Number {
@@ -272,8 +276,8 @@ impl Field {
         self
     }
 
-    /// Sets the smallest and the largest number of characters of a string, or of choices made. Has no effect on other
-    /// fields.
+    /// Sets the minimum and maximum number of characters in a string field, or of choices in a
+    /// [`many_of`](Self::many_of) field. Has no effect on other kinds of fields.
     #[must_use]
     pub fn length(mut self, min: impl Into<Option<u64>>, max: impl Into<Option<u64>>) -> Self {
         let (FieldInput::Text {
@@ -294,7 +298,7 @@ impl Field {
         self
     }
 
-    /// Sets the format of a string. Has no effect on other fields.
+    /// Sets the format of a string field. Has no effect on other kinds of fields.
     #[must_use]
     pub fn format(mut self, looks: Format) -> Self {
         if let FieldInput::Text { format, .. } = &mut self.input {
@@ -303,7 +307,8 @@ impl Field {
         self
     }
 
-    /// Sends the titles of choices as `enumNames`, as in 2025-06-18, to every client: for clients that support only these.
+    /// Sends the titles of choices as `enumNames` to every client, as in revision 2025-06-18. Use this for clients that
+    /// support only `enumNames`.
     #[must_use]
     pub fn enum_names(mut self) -> Self {
         if let FieldInput::One { names, .. } = &mut self.input {

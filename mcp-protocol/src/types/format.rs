@@ -1,6 +1,6 @@
-//! Formats of strings in forms.
+//! Formats of string fields in forms.
 
-/// Format of a string. Checked when the answer arrives.
+/// The format of a string field. Each answer is checked against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -15,7 +15,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the name on the wire.
+    /// Returns the name of the format, as sent on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl Format {
         }
     }
 
-    /// Returns `true` if the text has the shape of the format. Does not check that an email address or URI exists.
+    /// Returns `true` if the text is in this format. Does not check whether an email address or URI exists.
     #[doc(hidden)]
     #[must_use]
     pub fn fits(self, text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Requests from a server to a client.
 //!
-//! The types are neutral; [`input`](crate::input) decides which parts of a question each protocol version sees. Requests to a
-//! model are in `sampling`, the contents of a form in `form`.
+//! The types are independent of the protocol version; [`input`](crate::input) decides which parts of a question are
+//! sent in each version. Sampling requests are defined in `sampling` and forms in `form`.
 //!
 //! Specification: 2026-07-28, client/elicitation, client/roots.
 
@@ -17,16 +17,16 @@ use crate::types::{Form, Meta, SamplingRequest};
 pub enum InputRequest {
     /// `elicitation/create` with a form
     Form {
-        /// Text that the user reads.
+        /// The text to show to the user.
         message: String,
-        /// The form that the user fills in.
+        /// The form for the user to fill in.
         form: Form,
     },
     /// `elicitation/create` with a URL
     Url {
-        /// Text that the user reads.
+        /// The text to show to the user.
         message: String,
-        /// The URL that the user is sent to.
+        /// The URL for the user to open.
         url: String,
     },
     /// `sampling/createMessage`
@@ -35,9 +35,9 @@ pub enum InputRequest {
     Roots,
 }
 
-/// A directory or file that the client works in. Servers stay within the roots; a client may have none.
+/// A directory or file that the client works in. Servers are expected to stay within the roots. A client may have none.
 ///
-/// Source: revision 2026-07-28, schema `Root`. Deprecated there, as the whole feature is.
+/// Source: revision 2026-07-28, schema `Root`. Deprecated there, along with the whole feature.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Root {

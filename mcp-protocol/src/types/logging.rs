@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Severity of a log message: the levels of syslog (RFC 5424), least severe first.
+/// The severity of a log message, as in syslog (RFC 5424). Ordered from least to most severe.
 ///
 /// Source: revision 2026-07-28, schema `LoggingLevel`.
 #[derive(
@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum LoggingLevel {
-    /// Details for debugging.
+    /// Detailed information for debugging.
     Debug,
-    /// Normal progress.
+    /// Information about normal progress.
     Info,
-    /// Normal but significant events.
+    /// A normal but significant event.
     Notice,
     /// A condition that needs attention.
     Warning,
@@ -51,7 +51,7 @@ impl LoggingLevel {
         Self::Emergency,
     ];
 
-    /// Returns the name of the level on the wire.
+    /// Returns the name of the level, as sent on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl LoggingLevel {
         }
     }
 
-    /// Returns the level with this name, exactly as on the wire.
+    /// Returns the level with the given wire name, which is case-sensitive.
     #[must_use]
     pub fn from_wire(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == name)

@@ -1,10 +1,10 @@
-//! The schema's types under the schema's names.
+//! Protocol types, named as in the schema of the specification.
 //!
-//! The types are neutral: each holds every field that any protocol version has, and does not depend on one.
-//! The server decides which fields a given version sees. Serialization follows the newest version; absent optional
-//! fields are omitted, never written as `null`.
+//! The types are independent of the protocol version: each has every field that exists in any version. The server
+//! decides which fields to send, depending on the client's version. Serialization follows the newest version. Optional
+//! fields without a value are omitted, never written as `null`.
 //!
-//! Specification: the schema of revision 2026-07-28, and the parts of earlier revisions that it lacks.
+//! Specification: the schema of revision 2026-07-28, plus those parts of earlier revisions that it no longer contains.
 
 mod capabilities;
 mod common;

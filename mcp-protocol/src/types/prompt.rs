@@ -1,4 +1,4 @@
-//! Prompts: their definition and the messages they produce.
+//! Prompt definitions and the messages that prompts produce.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,33 +11,33 @@ use crate::types::{ContentBlock, Icon, Meta, Role};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Prompt {
-    /// The name that `prompts/get` uses.
+    /// The name by which `prompts/get` identifies the prompt.
     pub name: String,
-    /// Display name. Revisions from 2025-06-18.
+    /// Display name. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Purpose of the prompt.
+    /// The purpose of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The arguments that the prompt accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
-    /// Icons for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
-/// One argument of a prompt. Values are always strings on the wire.
+/// An argument of a prompt. On the wire, its value is always a string.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptArgument {
     /// The name of the argument.
     pub name: String,
-    /// Display name. Revisions from 2025-06-18.
+    /// Display name. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Description of the argument.
@@ -55,7 +55,7 @@ pub struct PromptArgument {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    /// The subject of the messages. If omitted, it becomes the description of the prompt.
+    /// A description of the messages. Defaults to the description of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages, in order.
@@ -66,7 +66,7 @@ pub struct GetPromptResult {
 }
 
 impl GetPromptResult {
-    /// Creates a result with these messages.
+    /// Creates a result with the given messages.
     pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
         Self {
             messages: messages.into(),
@@ -75,7 +75,7 @@ impl GetPromptResult {
     }
 }
 
-/// One message of a prompt: a role and exactly one content block.
+/// A message in a prompt, with a role and exactly one content block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
@@ -86,7 +86,7 @@ pub struct PromptMessage {
 }
 
 impl PromptMessage {
-    /// Creates a message from `role`.
+    /// Creates a message with the given role.
     pub fn new(role: Role, content: impl Into<ContentBlock>) -> Self {
         Self {
             role,

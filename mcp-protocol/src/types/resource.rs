@@ -1,4 +1,4 @@
-//! Resources and resource templates: their definitions and the result of a read.
+//! Definitions of resources and resource templates, and the result of reading a resource.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use crate::types::{Annotations, Icon, Meta, ResourceContents};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    /// The URI.
+    /// The URI of the resource.
     pub uri: String,
-    /// The name.
+    /// The name of the resource.
     pub name: String,
-    /// Display name. Revisions from 2025-06-18.
+    /// Display name. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Description of the contents.
@@ -30,16 +30,16 @@ pub struct Resource {
     /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Icons for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl Resource {
-    /// Creates a resource with a URI and a name.
+    /// Creates a resource with the given URI and name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -84,11 +84,11 @@ impl Resource {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    /// The URIs of the resources, as an RFC 6570 template.
+    /// The RFC 6570 template that the URIs of the resources match.
     pub uri_template: String,
-    /// The name.
+    /// The name of the template.
     pub name: String,
-    /// Display name. Revisions from 2025-06-18.
+    /// Display name. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Description of the resources' contents.
@@ -100,10 +100,10 @@ pub struct ResourceTemplate {
     /// Audience, priority and modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Icons for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -115,9 +115,9 @@ pub struct ResourceTemplate {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    /// The contents; more than one if the resource is a collection.
+    /// The contents. A resource that is a collection can have more than one.
     pub contents: Vec<ResourceContents>,
-    /// The media type of contents that have none, if the definition does not declare one either.
+    /// The media type for contents without one, if the definition does not declare one either.
     #[serde(skip)]
     #[doc(hidden)]
     pub mime_type: Option<&'static str>,
@@ -126,13 +126,13 @@ pub struct ReadResourceResult {
     pub meta: Option<Meta>,
 }
 
-/// The clients that may share a cached result.
+/// The clients among which a cached result may be shared.
 ///
 /// Source: revision 2026-07-28, server/utilities/caching, "Cache Scope Field".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// Any client: the result is the same for every user and every token.
+    /// Any client; the result must be the same for every user and every token.
     Public,
     /// Only the client that made the request.
     #[default]

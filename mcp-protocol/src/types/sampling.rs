@@ -1,6 +1,7 @@
 //! Requests to the client's model.
 //!
-//! The types are neutral; [`input`](crate::input) decides which parts each protocol version sees.
+//! The types are independent of the protocol version; [`input`](crate::input) decides which parts are sent in each
+//! version.
 //!
 //! Specification: 2026-07-28, client/sampling.
 
@@ -18,43 +19,45 @@ use crate::types::{Meta, Role, SamplingContent, SamplingMessage};
 /// let question = SamplingRequest::user("What is the capital of France?").max_tokens(200).temperature(0.2);
 /// ```
 ///
-/// Source: revision 2026-07-28, schema `CreateMessageRequestParams`. Deprecated there, as the whole feature is.
+/// Source: revision 2026-07-28, schema `CreateMessageRequestParams`. Deprecated there, along with the whole feature.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingRequest {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
-    /// Maximum number of tokens in the answer. Default 1,000.
+    /// The maximum number of tokens in the answer. Defaults to 1,000.
     pub max_tokens: u64,
-    /// Preferences for the model to use; advisory.
+    /// Advisory preferences about which model to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
     /// The system prompt; the client may change or omit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// Additional context that the client shows the model. Omitted if the client cannot include any.
+    /// Additional context for the client to show to the model. Omitted if the client does not support this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
     /// The sampling temperature: higher values give more varied answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Strings that end the answer.
+    /// Strings that make the model stop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
     /// Data for the client's model provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Meta>,
-    /// Tools the model may use, as `Tool` of the schema. Requires the capability `sampling.tools`.
+    /// The tools that the model may use, each in the form of `Tool` in the schema. Requires the capability
+    /// `sampling.tools`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
-    /// The `mode` of tool use: the model may (`auto`), must (`required`) or must not (`none`) use a tool.
+    /// An object whose `mode` specifies whether the model may (`auto`), must (`required`) or must not (`none`) use a
+    /// tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
 }
 
 impl SamplingRequest {
-    /// Creates a request with these messages.
+    /// Creates a request with the given messages.
     #[must_use]
     pub fn new(messages: Vec<SamplingMessage>) -> Self {
         Self {
@@ -71,7 +74,7 @@ impl SamplingRequest {
         }
     }
 
-    /// Creates a request with one message from the user: text, or any other content.
+    /// Creates a request with a single message from the user, which can be text or any other content.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self::new(vec![SamplingMessage::new(Role::User, content)])
     }
@@ -97,30 +100,31 @@ impl SamplingRequest {
         self
     }
 
-    /// Asks the client to show the model additional context; the client may ignore it.
+    /// Asks the client to show additional context to the model. The client may ignore this.
     ///
-    /// Omitted if the client does not declare `sampling.context`, which revisions from 2025-11-25 require.
+    /// Since revision 2025-11-25, this requires the client capability `sampling.context` and is omitted for clients
+    /// that do not declare it.
     #[must_use]
     pub fn include(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
         self
     }
 
-    /// Sets the sampling temperature; a value that is not finite clears it.
+    /// Sets the sampling temperature. A value that is not finite clears it.
     #[must_use]
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature).filter(|temperature| temperature.is_finite());
         self
     }
 
-    /// Adds a string that ends the answer.
+    /// Adds a string that makes the model stop.
     #[must_use]
     pub fn stop_at(mut self, text: impl Into<String>) -> Self {
         self.stop_sequences.push(text.into());
         self
     }
 
-    /// Sets preferences for the model to use; advisory.
+    /// Sets advisory preferences about which model to use.
     #[must_use]
     pub fn prefer(mut self, preferences: ModelPreferences) -> Self {
         self.model_preferences = Some(preferences);
@@ -142,7 +146,7 @@ impl SamplingRequest {
         self
     }
 
-    /// Sets the mode of tool use: the model may (`auto`), must (`required`) or must not (`none`) use a tool.
+    /// Sets whether the model may (`auto`), must (`required`) or must not (`none`) use a tool.
     #[must_use]
     pub fn tool_choice(mut self, mode: &str) -> Self {
         self.tool_choice = Some(json!({ "mode": mode }));
@@ -150,7 +154,7 @@ impl SamplingRequest {
     }
 }
 
-/// Additional context that a client shows its model.
+/// Additional context that a client shows to its model.
 ///
 /// Source: revision 2025-06-18, schema `CreateMessageRequest`, `includeContext`. Deprecated in 2026-07-28.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -163,54 +167,54 @@ pub enum IncludeContext {
     AllServers,
 }
 
-/// Advice on the model to use: names first, then priorities, each from 0.0 to 1.0.
+/// Preferences about which model to use. Names take precedence over priorities, which range from 0.0 to 1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelPreferences {
-    /// Names or parts of names of models, best first.
+    /// Model names or parts of model names, in order of preference.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "hints")]
     pub hints: Vec<String>,
-    /// Importance of a low price.
+    /// The importance of a low price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_priority: Option<f64>,
-    /// Importance of speed.
+    /// The importance of speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_priority: Option<f64>,
-    /// Importance of capability.
+    /// The importance of capability.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intelligence_priority: Option<f64>,
 }
 
 impl ModelPreferences {
-    /// Creates preferences without any values.
+    /// Creates empty preferences.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a model, by its name or a part of it, after those already named.
+    /// Adds the name of a model, or part of it, after the names already added.
     #[must_use]
     pub fn hint(mut self, name: impl Into<String>) -> Self {
         self.hints.push(name.into());
         self
     }
 
-    /// Sets the importance of a low price, clamped to 0.0 to 1.0.
+    /// Sets the importance of a low price, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn cost(mut self, priority: f64) -> Self {
         self.cost_priority = share(priority);
         self
     }
 
-    /// Sets the importance of speed, clamped to 0.0 to 1.0.
+    /// Sets the importance of speed, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn speed(mut self, priority: f64) -> Self {
         self.speed_priority = share(priority);
         self
     }
 
-    /// Sets the importance of capability, clamped to 0.0 to 1.0.
+    /// Sets the importance of capability, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn intelligence(mut self, priority: f64) -> Self {
         self.intelligence_priority = share(priority);

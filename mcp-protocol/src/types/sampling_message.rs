@@ -7,19 +7,20 @@ use serde_json::{Map, Value};
 
 use crate::types::{AudioContent, ContentBlock, ImageContent, Role, TextContent};
 
-/// One message of a conversation with a model.
+/// A message in a conversation with a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SamplingMessage {
     /// The speaker.
     pub role: Role,
-    /// The content blocks. Several exist from 2025-11-25; older clients receive one message for each.
+    /// The content blocks. Before 2025-11-25, a message has only one block, so older clients receive a separate message
+    /// for each block.
     #[serde(with = "one_or_many")]
     pub content: Vec<SamplingContent>,
 }
 
 impl SamplingMessage {
-    /// Creates a message with one block.
+    /// Creates a message with a single content block.
     pub fn new(role: Role, content: impl Into<SamplingContent>) -> Self {
         Self {
             role,
@@ -27,7 +28,7 @@ impl SamplingMessage {
         }
     }
 
-    /// Adds a block.
+    /// Adds a content block.
     #[must_use]
     pub fn and(mut self, content: impl Into<SamplingContent>) -> Self {
         self.content.push(content.into());
@@ -35,7 +36,7 @@ impl SamplingMessage {
     }
 }
 
-/// One piece of a message to or from a model.
+/// A content block in a message to or from a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -44,9 +45,9 @@ pub enum SamplingContent {
     Text(TextContent),
     /// An image.
     Image(ImageContent),
-    /// Audio. Revisions from 2025-03-26.
+    /// Audio. Since revision 2025-03-26.
     Audio(AudioContent),
-    /// A tool call that the model requests. Revisions from 2025-11-25.
+    /// A tool call requested by the model. Since revision 2025-11-25.
     #[serde(rename_all = "camelCase")]
     ToolUse {
         /// The id by which the result refers to the call.
@@ -57,10 +58,10 @@ pub enum SamplingContent {
         #[serde(default)]
         input: Map<String, Value>,
     },
-    /// The result of a tool call. Revisions from 2025-11-25.
+    /// The result of a tool call. Since revision 2025-11-25.
     #[serde(rename_all = "camelCase")]
     ToolResult {
-        /// The `id` of the [`ToolUse`](Self::ToolUse).
+        /// The `id` of the corresponding [`ToolUse`](Self::ToolUse).
         tool_use_id: String,
         /// The content of the result.
         content: Vec<ContentBlock>,
@@ -94,14 +95,14 @@ impl From<AudioContent> for SamplingContent {
     }
 }
 
-/// The answer of the client's model.
+/// The response from the client's model.
 ///
-/// Source: revision 2026-07-28, schema `CreateMessageResult`. Read leniently.
+/// Source: revision 2026-07-28, schema `CreateMessageResult`. A missing `model` or `stopReason` is accepted.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    /// The speaker: the assistant.
+    /// The speaker, normally the assistant.
     pub role: Role,
     /// The content blocks.
     #[serde(with = "one_or_many")]
@@ -109,13 +110,13 @@ pub struct CreateMessageResult {
     /// The name of the model.
     #[serde(default)]
     pub model: String,
-    /// The reason for stopping: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another string.
+    /// The reason why the model stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another string.
     #[serde(default)]
     pub stop_reason: Option<String>,
 }
 
 impl CreateMessageResult {
-    /// Returns all text blocks, joined by line breaks.
+    /// Returns all text blocks, joined with line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|content| match content {
@@ -125,7 +126,7 @@ impl CreateMessageResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Converts the answer into the next message of the conversation, for a loop with tools.
+    /// Converts the response into the next message of the conversation, for loops in which the model calls tools.
     #[must_use]
     pub fn into_message(self) -> SamplingMessage {
         SamplingMessage {
@@ -135,7 +136,7 @@ impl CreateMessageResult {
     }
 }
 
-/// A single block is written without an array, several as an array.
+/// Serializes a single block as an object and several blocks as an array.
 mod one_or_many {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! Decoding and encoding the specification's own examples leaves them unchanged.
+//! Checks that decoding and encoding the specification's own examples leaves them unchanged.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// The examples of a type: their paths and texts.
+/// Returns the paths and texts of a type's examples.
 fn examples(of: &str) -> Vec<(String, String)> {
     let folder = PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -65,7 +65,7 @@ fn results_are_unchanged_but_for_what_the_encoder_adds() {
             for added in ["resultType", "ttlMs", "cacheScope"] {
                 value.as_object_mut().unwrap().shift_remove(added);
             }
-            // Omitting it has the same meaning.
+            // Omitting the member has the same meaning.
             if value.get("isError") == Some(&Value::Bool(false)) {
                 value.as_object_mut().unwrap().shift_remove("isError");
             }

@@ -1,4 +1,4 @@
-//! Tools: their definition and the result of a call.
+//! Tool definitions and the results of tool calls.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -12,34 +12,35 @@ use crate::types::{ContentBlock, Icon, Meta};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Tool {
-    /// The name that calls use: 1 to 128 of `A-Z a-z 0-9 _ - .`, unique in the server.
+    /// The name by which the tool is called: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`, unique within the server.
     pub name: String,
-    /// Display name. 2025-03-26 receives it in the annotations; older revisions do not have it.
+    /// Display name. Clients of revision 2025-03-26 receive it in the annotations; older clients do not receive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Description of the tool for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Icons for user interfaces. Revisions from 2025-11-25.
+    /// Icons for user interfaces. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// JSON Schema of the arguments, an object at its root, served unchanged.
+    /// JSON Schema for the arguments, with an object at its root. Clients of revisions before 2026-07-28 receive
+    /// boolean property schemas as objects; apart from this, it is sent unchanged.
     pub input_schema: Box<RawValue>,
-    /// JSON Schema of `structuredContent`. Revisions from 2025-06-18; those before 2026-07-28 allow only objects, and
-    /// receive any other schema as that of the member `result` of an object.
+    /// JSON Schema for `structuredContent`. Since revision 2025-06-18. Revisions before 2026-07-28 allow only objects,
+    /// so in them any other schema is wrapped in the schema of an object with the member `result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Box<RawValue>>,
-    /// Hints about behaviour. Revisions from 2025-03-26.
+    /// Hints about the tool's behaviour. Since revision 2025-03-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
-    /// Additional metadata. Revisions from 2025-06-18.
+    /// Additional metadata. Since revision 2025-06-18.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 #[doc(hidden)]
 impl Tool {
-    /// Creates a tool from what it must have.
+    /// Creates a tool that has only the required fields.
     pub fn new(name: impl Into<String>, input_schema: Box<RawValue>) -> Self {
         Self {
             name: name.into(),
@@ -64,16 +65,16 @@ pub struct ToolAnnotations {
     /// Display name, for clients of 2025-03-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// `true` if the tool changes nothing. Absent means false.
+    /// `true` if the tool does not change anything. If absent, clients assume `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// `true` if the tool may delete or overwrite data. Absent means true.
+    /// `true` if the tool may delete or overwrite data. If absent, clients assume `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// `true` if a repeated call with the same arguments changes nothing more. Absent means false.
+    /// `true` if repeating a call with the same arguments has no additional effect. If absent, clients assume `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// `true` if the tool interacts with systems outside the server. Absent means true.
+    /// `true` if the tool interacts with systems outside the server. If absent, clients assume `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
@@ -85,33 +86,33 @@ pub struct ToolAnnotations {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// The content that the model reads.
+    /// The content for the model to read.
     #[serde(default)]
     pub content: Vec<ContentBlock>,
-    /// The result as JSON that fits the output schema. Revisions from 2025-06-18; those before 2026-07-28 receive a value
-    /// that is not an object as the member `result` of one.
+    /// The result as JSON that matches the output schema. Since revision 2025-06-18. Revisions before 2026-07-28 allow
+    /// only objects, so in them any other value is wrapped in an object as its member `result`.
     ///
-    /// `Some` of the JSON text `null` is a value; `None` means there is none.
+    /// `Some` with the JSON text `null` is a value; `None` means that there is no structured content.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "present"
     )]
     pub structured_content: Option<Box<RawValue>>,
-    /// `true` if this describes a failure, which the model may read and act on.
+    /// `true` if the content describes a failure, which the model can read and act on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
-    /// `true` if the structured content matches, by construction, the schema of the type it was created from.
+    /// `true` if the structured content matches, by construction, the schema of the type from which it was created.
     #[serde(skip)]
     #[doc(hidden)]
     pub conforms: bool,
 }
 
 impl CallToolResult {
-    /// Creates a result with this content.
+    /// Creates a result with the given content.
     pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
         Self {
             content: content.into(),
@@ -127,7 +128,7 @@ impl CallToolResult {
         }
     }
 
-    /// Creates a failure that the model reads.
+    /// Creates a failed result whose text is meant for the model.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             is_error: true,
@@ -135,7 +136,7 @@ impl CallToolResult {
         }
     }
 
-    /// Adds an entry to `_meta`. Keys reserved for the protocol are refused when the result is sent.
+    /// Adds an entry to `_meta`. Keys that are reserved for the protocol are dropped when the result is sent.
     #[must_use]
     pub fn with_meta(
         mut self,
@@ -149,7 +150,7 @@ impl CallToolResult {
     }
 }
 
-/// Reads a member that is present as `Some`, even if it is `null`.
+/// Deserializes a member that is present as `Some`, even if its value is `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }

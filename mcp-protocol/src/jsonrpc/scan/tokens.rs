@@ -4,7 +4,7 @@ use super::{Scan, Span};
 use crate::jsonrpc::text::{hex4, plain};
 
 impl Scan<'_> {
-    /// Reads a string that starts exactly here, with its quotes.
+    /// Reads a string, including its quotes, that starts exactly at the current position.
     pub(crate) fn string(&mut self) -> Option<Span> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
@@ -19,7 +19,8 @@ impl Scan<'_> {
         self.span(start)
     }
 
-    /// Reads a string that starts exactly here and of which `length` bytes have been checked.
+    /// Reads a string that starts exactly at the current position and whose first `length` bytes have already been
+    /// checked.
     #[cold]
     fn escaped_string(&mut self, mut length: usize) -> Option<Span> {
         let start = self.at;
@@ -70,7 +71,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads a number, which must fit into an `f64`, so that all later readers read the same.
+    /// Reads a number. It must fit into an `f64`, so that all later readers see the same value.
     pub(super) fn number(&mut self) -> Option<()> {
         let start = self.at;
         self.follows(b"-");
@@ -81,7 +82,7 @@ impl Scan<'_> {
         let next = self.text.as_bytes().get(self.at);
         let has_exponent =
             matches!(next, Some(b'.' | b'e' | b'E')) && self.fraction_and_exponent()?;
-        // The largest numbers have 309 digits.
+        // The largest `f64` has 309 digits.
         if has_exponent || self.at - start > 300 {
             let text = self.text.get(start..self.at)?;
             if !text.parse::<f64>().is_ok_and(f64::is_finite) {
