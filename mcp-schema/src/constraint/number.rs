@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// An end of a range. Whole numbers stay exact.
+/// An end of a range, or a number that is compared with one. Whole numbers stay exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A whole number.

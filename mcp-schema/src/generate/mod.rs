@@ -20,7 +20,7 @@ use crate::constraint::Constraints;
 use constrain::constrain;
 use normalise::{Null, boolean, normalise};
 
-/// Returns the schema of `structuredContent`, simplified for clients: references are inlined where possible, `null` is kept.
+/// Returns the schema of a result, simplified: references are inlined where possible, `null` is kept.
 pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();
