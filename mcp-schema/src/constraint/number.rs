@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// A lower or upper bound of a range. Whole numbers stay exact.
+/// A bound of a range, or a number compared with one. Whole numbers stay exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A whole number.

@@ -20,8 +20,7 @@ use crate::constraint::Constraints;
 use constrain::constrain;
 use normalise::{Null, boolean, normalise};
 
-/// Returns the schema for `structuredContent`, simplified for clients: references are inlined where possible, but
-/// `null` is kept.
+/// Returns the schema of a result, simplified for clients: references are inlined where possible, but `null` is kept.
 pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();

@@ -19,7 +19,7 @@ fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
 }
 
 #[test]
-fn addresses_give_their_values() {
+fn uris_give_their_values() {
     type Case = (
         &'static str,
         &'static str,
@@ -209,7 +209,7 @@ fn the_template_that_fixes_more_is_more_specific() {
 }
 
 #[test]
-fn a_hostile_address_is_soon_done() {
+fn a_hostile_uri_is_soon_done() {
     let parts: Vec<String> = (0..50).map(|index| format!("{{x{index}}}a")).collect();
     let template = UriTemplate::parse(&format!("a:{}", parts.concat())).unwrap();
     let started = std::time::Instant::now();
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn no_address_and_no_template_is_too_strange(template in "[a-z{}+#./;?&*,:%]{0,24}", uri in "[a-z{}+#./;?&*,:%=ü]{0,32}") {
+    fn no_uri_and_no_template_is_too_strange(template in "[a-z{}+#./;?&*,:%]{0,24}", uri in "[a-z{}+#./;?&*,:%=ü]{0,32}") {
         let read = UriTemplate::parse(&format!("a:{template}"));
         if let Ok(read) = read {
             let _ = read.matches(&uri);
@@ -277,7 +277,7 @@ fn check_syntax(rule: fn(&str) -> RuleVerdict, cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn addresses_have_a_scheme() {
+fn uris_have_a_scheme() {
     check_syntax(
         uri,
         &[
