@@ -7,7 +7,7 @@ pub use crate::handler::call::{
     resource, running, tool,
 };
 pub use crate::handler::completion::IntoCompletionResult;
-pub use crate::handler::constraint::{Bound, ConstraintFallback, Constraints, Probe};
+pub use crate::handler::constraint::{Bound, Constraints};
 pub use crate::handler::definition::{
     ClientFeature, Completes, CompletionTarget, Definition, GuardOptions, IntoSchema, Kind,
     Location, Options, Owner, Submitted, named, type_id_of,
@@ -17,9 +17,9 @@ pub use crate::handler::handler_error::ShownError;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
-    DefaultValue, Implements, ImplementsFallback, Lend, ParameterMeta, fill, referent, source,
-    to_json,
+    DefaultValue, Lend, ParameterMeta, fill, referent, source, to_json,
 };
+pub use crate::handler::probe::{Probe, ProbeFallback};
 pub use crate::handler::prompt::IntoPromptResult;
 pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;

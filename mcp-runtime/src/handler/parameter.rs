@@ -17,6 +17,7 @@ use crate::context::{Context, FromContext, States};
 use crate::handler::constraint::Constraints;
 use crate::handler::exact::is_exact;
 use crate::handler::handler_error::HandlerError;
+use crate::handler::probe::{No, Yes};
 
 /// Marks a parameter that comes from the client.
 #[derive(Debug)]
@@ -105,64 +106,6 @@ impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
 impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
-
-/// Yes, as a type.
-#[derive(Debug)]
-#[must_use]
-pub enum Yes {}
-
-/// No, as a type.
-#[derive(Debug)]
-#[must_use]
-pub enum No {}
-
-/// Finds out which traits `T` implements: inherent functions, which exist if it does, take precedence over those of
-/// [`ImplementsFallback`].
-///
-/// The functions are never called; their return types are the answer.
-#[derive(Debug)]
-pub struct Implements<T>(PhantomData<T>);
-
-/// The functions for types that do not implement the trait.
-pub trait ImplementsFallback {
-    /// `T` is not `FromContext`.
-    fn from_context() -> No {
-        unreachable!("only its return type is used")
-    }
-
-    /// `T` is not `Deserialize`.
-    fn deserialize() -> No {
-        unreachable!("only its return type is used")
-    }
-
-    /// `T` is not `JsonSchema`.
-    fn json_schema() -> No {
-        unreachable!("only its return type is used")
-    }
-}
-
-impl<T> ImplementsFallback for Implements<T> {}
-
-impl<T: FromContext> Implements<T> {
-    /// `T` is `FromContext`.
-    pub fn from_context() -> Yes {
-        unreachable!("only its return type is used")
-    }
-}
-
-impl<T: DeserializeOwned> Implements<T> {
-    /// `T` is `Deserialize`.
-    pub fn deserialize() -> Yes {
-        unreachable!("only its return type is used")
-    }
-}
-
-impl<T: JsonSchema> Implements<T> {
-    /// `T` is `JsonSchema`.
-    pub fn json_schema() -> Yes {
-        unreachable!("only its return type is used")
-    }
-}
 
 /// The kind of parameter of a type, by the traits it implements: `FromContext`, `Deserialize`, `JsonSchema`.
 ///
@@ -272,7 +215,7 @@ pub struct ImplementedTraits<C, D, J>(PhantomData<TypeTriple<C, D, J>>);
 /// A function type, because the three types have no values.
 type TypeTriple<C, D, J> = fn() -> (C, D, J);
 
-/// Returns the traits that a type implements, from its three functions of [`Implements`].
+/// Returns the traits that a type implements, from its three functions of [`Probe`](crate::handler::probe::Probe).
 #[must_use]
 pub const fn source<C, D, J>(
     _: fn() -> C,

@@ -5,25 +5,27 @@
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
-mod address;
+mod applicable;
 mod close;
 mod names;
 mod parameters;
 mod rate;
 #[cfg(test)]
 mod tests;
+mod uri;
 mod verdict;
 
 use crate::types::Icon;
 
-pub use address::{icon, template_has_variable, template_syntax, uri};
+pub use applicable::ApplicableConstraints;
 pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use parameters::{
     completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,
 };
 pub use rate::rate;
 pub(crate) use rate::read_rate;
-pub use verdict::RuleVerdict;
+pub use uri::{icon, template_has_variable, template_syntax, uri};
+pub use verdict::{RuleVerdict, check};
 
 /// Returns an error message for each icon that breaks the rules.
 pub(crate) fn icon_problems(icons: &[Icon]) -> impl Iterator<Item = String> {

@@ -1,8 +1,8 @@
 //! Rules that compare the parameters of a function with its URI or URI template.
 
 use super::RuleVerdict;
-use super::address::{Variables, template_has_variable, template_syntax};
 use super::close::is_close;
+use super::uri::{Variables, template_has_variable, template_syntax};
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 

@@ -18,14 +18,12 @@ impl RuleVerdict {
     };
 
     /// Returns `true` if the rule holds.
-    #[must_use]
-    pub const fn holds(&self) -> bool {
+    pub(super) const fn holds(&self) -> bool {
         self.holds
     }
 
     /// Returns the message; empty if the rule holds.
-    #[must_use]
-    pub const fn text(&self) -> &str {
+    pub(crate) const fn text(&self) -> &str {
         match str::from_utf8(self.text.split_at(self.length).0) {
             Ok(text) => text,
             Err(_) => "",
@@ -95,6 +93,12 @@ impl RuleVerdict {
         }
         self
     }
+}
+
+/// Fails with the message, at the caller, if a rule does not hold: an assertion in the expansion of a macro.
+#[track_caller]
+pub const fn check(verdict: &RuleVerdict) {
+    assert!(verdict.holds, "{}", verdict.text());
 }
 
 pub(super) const fn character_length(first: u8) -> usize {
